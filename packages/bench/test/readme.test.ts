@@ -9,7 +9,7 @@ import { NODE_CACHE } from '../src/commands/node-cache.js';
 import { POD_CHANGES } from '../src/commands/pod-changes.js';
 import { QUERY_LOG } from '../src/commands/query-log.js';
 import { SUBSCRIPTION_COST } from '../src/commands/subscription-cost.js';
-import { WORKLOADS } from '../src/workloads/workload-table.js';
+import { PARTS, WORKLOADS } from '../src/workloads/workload-table.js';
 
 const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
 const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
@@ -36,7 +36,7 @@ describe('the README', () => {
     const readme = await readFile('README.md', 'utf8');
     const table = /\| Workload .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
-    expect(named).toEqual(WORKLOADS.map(({ name }) => name));
+    expect(named).toEqual([...WORKLOADS, ...PARTS].map(({ name }) => name));
   });
 
   it.each([

@@ -8,14 +8,15 @@ import {
 } from '@kube-dns/testkit';
 import type { Contest, Score } from '../load/contest.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
+import { Series } from '../load/series.js';
 import { ScoreLog } from '../load/score-log.js';
 import { scoreSection } from '../load/score-table.js';
 import { DNSMASQ, type Programs, ServerTestbed } from '../load/server-testbed.js';
-import { WORKLOADS } from '../workloads/workload-table.js';
+import { PARTS, WORKLOADS } from '../workloads/workload-table.js';
 import type { Workload } from '../workloads/workload.js';
 import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
 
-const NAMES = WORKLOADS.map(({ name }) => name);
+const NAMES = [...WORKLOADS, ...PARTS].map(({ name }) => name);
 
 const onlyOption: Option<readonly string[]> = {
   initial: NAMES,
@@ -32,6 +33,17 @@ const onlyOption: Option<readonly string[]> = {
 /** Below it the load was another than it should have been. */
 const SENT_PERCENT = 99;
 
+const quotasOption: Option<readonly number[]> = {
+  initial: [25, 50, 100],
+  value: 'N,…',
+  help: 'quotas of CPU in thousandths, for the workload quota',
+  parse: (text) =>
+    text.split(',').map((word) => {
+      if (/^[1-9]\d{0,3}$/.test(word)) return Number(word);
+      throw new Error(`"${word}" is not a whole number from 1 to 9999`);
+    }),
+};
+
 const seconds = { max: 600, isWhole: false };
 
 const OPTIONS = {
@@ -45,6 +57,7 @@ const OPTIONS = {
   }),
   'warm-up': numberOption(2, 'seconds before the first run', seconds),
   rate: numberOption(20_000, 'queries each second at the fixed rate', { min: 1 }),
+  quotas: quotasOption,
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
   'kube-dns': programOption('a kube-dns of the original to compare with'),
   coredns: programOption('a coredns to compare with'),
@@ -55,7 +68,7 @@ type Values = OptionValues<typeof OPTIONS>;
 
 function addToReport(
   { name, judge }: Workload,
-  { trials }: Contest,
+  { trials, notes = [] }: Contest,
   log: ScoreLog,
   { report }: CommandContext,
 ): void {
@@ -64,6 +77,7 @@ function addToReport(
     const own = log.scores.filter((score) => score.trial === trial.name);
     report.addSection(scoreSection(title, trial.name, log, DNSMASQ), own);
   }
+  for (const text of notes) report.note(`${name}: ${text}`);
   for (const { name: figure, value, unit, bar } of judge(log)) {
     report.add(`${name}: ${figure}`, value, unit, bar);
   }
@@ -77,10 +91,10 @@ function noteUnsent(
   { report }: CommandContext,
 ): void {
   const unsent = scores.filter(({ metrics }) => metrics.sentInTimePercent < SENT_PERCENT);
-  for (const { subject, run, metrics } of unsent) {
+  for (const { subject, trial, run, metrics } of unsent) {
     const percent = metrics.sentInTimePercent.toFixed(1);
     report.note(
-      `${name}, ${subject}, run ${run}: the machine could not send ${perSecond} questions a second, only ${percent} % of them in time.`,
+      `${name}, ${trial}, ${subject}, run ${run}: the machine could not send ${perSecond} questions a second, only ${percent} % of them in time.`,
     );
   }
 }
@@ -127,6 +141,20 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     await own.close();
     addToReport(workload, contest, new ScoreLog(scores), context);
     noteUnsent(workload, scores, plan, context);
+  }
+  for (const { name, summary, measure } of PARTS.filter((each) =>
+    values.only.includes(each.name),
+  )) {
+    progress(`${name}: ${summary}`);
+    const own = owned.add(new Owned());
+    const series = new Series();
+    const tell = (text: string) => progress(`${name}, ${text}`);
+    const note = (text: string) => report.note(`${name}: ${text}`);
+    const { runs, seconds: long, names, quotas } = values;
+    const how = { runs, seconds: long, names, quotas };
+    await measure({ programs, cores, owned: own, progress: tell, note, series, ...how });
+    await own.close();
+    series.addTo(report, name);
   }
   report.note(`Each figure is the median (minimum…maximum) of ${plan.runs} runs.`);
 }

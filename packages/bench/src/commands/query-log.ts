@@ -7,10 +7,9 @@ import {
   TemporaryFolder,
   textOption,
 } from '@kube-dns/testkit';
-import { namesBelow } from '../dnsmasq-load/load-testbed.js';
 import { Series } from '../load/series.js';
 import { LogTestbed } from '../query-log/measure.js';
-import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
+import { encodeQuestionFile, inRandomOrder, namesBelow } from '../queries/question-file.js';
 import { describeTools, LOAD_OPTIONS, programsOf } from './load-options.js';
 
 const OPTIONS = {

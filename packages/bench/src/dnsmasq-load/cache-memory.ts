@@ -1,5 +1,6 @@
 import { rssBytes } from '@kube-dns/testkit';
-import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
+import { LoadTestbed, type LoadContext } from './load-testbed.js';
+import { namesBelow } from '../queries/question-file.js';
 
 const MIB = 2 ** 20;
 const NAMES = 10_000;

@@ -4,7 +4,8 @@ import type { TcpCrowdMethods } from '../dns/tcp-crowd.js';
 import type { Subject } from '../load/contest.js';
 import type { Series } from '../load/series.js';
 import { measureHeld } from './in-flight.js';
-import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
+import { LoadTestbed, type LoadContext } from './load-testbed.js';
+import { namesBelow } from '../queries/question-file.js';
 
 const IDLE_CLIENTS = 500;
 const MIB = 2 ** 20;

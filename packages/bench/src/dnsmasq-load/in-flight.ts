@@ -3,7 +3,8 @@ import type { QueryBurstMethods } from '../dns/query-burst.js';
 import { droppedAt } from '../dns/socket-drops.js';
 import type { Subject } from '../load/contest.js';
 import { OUR_DNSMASQ } from '../load/server-testbed.js';
-import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
+import { LoadTestbed, type LoadContext } from './load-testbed.js';
+import { namesBelow } from '../queries/question-file.js';
 
 /** The limit that the containers of the original have. */
 const MAX_IN_FLIGHT = 1_500;

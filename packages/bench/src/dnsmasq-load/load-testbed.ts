@@ -37,7 +37,7 @@ export class LoadTestbed {
   readonly #folder: TemporaryFolder;
   #files = 0;
 
-  constructor({ programs, cores, owned }: LoadContext) {
+  constructor({ programs, cores, owned }: Pick<LoadContext, 'programs' | 'cores' | 'owned'>) {
     this.#owned = owned.add(new Owned());
     this.#cores = cores;
     this.#folder = this.#owned.add(new TemporaryFolder());
@@ -71,9 +71,4 @@ export class LoadTestbed {
   close(): Promise<void> {
     return this.#owned.close();
   }
-}
-
-/** Names below a domain, all different. */
-export function namesBelow(domain: string, count: number): readonly LoadQuestion[] {
-  return Array.from({ length: count }, (_, i) => ({ name: `host-${i}.${domain}`, type: 'A' }));
 }

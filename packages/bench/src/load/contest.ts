@@ -15,6 +15,8 @@ export interface Subject {
   readonly server?: RunningProgram;
   /** Whether it has nothing to say over TCP. */
   readonly isUdpOnly?: boolean;
+  /** The trials that it takes part in; default: all. */
+  readonly trials?: readonly string[];
   /** Whether it sends each query back: its answers have no rcode of their own. */
   readonly isEcho?: boolean;
   /** The server that it asks, whose CPU time is counted, too. */
@@ -46,6 +48,8 @@ export interface Trial {
 export interface Contest {
   readonly subjects: readonly Subject[];
   readonly trials: readonly Trial[];
+  /** What is different on this machine. */
+  readonly notes?: readonly string[];
 }
 
 /** The figures of one subject with one trial in one run; NaN: unknown. */

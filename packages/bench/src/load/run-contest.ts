@@ -5,6 +5,7 @@ import {
   cpuUsage,
   type DnsperfOptions,
   dnsperfOutput,
+  outputOf,
   type Owned,
   parseDnsperf,
   parseLatencies,
@@ -55,16 +56,28 @@ const SOCKETS = 4;
 const IN_FLIGHT = 200;
 /** Its garbage is collected seldom: what it has of answers dies young. */
 const LOAD_NODE_FLAGS = ['--max-semi-space-size=32'];
-/** The open loop in its own process, on the core of the load. */
+/**
+ * The open loop in its own process, on the core of the load. It never sleeps, so where what is asked behind
+ * a server has the same core, that goes first.
+ */
 export async function startOpenLoop(
   owned: Owned,
   cores: CorePlan | undefined,
+  isShared: boolean,
 ): Promise<Remote<OpenLoopMethods>> {
   const entry = new URL('../dns/open-loop.js#OpenLoop', import.meta.url);
   const options = { nodeFlags: LOAD_NODE_FLAGS };
   const remote = owned.add(new Remote<OpenLoopMethods>('the open loop', entry, options));
   await pinProcess(remote.pid, cores?.load);
+  if (isShared && cores?.load === cores?.upstream) await yieldToOthers(remote.pid);
   return remote;
+}
+
+/** Lets a process run only when no other one wants its core (SCHED_IDLE); a system without `chrt` does not. */
+async function yieldToOthers(pid: number): Promise<void> {
+  await outputOf('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]).catch(
+    () => undefined,
+  );
 }
 
 /**
@@ -77,7 +90,8 @@ export async function runContest(
   { owned, progress }: ContestContext,
 ): Promise<readonly Score[]> {
   const folder = owned.add(new TemporaryFolder());
-  const openLoop = await startOpenLoop(owned, plan.cores);
+  const isShared = subjects.some(({ behind }) => behind !== undefined);
+  const openLoop = await startOpenLoop(owned, plan.cores, isShared);
   const loads = trials.map((trial, i) => {
     const file = join(folder.path, String(i));
     const questions = encodeQuestionFile(inRandomOrder(trial.questions));
@@ -124,8 +138,9 @@ class Load {
     this.#owned = owned;
   }
 
-  isFor({ isUdpOnly = false }: Subject): boolean {
-    return !(isUdpOnly && this.trial.isOverTcp === true);
+  isFor({ isUdpOnly = false, trials }: Subject): boolean {
+    const { name, isOverTcp = false } = this.trial;
+    return !(isUdpOnly && isOverTcp) && (trials?.includes(name) ?? true);
   }
 
   async warmUp(subject: Subject): Promise<void> {

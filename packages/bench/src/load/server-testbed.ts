@@ -19,6 +19,8 @@ import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import { followingKubedns } from '../servers/following-kubedns.js';
 import { startEcho } from '../servers/start-echo.js';
 import { type PeerName, type PeerOptions, PeerProgram } from '../servers/peer-programs.js';
+import { type OutsideServer, startOutside } from '../servers/outside.js';
+import type { RelayMethods } from '../servers/relay.js';
 import { stockArguments } from '../servers/stock-arguments.js';
 import type { Subject } from './contest.js';
 
@@ -55,6 +57,8 @@ export interface Part {
   /** Of a kubedns; default: 127.0.0.1. */
   readonly address?: string;
   readonly flags?: readonly string[];
+  /** A command with arguments that becomes the words after it. */
+  readonly through?: readonly string[];
 }
 
 export const OUR_DNSMASQ = 'our dnsmasq';
@@ -94,8 +98,9 @@ export class ServerTestbed {
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
-    const { address = '127.0.0.1' } = part;
-    const start = { ...followingKubedns(apiUrl, flags), node, nodeFlags, program, address };
+    const { address = '127.0.0.1', through = [] } = part;
+    const how = { node, nodeFlags, program, address, through };
+    const start = { ...followingKubedns(apiUrl, flags), ...how };
     const started = this.owned.add(await Kubedns.start(start));
     await started.ready(READY_LIMIT_MS);
     return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
@@ -129,6 +134,7 @@ export class ServerTestbed {
         nannyFlags: dnsmasqFlags,
         args: [...args, ...(part.flags ?? [])],
         hasNoMetrics: true,
+        through: part.through ?? [],
       }),
     );
     await started.ready();
@@ -194,6 +200,29 @@ export class ServerTestbed {
     const port = await remote.call('start');
     await pinProcess(remote.pid, this.#cores?.upstream);
     return { remote, port };
+  }
+
+  /** A name server that is as fast as can be, over a network. */
+  outside(): Promise<OutsideServer> {
+    return startOutside(this.owned, this.#cores);
+  }
+
+  /** What passes every query on to that server, on the core of the measured ones. */
+  async relay({ address, port: upstreamPort }: OutsideServer): Promise<Subject> {
+    const entry = new URL('../servers/relay.js#Relay', import.meta.url);
+    const { nodeFlags } = this.programs;
+    const remote = this.owned.add(new Remote<RelayMethods>('the relay', entry, { nodeFlags }));
+    const { port, engine } = await remote.call('start', address, upstreamPort);
+    await pinProcess(remote.pid, this.#cores?.server);
+    const { pid } = remote;
+    return {
+      name: `${engine} relay`,
+      port,
+      pid,
+      isOneProcess: true,
+      isUdpOnly: true,
+      check: () => undefined,
+    };
   }
 
   /** A name server over TLS, and the file with the certificate `ca` of its authority. */

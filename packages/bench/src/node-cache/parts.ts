@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/testkit';
 import type { Series } from '../load/series.js';
 import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries/question-file.js';
-import { CpuLimit } from './cpu-limit.js';
+import { ControlGroup } from '../control-group/control-group.js';
 import {
   type NodeCachePrograms,
   type NodeCacheSubject,
@@ -152,7 +152,7 @@ async function timeEdit(subject: NodeCacheSubject, edit: number, seconds: number
 export async function measureLimited(context: PartContext): Promise<void> {
   const { series, runs, seconds, names, progress, note, owned } = context;
   const own = owned.add(new Owned());
-  const limits = ['bench-ours', 'bench-original'].map((name) => CpuLimit.create(name, MILLI_CPUS));
+  const limits = ['bench-ours', 'bench-original'].map((name) => ControlGroup.create(name, 'cpu'));
   const refused = limits.find((limit) => typeof limit === 'string');
   for (const limit of limits) if (typeof limit !== 'string') own.add(limit);
   if (refused !== undefined) {
@@ -164,7 +164,9 @@ export async function measureLimited(context: PartContext): Promise<void> {
     const load = dnsperf(context, inner, namesIn('.', names));
     for (const [i, subject] of subjects.entries()) {
       await load(subject, { seconds: Math.min(WARM_UP_SECONDS, seconds) });
-      (limits[i] as CpuLimit).limit(subject.pid);
+      const limit = limits[i] as ControlGroup;
+      limit.add(subject.pid);
+      limit.limitCpu(MILLI_CPUS);
     }
     for (let run = 1; run <= runs; run++) {
       progress(`run ${run} of ${runs}: hits with ${MILLI_CPUS}m CPU`);

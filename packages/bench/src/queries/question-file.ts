@@ -25,6 +25,26 @@ export function encodeQuestionFile(questions: readonly LoadQuestion[]): Buffer {
   return Buffer.concat(questions.map((question) => frameMessage(encodeQuestion(question))));
 }
 
+/** Names below a domain, all different. */
+export function namesBelow(domain: string, count: number): readonly LoadQuestion[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `host-${i}.${domain}`, type: 'A' }));
+}
+
+const MAX_LABEL_BYTES = 50;
+
+/** The same, all of one length or of many. */
+export function namesOfLength(
+  kind: 'one' | 'many',
+  domain: string,
+  count: number,
+): readonly LoadQuestion[] {
+  return Array.from({ length: count }, (_, i) => {
+    const number = String(i).padStart(5, '0');
+    const more = kind === 'one' ? '' : '-'.padEnd(1 + (i % MAX_LABEL_BYTES), 'x');
+    return { name: `h${number}${more}.${kind}.${domain}`, type: 'A' };
+  });
+}
+
 /** Numbers from 0 to 1 that look random and are the same in each run. */
 function* numbers(): Generator<number, never> {
   for (let state = 1; ;) {

@@ -3,8 +3,8 @@ import { AnswerWriter, type Query, SECTION, TYPE } from '@kube-dns/wire';
 
 /** The methods of a name server in its own process. */
 export interface OneAddressMethods {
-  /** Serves on a free port of 127.0.0.1 and returns it. */
-  start(): Promise<number>;
+  /** Serves on a free port of this address, 127.0.0.1 unless given, and returns it. */
+  start(address?: string): Promise<number>;
 }
 
 const ADDRESS = Uint8Array.of(198, 51, 100, 7);
@@ -17,10 +17,10 @@ export class OneAddress implements OneAddressMethods, Answerer {
   readonly #writer = new AnswerWriter();
   #listener: Listener | undefined;
 
-  async start(): Promise<number> {
+  async start(address = '127.0.0.1'): Promise<number> {
     const { engine } = await chooseUdpEngine('auto');
     const onFailure = () => undefined;
-    const at = { address: '127.0.0.1', port: 0 };
+    const at = { address, port: 0 };
     this.#listener = await listen({ answerer: this, ...at, tcp: TCP, engine, onFailure });
     return this.#listener.port;
   }

@@ -1,7 +1,8 @@
 import { missing, TestAuthority } from '@kube-dns/testkit';
 import { COREDNS, OUR_DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
 import type { Subject } from '../load/contest.js';
-import { ONLY_TRIAL, type Workload } from './workload.js';
+import { namesBelow } from '../queries/question-file.js';
+import { ONLY_TRIAL, perCpuSecond, type Workload } from './workload.js';
 
 const DOMAIN = 'encrypted.example';
 const CERTIFICATE_NAME = 'dns.example';
@@ -34,19 +35,11 @@ export const DOT: Workload = {
   summary: 'our dnsmasq and CoreDNS without a cache, over TLS to the same Unbound',
   skipReason: () => missing('unbound'),
   prepare: async (testbed, { names }) => {
-    const questions = Array.from({ length: names }, (_, i) => ({
-      name: `host-${i}.${DOMAIN}`,
-      type: 'A',
-    }));
+    const questions = namesBelow(DOMAIN, names);
     return {
       subjects: await subjectsOf(testbed, questions[0]!.name),
       trials: [{ name: ONLY_TRIAL, questions, rcodes: ['NOERROR'] }],
     };
   },
-  judge: (log) => {
-    if (!log.has(COREDNS)) return [];
-    const value = log.ratio('cpuUs', COREDNS, OUR_DNSMASQ, ONLY_TRIAL).median;
-    const name = `queries per CPU second, ${OUR_DNSMASQ} / ${COREDNS}`;
-    return [{ name, value, unit: '×', bar: { atLeast: COREDNS_RATIO } }];
-  },
+  judge: (log) => perCpuSecond(log, OUR_DNSMASQ, COREDNS, COREDNS_RATIO),
 };

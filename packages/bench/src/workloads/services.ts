@@ -1,12 +1,14 @@
 import { type ClusterPlan, ZONE } from '../cluster/cluster-plan.js';
 import {
+  COREDNS,
+  KUBE_DNS,
   OUR_DNSMASQ,
   OUR_KUBEDNS,
   type ServerTestbed,
   type TestbedCluster,
 } from '../load/server-testbed.js';
 import type { Subject, Trial } from '../load/contest.js';
-import { askedServices } from '../queries/mixes.js';
+import { askedServices, mixesOf } from '../queries/mixes.js';
 import { asClientsAsk, type LoadQuestion } from '../queries/question-file.js';
 import { dnsmasqWithServices } from '../queries/dnsmasq-with-services.js';
 import {
@@ -14,6 +16,7 @@ import {
   fasterThanDnsmasq,
   type Judged,
   ONLY_TRIAL,
+  perCpuSecond,
   type Workload,
   type WorkloadSize,
 } from './workload.js';
@@ -44,9 +47,10 @@ export function servicesTrial(plan: ClusterPlan): Trial {
 function dnsmasqWith(
   testbed: ServerTestbed,
   { plan }: TestbedCluster,
+  options = { hasPorts: false },
 ): Promise<readonly Subject[]> {
   const services = askedServices(plan, plan.size.services);
-  return testbed.realDnsmasq(dnsmasqWithServices(plan, services));
+  return testbed.realDnsmasq(dnsmasqWithServices(plan, services, options));
 }
 
 /** Our dnsmasq in front of a kubedns, with a cache for all its answers. */
@@ -61,20 +65,71 @@ async function cachingDnsmasq(
 }
 
 const PROMISE = { rate: 1.25, echo: 1.25 };
+const KUBE_DNS_RATIO = 4;
+const COREDNS_RATIO = 4;
+const CACHING_COREDNS_RATIO = 3;
+const CACHING_COREDNS = 'coredns, cache 30';
+/** The first has the name of the only trial of other workloads: it is the same one. */
+const ASKED = [ONLY_TRIAL, 'SRV', 'NXDOMAIN'] as const;
+
+function trialsOf({ plan }: TestbedCluster): readonly Trial[] {
+  const mixes = mixesOf(plan, askedServices(plan, plan.size.services));
+  return ASKED.map((asked) => {
+    const { rcode, lines } = mixes.find(({ name }) => name === asked)!;
+    const questions = lines.map((line) => {
+      const [name = '', type = ''] = line.split(' ');
+      return { name, type };
+    });
+    return { name: asked, questions, rcodes: [rcode] };
+  });
+}
+
+/** The real dnsmasq twice: its SRV records make all other answers slow. */
+async function dnsmasqsWith(
+  testbed: ServerTestbed,
+  cluster: TestbedCluster,
+): Promise<readonly Subject[]> {
+  const withPorts = await dnsmasqWith(testbed, cluster, { hasPorts: true });
+  const without = await dnsmasqWith(testbed, cluster);
+  return [
+    ...without.map((subject) => ({ ...subject, trials: [ONLY_TRIAL, 'NXDOMAIN'] })),
+    ...withPorts.map((subject) => ({ ...subject, trials: ['SRV'] })),
+  ];
+}
+
+async function peersOf(
+  testbed: ServerTestbed,
+  cluster: TestbedCluster,
+  knownName: string,
+): Promise<readonly Subject[]> {
+  const caching = await testbed.coredns(cluster, { knownName, stock: {} });
+  return [
+    ...(await testbed.peers(cluster, knownName)),
+    ...caching.map((subject) => ({ ...subject, name: CACHING_COREDNS })),
+  ];
+}
 
 /** kubedns and its peers with many services, beside a dnsmasq with the same names in memory. */
 export const KUBEDNS_SERVICES: Workload = {
   name: 'kubedns-services',
-  summary: 'kubedns with 2,000 services; dnsmasq has the same names in a hosts file',
+  summary:
+    'kubedns with 2,000 services: addresses, SRV and names that do not exist; beside its peers',
   prepare: async (testbed, size) => {
     const cluster = await serviceCluster(testbed, size);
-    const trial = servicesTrial(cluster.plan);
+    const trials = trialsOf(cluster);
     const kubedns = await testbed.kubedns(cluster);
-    const dnsmasq = await dnsmasqWith(testbed, cluster);
-    const peers = await testbed.peers(cluster, trial.questions.at(-1)!.name);
-    return { subjects: [kubedns, ...dnsmasq, ...peers], trials: [trial] };
+    const dnsmasqs = await dnsmasqsWith(testbed, cluster);
+    const peers = await peersOf(testbed, cluster, trials[0]!.questions.at(-1)!.name);
+    return { subjects: [kubedns, ...dnsmasqs, ...peers], trials };
   },
-  judge: (log) => asPromised(log, OUR_KUBEDNS, PROMISE),
+  judge: (log) => [
+    ...asPromised(log, OUR_KUBEDNS, PROMISE),
+    ...ASKED.flatMap((trial) => [
+      ...perCpuSecond(log, OUR_KUBEDNS, COREDNS, COREDNS_RATIO, trial),
+      ...perCpuSecond(log, OUR_KUBEDNS, CACHING_COREDNS, CACHING_COREDNS_RATIO, trial),
+      ...perCpuSecond(log, OUR_KUBEDNS, KUBE_DNS, KUBE_DNS_RATIO, trial),
+    ]),
+  ],
 };
 
 const MIXED = 'mixed';

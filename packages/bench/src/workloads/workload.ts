@@ -50,10 +50,13 @@ export function cheaperThanDnsmasq(
   log: ScoreLog,
   subject: string,
   atMost: number,
+  trial = ONLY_TRIAL,
 ): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
-  const value = log.ratio('cpuUs', subject, DNSMASQ, ONLY_TRIAL).median;
-  return [{ name: `CPU/query, ${subject} / dnsmasq`, value, unit: '×', bar: { atMost } }];
+  const value = log.ratio('cpuUs', subject, DNSMASQ, trial).median;
+  return [
+    { name: `CPU/query, ${subject} / dnsmasq${nameOf(trial)}`, value, unit: '×', bar: { atMost } },
+  ];
 }
 
 /** At least `atLeast` times the queries per CPU second of a peer; nothing where it is not here. */
@@ -93,17 +96,21 @@ const P99_MS = 0.5;
 const SINGLE_RATIO = 1.2;
 
 /** The promises about the time to an answer; none if it was not measured. */
-export function soonAsDnsmasq(log: ScoreLog, subject: string): readonly Judged[] {
+export function soonAsDnsmasq(
+  log: ScoreLog,
+  subject: string,
+  trial = ONLY_TRIAL,
+): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
-  const p99Ms = log.median('p99Ms', subject, ONLY_TRIAL);
-  const dnsmasqMs = log.median('p99Ms', DNSMASQ, ONLY_TRIAL);
-  const single = log.ratio('singleUs', subject, DNSMASQ, ONLY_TRIAL).median;
+  const p99Ms = log.median('p99Ms', subject, trial);
+  const dnsmasqMs = log.median('p99Ms', DNSMASQ, trial);
+  const single = log.ratio('singleUs', subject, DNSMASQ, trial).median;
   if (Number.isNaN(p99Ms) || Number.isNaN(single)) return [];
   const atMost = Math.max(P99_MS, P99_RATIO * dnsmasqMs);
   return [
-    { name: `p99, ${subject}`, value: p99Ms, unit: 'ms', bar: { atMost } },
+    { name: `p99, ${subject}${nameOf(trial)}`, value: p99Ms, unit: 'ms', bar: { atMost } },
     {
-      name: `one at a time, ${subject} / dnsmasq`,
+      name: `one at a time, ${subject} / dnsmasq${nameOf(trial)}`,
       value: single,
       unit: '×',
       bar: { atMost: SINGLE_RATIO },
@@ -124,11 +131,12 @@ export function asPromised(
   log: ScoreLog,
   subject: string,
   { rate, echo }: MemoryPromise,
+  trial = ONLY_TRIAL,
 ): readonly Judged[] {
   return [
-    ...fasterThanDnsmasq(log, subject, rate),
-    ...cheaperThanDnsmasq(log, subject, CPU_RATIO),
-    ...nearEcho(log, subject, echo),
-    ...soonAsDnsmasq(log, subject),
+    ...fasterThanDnsmasq(log, subject, rate, trial),
+    ...cheaperThanDnsmasq(log, subject, CPU_RATIO, trial),
+    ...nearEcho(log, subject, echo, trial),
+    ...soonAsDnsmasq(log, subject, trial),
   ];
 }

@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Owned } from '@kube-dns/testkit';
+import { ControlGroup, type GroupMemory } from '../control-group/control-group.js';
+import { LoadTestbed } from '../dnsmasq-load/load-testbed.js';
+import { CONTAINERS, type ContainerName, MeasuredPod } from '../memory/measured-pod.js';
+import { OwnNode } from '../memory/own-node.js';
+import { namesBelow } from '../queries/question-file.js';
+import type { Part, PartContext } from './part.js';
+import { serviceCluster, serviceQuestions } from './services.js';
+
+const MIB = 2 ** 20;
+const SETTLE_MS = 3_000;
+const CACHED_NAMES = 10_000;
+const SERVICE_QUESTIONS = 10_000;
+const SCRAPES = 200;
+const FILL_SECONDS = 60;
+const OUTSTANDING = 100;
+
+/** Anonymous memory, in MiB, with 2,000 services, 10,000 cached names and 200 scrapes; the project's own. */
+const BARS: Readonly<
+  Record<ContainerName | 'pod', { readonly idle: number; readonly used: number }>
+> = {
+  kubedns: { idle: 22, used: 25 },
+  dnsmasq: { idle: 13.5, used: 22 },
+  sidecar: { idle: 12.5, used: 15 },
+  pod: { idle: 48, used: 62 },
+};
+/** What else may be charged to a container whose Node another one has paid for, in MiB. */
+const BESIDE_MIB = 12;
+
+function addMemory(
+  { series }: PartContext,
+  when: 'idle' | 'used',
+  memories: ReadonlyMap<ContainerName, GroupMemory>,
+): void {
+  const all = [...memories.values()];
+  const sum = (field: keyof GroupMemory) => all.reduce((total, each) => total + each[field], 0);
+  const pod = { anonymous: sum('anonymous'), current: sum('current') };
+  const rows = [
+    ...[...memories].map(([name, memory]) => ({ name, ...memory })),
+    { name: 'pod' as const, ...pod },
+  ];
+  for (const { name, anonymous, current } of rows) {
+    const kind = { unit: 'MiB', digits: 1 };
+    const bar = { atMost: BARS[name][when] };
+    series.add(`${name}, ${when}: anonymous`, anonymous / MIB, { ...kind, bar });
+    const beside = { atMost: name === 'pod' ? BESIDE_MIB * CONTAINERS.length : BESIDE_MIB };
+    series.add(`${name}, ${when}: charged beside it`, (current - anonymous) / MIB, {
+      ...kind,
+      bar: beside,
+    });
+  }
+}
+
+async function measureOnce(context: PartContext): Promise<void> {
+  const { names, owned, programs, series } = context;
+  const own = owned.add(new Owned());
+  const testbed = new LoadTestbed({ programs, cores: undefined, owned: own });
+  const { port: upstreamPort } = await testbed.servers.nameServer();
+  const cluster = await serviceCluster(testbed.servers, { names });
+  const around = { programs, apiUrl: cluster.apiUrl, upstreamPort };
+
+  const pod = await MeasuredPod.start(own, around);
+  await delay(SETTLE_MS);
+  addMemory(context, 'idle', pod.memory());
+  const ask = { seconds: FILL_SECONDS, outstanding: OUTSTANDING };
+  const services = testbed.questionFile(serviceQuestions(cluster.plan));
+  const passes = Math.ceil(SERVICE_QUESTIONS / names);
+  await testbed.dnsperf(pod.kubedns, { ...ask, file: services, passes });
+  const world = testbed.questionFile(namesBelow('example', CACHED_NAMES));
+  await testbed.dnsperf(pod.dnsmasq, { ...ask, file: world, passes: 1 });
+  await pod.scrape(SCRAPES);
+  addMemory(context, 'used', pod.memory());
+  await pod.close();
+
+  const node = own.add(new OwnNode(programs.node));
+  const cold = await MeasuredPod.start(own, around, (name) => node.cold(name));
+  await delay(SETTLE_MS);
+  for (const [name, { peak, current }] of cold.memory()) {
+    const kind = { unit: 'MiB', digits: 1 };
+    series.add(`${name}, cold start: peak`, peak / MIB, kind);
+    series.add(`${name}, cold start: charged after it`, current / MIB, kind);
+  }
+  await own.close();
+}
+
+async function measure(context: PartContext): Promise<void> {
+  const { runs, progress, note } = context;
+  const tried = ControlGroup.create('bench-memory', 'memory');
+  if (typeof tried === 'string') {
+    note(`the memory of no control group was measured: ${tried}`);
+    return;
+  }
+  await tried.close();
+  for (let run = 1; run <= runs; run++) {
+    progress(`run ${run} of ${runs}`);
+    await measureOnce(context);
+  }
+}
+
+/** What a node pays for the pod. */
+export const MEMORY: Part = {
+  name: 'memory',
+  summary:
+    'the memory of the three containers, each in a control group: idle, used, and a cold start',
+  measure,
+};
