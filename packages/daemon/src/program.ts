@@ -4,6 +4,7 @@ import { errorText, StartupError, UsageError } from './errors.js';
 import type { FlagSpec, FlagValues } from './flag-definition.js';
 import { parseFlags, type ParsedFlags, type Program, requestedLogFormat } from './flags.js';
 import { createLog, createStderrWriter, escapeMessage, type Log, type LogFormat } from './log.js';
+import { IdleCollection } from './idle-collection.js';
 import type { LocalPage } from './local/local-page.js';
 import { SignalHandling, type Signals } from './signals.js';
 import { RecentNotices } from './status/recent-notices.js';
@@ -50,7 +51,8 @@ const LAST_LINES_MS = 1_000;
  * Runs the process of a container: reads the flags, prints help, version and start-up errors with the
  * exit codes of the Go programs (2 for usage, that of a StartupError, 1 for any other error), and calls
  * `main`, which may throw a UsageError for flags that exclude each other.
- * After `main` has resolved, an uncaught error is logged and counted and does not end the process.
+ * After `main` has resolved, an uncaught error is logged and counted and does not end the process, and garbage is
+ * collected when the program is idle.
  */
 export function runProgram<S extends FlagSpec>(
   program: Program<S>,
@@ -103,7 +105,10 @@ export function runProgram<S extends FlagSpec>(
     writeLogTo: (write) => void (writeLine = write),
     facts,
     statusPages: (source) => statusPages({ ...about, ...facts }, source),
-  }).then(uncaught.markStarted, fail);
+  }).then(() => {
+    uncaught.markStarted();
+    new IdleCollection();
+  }, fail);
 }
 
 /** The flags to run with, or null when there is nothing to run. */

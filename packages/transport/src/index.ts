@@ -3,6 +3,7 @@ export { type AnswerSource, SOURCE, SOURCE_NAMES } from './answer-source.js';
 export { NO_ANSWER_YET } from './answerer.js';
 export type { AddressedClient, Answerer, Client, ReplyPath } from './answerer.js';
 export { nowMs } from './batch-clock.js';
+export { releaseFreeMemory } from './batch/libc.js';
 export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
 export { COOKIELESS_PER_SECOND, ServerCookies } from './cookies/server-cookies.js';
 export type { CookieSecrets } from './cookies/server-cookies.js';

@@ -1,0 +1,54 @@
+import { collectGarbage } from './collect-garbage.js';
+
+export interface IdleCollectionOptions {
+  /** How long the event loop has worked so far, in ms. */
+  readonly activeMs?: () => number;
+  readonly collect?: () => void;
+  readonly periodMs?: number;
+}
+
+const PERIOD_MS = 10_000;
+/** Of a period: some 10 questions a second, so that one of them at most is asked during a collection. */
+const IDLE_PART = 0.002;
+/** Less work leaves less garbage than a collection is worth. */
+const WORTH_MS = 200;
+
+/**
+ * Collects the garbage of a load once it is over: when the event loop has worked for a fifth of a second since the last
+ * time, and hardly in the last ten. Never while questions come.
+ */
+export class IdleCollection {
+  readonly #activeMs: () => number;
+  readonly #collect: () => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #idleMs: number;
+  #collectedAtMs: number;
+  #lastMs: number;
+
+  constructor(options: IdleCollectionOptions = {}) {
+    const { activeMs = loopActiveMs, collect = collectGarbage, periodMs = PERIOD_MS } = options;
+    this.#activeMs = activeMs;
+    this.#collect = collect;
+    this.#idleMs = periodMs * IDLE_PART;
+    this.#collectedAtMs = this.#lastMs = activeMs();
+    this.#timer = setInterval(() => this.#look(), periodMs).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const nowMs = this.#activeMs();
+    const isIdle = nowMs - this.#lastMs < this.#idleMs;
+    this.#lastMs = nowMs;
+    if (!isIdle || nowMs - this.#collectedAtMs < WORTH_MS) return;
+    this.#collect();
+    // What the collection took is no work.
+    this.#collectedAtMs = this.#lastMs = this.#activeMs();
+  }
+}
+
+function loopActiveMs(): number {
+  return performance.eventLoopUtilization().active;
+}
