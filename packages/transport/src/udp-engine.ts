@@ -8,6 +8,8 @@ export type UdpEngineChoice = (typeof UDP_ENGINES)[number];
 /** A way to move datagrams: one per system call (`dgram`) or many (`batch`). */
 export interface UdpEngine {
   readonly name: 'batch' | 'dgram';
+  /** The number of the batch of datagrams that is handled now; 0 when none is. What is sent meanwhile can leave together. */
+  readonly batch: number;
   /** A socket for a listener; it counts there what it cannot send. */
   createSocket(counters: ListenerCounters): DatagramSocket;
   openUpstreamPort: OpenUpstreamPort;

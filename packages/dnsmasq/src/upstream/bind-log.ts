@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { UdpEngine } from '@kube-dns/transport';
 
-type Ports = Pick<UdpEngine, 'openUpstreamPort' | 'sendTogether'>;
+type Ports = Pick<UdpEngine, 'batch' | 'openUpstreamPort' | 'sendTogether'>;
 
 /** An attacker's names must not fill the log; dnsmasq logs each failure. */
 const LOG_EVERY_MS = 1_000;
@@ -23,6 +23,9 @@ export function loggedPorts(
     log.error(`failed to bind server socket to ${source}: ${reason}`);
   };
   return {
+    get batch() {
+      return engine.batch;
+    },
     sendTogether: (work) => engine.sendTogether(work),
     openUpstreamPort: (options, owner) => {
       const { sourceAddress: source } = options;

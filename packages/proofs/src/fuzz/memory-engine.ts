@@ -18,6 +18,7 @@ const CLIENT_ADDRESS = Uint8Array.of(127, 0, 0, 1);
 /** Moves datagrams within the process: everything of a listener and of upstream sockets except the system. */
 export class MemoryEngine implements UdpEngine {
   readonly name = 'dgram';
+  readonly batch = 0;
   /** What the server asked its upstreams and was not taken yet. */
   readonly sent: SentUpstream[] = [];
   /** The answers of the last `deliver`, copied. */

@@ -21,6 +21,10 @@ export class BatchEngine implements UdpEngine {
     return this.#hub.offload.lack;
   }
 
+  get batch(): number {
+    return this.#hub.batch;
+  }
+
   createSocket(counters: ListenerCounters): DatagramSocket {
     return new BatchListenerSocket(this.#hub, counters);
   }

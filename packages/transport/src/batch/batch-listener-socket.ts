@@ -50,6 +50,7 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
       port,
       reusesPort,
       answersFromSameAddress: WILDCARDS.has(address),
+      merges: true,
       receiveBufferBytes: RECEIVE_BUFFER_BYTES,
     };
     this.#socket = new BatchSocket(this.#hub, options, this);

@@ -22,6 +22,8 @@ export interface BatchSocketOptions {
   readonly remote?: { readonly address: string; readonly port: number };
   /** Answers leave from the address that their query was sent to; for a socket on all addresses. */
   readonly answersFromSameAddress?: boolean;
+  /** Datagrams of a sender that sends several as one may come merged; the hub takes them apart. */
+  readonly merges?: boolean;
   readonly receiveBufferBytes: number;
 }
 
@@ -192,6 +194,9 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     if (options.answersFromSameAddress === true) {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
       else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
+    }
+    if (options.merges === true && this.#hub.offload.canMerge) {
+      this.#setOption(linux.SOL_UDP, linux.UDP_GRO, 1);
     }
     if (options.reusesPort === true && !this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) {
       throw systemError('setsockopt', this.#hub.libc.errno());

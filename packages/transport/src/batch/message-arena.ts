@@ -1,6 +1,7 @@
+import { MSG_TRUNC, SOL_UDP, UDP_GRO } from './constants.js';
 import type { Libc } from './libc.js';
 
-/** Messages of one batch, and slots of an arena. */
+/** Messages of one batch, and slots of an arena; a message that is received can be several datagrams. */
 export const SLOTS = 64;
 
 /** struct mmsghdr of a 64-bit system; its parts below are offsets in 32-bit words. */
@@ -23,6 +24,13 @@ export const NAME_WORDS = 8;
 export const PACKET_INFO_WORDS = 10;
 /** One with the length of the segments: a struct cmsghdr, a number and padding. */
 export const SEGMENT_CONTROL_WORDS = 6;
+/** Between slots: at a power of two apart their starts would have the same few places in the processor's caches. */
+const SLOT_GAP_BYTES = 128;
+/** Of a struct cmsghdr. */
+const CONTROL_LEVEL = 2;
+const CONTROL_TYPE = 3;
+const CONTROL_DATA = 4;
+/** The two together. */
 export const CONTROL_WORDS = PACKET_INFO_WORDS + SEGMENT_CONTROL_WORDS;
 
 /**
@@ -51,15 +59,16 @@ export class MessageArena {
     this.#namesAt = this.#iovsAt + SLOTS * IOV_WORDS;
     this.#controlsAt = this.#namesAt + SLOTS * NAME_WORDS;
     const payloadsAt = (this.#controlsAt + SLOTS * CONTROL_WORDS) * 4;
-    const memory = new ArrayBuffer(payloadsAt + SLOTS * slotBytes + overhangBytes);
+    const strideBytes = slotBytes + SLOT_GAP_BYTES;
+    const memory = new ArrayBuffer(payloadsAt + SLOTS * strideBytes + overhangBytes);
     this.bytes = new Uint8Array(memory);
     this.words = new Int32Array(memory);
     const viewBytes = Math.max(slotBytes, overhangBytes);
     this.payloads = Array.from(
       { length: SLOTS },
-      (_, slot) => new Uint8Array(memory, payloadsAt + slot * slotBytes, viewBytes),
+      (_, slot) => new Uint8Array(memory, payloadsAt + slot * strideBytes, viewBytes),
     );
-    this.#pointHeaders(libc.addressOf(this.bytes), payloadsAt);
+    this.#pointHeaders(libc.addressOf(this.bytes), payloadsAt, strideBytes);
   }
 
   /** The offset of the address of a slot's peer, in words. */
@@ -89,6 +98,33 @@ export class MessageArena {
     return this.words[slot * HEADER_WORDS + FLAGS]!;
   }
 
+  /**
+   * The length of each of the datagrams that came merged in this slot (UDP_GRO), the last of which may be shorter; 0 for one
+   * datagram. Takes away the control message that says so, which is the first (Linux, udp_cmsg_recv in net/ipv4/udp.c).
+   */
+  takeSegmentBytes(slot: number): number {
+    const { words } = this;
+    const lengthAt = this.controlLengthAt(slot);
+    if (words[lengthAt] === 0) return 0;
+    const at = this.controlAt(slot);
+    if (words[at + CONTROL_LEVEL] !== SOL_UDP || words[at + CONTROL_TYPE] !== UDP_GRO) return 0;
+    const segmentBytes = words[at + CONTROL_DATA]!;
+    words[lengthAt] = words[lengthAt]! - SEGMENT_CONTROL_WORDS * 4;
+    words.copyWithin(at, at + SEGMENT_CONTROL_WORDS, at + CONTROL_WORDS);
+    return segmentBytes;
+  }
+
+  /**
+   * Makes the part of a received message from `at` on the datagram in its slot; one of more than `maxBytes` is cut. The
+   * parts behind it stay as they are.
+   */
+  placeDatagram(slot: number, at: number, length: number, isCut: boolean, maxBytes: number): void {
+    const bytes = Math.min(length, maxBytes);
+    if (at > 0) moveToStart(this.payloads[slot]!, at, bytes);
+    this.words[slot * HEADER_WORDS + MESSAGE_LENGTH] = bytes;
+    this.words[slot * HEADER_WORDS + FLAGS] = isCut || bytes < length ? MSG_TRUNC : 0;
+  }
+
   /** The offset of the part of memory that a slot's payload is, in words. */
   iovAt(slot: number): number {
     return this.#iovsAt + slot * IOV_WORDS;
@@ -114,7 +150,7 @@ export class MessageArena {
     return slot === 0 ? this.bytes : this.bytes.subarray(slot * HEADER_BYTES);
   }
 
-  #pointHeaders(start: bigint, payloadsAt: number): void {
+  #pointHeaders(start: bigint, payloadsAt: number, strideBytes: number): void {
     const pointers = new BigUint64Array(this.bytes.buffer, 0, payloadsAt / 8);
     const point = (wordAt: number, byteAt: number) => {
       pointers[wordAt / 2] = start + BigInt(byteAt);
@@ -126,9 +162,17 @@ export class MessageArena {
       point(header + IOV, iov * 4);
       this.words[header + IOV_COUNT] = 1;
       point(header + CONTROL, this.controlAt(slot) * 4);
-      point(iov, payloadsAt + slot * this.slotBytes);
+      point(iov, payloadsAt + slot * strideBytes);
       this.setPayloadLength(slot, this.slotBytes);
       this.allowReceive(slot);
     }
   }
+}
+
+/** Up to this length a loop costs less than the call. */
+const SHORT_BYTES = 64;
+
+function moveToStart(bytes: Uint8Array, at: number, length: number): void {
+  if (length > SHORT_BYTES) bytes.copyWithin(0, at, at + length);
+  else for (let i = 0; i < length; i++) bytes[i] = bytes[at + i]!;
 }

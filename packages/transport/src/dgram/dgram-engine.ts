@@ -8,6 +8,7 @@ import { DgramUpstreamPort } from './dgram-upstream-port.js';
 /** UDP through node:dgram: works everywhere, one system call per datagram. */
 export class DgramEngine implements UdpEngine {
   readonly name = 'dgram';
+  readonly batch = 0;
 
   createSocket(counters: ListenerCounters): DatagramSocket {
     return new DgramSocket(counters);

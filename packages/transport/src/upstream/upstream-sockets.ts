@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { nowMs } from '../batch-clock.js';
 import { descriptorShare } from '../descriptor-limit.js';
+import { isLoopback } from '../loopback.js';
 import { randomId } from '../random-id.js';
 import type { ServerAddress } from '../server-address.js';
 import { EncryptedServers } from '../encrypted/encrypted-servers.js';
@@ -14,7 +15,7 @@ import { UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram by default. */
-  readonly engine?: Pick<UdpEngine, 'openUpstreamPort' | 'sendTogether'>;
+  readonly engine?: Pick<UdpEngine, 'batch' | 'openUpstreamPort' | 'sendTogether'>;
   readonly ports?: SourcePorts;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
@@ -58,6 +59,7 @@ export class UpstreamSockets {
   readonly encrypted: EncryptedServers;
   /** Over UDP. */
   readonly #maxOpen: number;
+  readonly #engine: Pick<UdpEngine, 'batch'>;
   readonly #openPort: OpenUpstreamPort;
   readonly #open = new Set<UpstreamSocket>();
   /** Sockets on a configured port, by family, address and port: there can be only one each. */
@@ -77,6 +79,7 @@ export class UpstreamSockets {
     this.#maxOpen = Math.max(1, descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS) - maxOpenTcp);
     this.#now = options.now ?? nowMs;
     const engine = options.engine ?? new DgramEngine();
+    this.#engine = engine;
     this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
     this.encrypted = new EncryptedServers({
       now: this.#now,
@@ -95,6 +98,11 @@ export class UpstreamSockets {
   socketsFor(end: UpstreamTarget): ServerSockets {
     this.#avoided.add(end.server.port);
     return new UdpSockets(this, end);
+  }
+
+  /** For UdpSockets: see `UdpEngine.batch`. */
+  get batch(): number {
+    return this.#engine.batch;
   }
 
   /** Closes unused sockets; called by a timer. */
@@ -191,11 +199,16 @@ class UdpSockets implements ServerSockets {
   #oldest = 0;
   #drawn: UpstreamSocket | undefined;
   #drawnFor = 0;
+  readonly #isLoopback: boolean;
+  /** Of a server on loopback: the socket of this batch. */
+  #ofBatch: UpstreamSocket | undefined;
+  #batch = 0;
 
   constructor(all: UpstreamSockets, end: UpstreamTarget) {
     this.#all = all;
     this.#end = end;
     this.#isFixed = all.isFixed(end);
+    this.#isLoopback = isLoopback(end.server.address);
   }
 
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
@@ -205,11 +218,29 @@ class UdpSockets implements ServerSockets {
   close(): void {
     if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
     this.#shared.length = 0;
-    this.#drawn = undefined;
+    this.#drawn = this.#ofBatch = undefined;
   }
 
   #socket(): UpstreamSocket | undefined {
     if (this.#isFixed) return this.#all.fixedSocket(this.#end);
+    return this.#isLoopback ? this.#socketOfBatch() : this.#nextSocket();
+  }
+
+  /**
+   * The queries of a batch to a server on loopback leave from one socket, so that they can be one send, and the replies one
+   * message: there only a program of this machine can forge, and it must own the server's address and port.
+   */
+  #socketOfBatch(): UpstreamSocket | undefined {
+    const { batch } = this.#all;
+    if (batch === 0) return this.#nextSocket();
+    if (batch !== this.#batch || this.#ofBatch?.isRetired !== false) {
+      this.#ofBatch = this.#nextSocket();
+      this.#batch = batch;
+    }
+    return this.#ofBatch;
+  }
+
+  #nextSocket(): UpstreamSocket | undefined {
     const shared = this.#sharedSocket();
     const fresh = this.#all.freshSocket(this.#end, shared === undefined);
     if (fresh === undefined) return shared;
