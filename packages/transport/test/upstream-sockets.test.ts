@@ -24,7 +24,7 @@ let unreachable: Inbox<SentQuery>;
 const handler: ReplyHandler = {
   onReply: (sent, reply) => {
     sent.socket.forget(sent);
-    replies.push(reply);
+    replies.push(Buffer.from(reply));
   },
   onUnreachable: (sent) => unreachable.push(sent),
 };

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-=======
-import { copyStart } from '@kube-dns/wire';
 import { isLoopback } from '../loopback.js';
->>>>>>> 0b449893 (Datagrams that a sender made with one send are received as one message (UDP_GRO), and the queries of a batch to a server on loopback leave from one socket)
 import type { ServerAddress } from '../server-address.js';
 import type { PortOwner, UpstreamPort, UpstreamPortOptions } from '../upstream-port.js';
 import type { BatchHub } from './batch-hub.js';
