@@ -6,7 +6,7 @@ import { missingIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/te
 import { decodeMessage, EVERY_ADDRESS } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
-import { AF_INET6 } from '../src/batch/constants.js';
+import { AF_INET, AF_INET6 } from '../src/batch/constants.js';
 import { loadLibc } from '../src/batch/libc.js';
 import { listen } from '../src/listener.js';
 import type { UdpEngine } from '../src/udp-engine.js';
@@ -15,6 +15,7 @@ import { replyTo } from './messages.js';
 import { answers, oneAddress, question } from './udp-listener.js';
 
 const EAFNOSUPPORT = 97;
+const EADDRINUSE = 98;
 const opened = ownedBy(afterEach);
 
 async function serve(
@@ -109,3 +110,37 @@ unless(NO_BATCH, it)('a system without IPv6 has listeners of IPv4 alone', async 
   expect(refusals).toBe(1);
   expect(await answersAt(port, '127.0.0.1')).toEqual([1, 1]);
 });
+
+unless(NO_BATCH ?? missingIpv6(), it)(
+  'every address is two sockets on one port, which is another when IPv4 does not have it',
+  async () => {
+    const libc = await loadLibc();
+    const families = new Map<number, number>();
+    const bound: (readonly [family: number | undefined, port: number])[] = [];
+    let isTaken = false;
+    const engine = new BatchEngine({
+      ...libc,
+      socket: (family, ...rest) => {
+        const fd = libc.socket(family, ...rest);
+        families.set(fd, family);
+        return fd;
+      },
+      bind: (fd, name, length) => {
+        const port = name[2]! * 256 + name[3]!;
+        bound.push([families.get(fd), port]);
+        isTaken = bound.length === 2;
+        return isTaken ? -1 : libc.bind(fd, name, length);
+      },
+      errno: () => (isTaken ? EADDRINUSE : libc.errno()),
+    });
+    const { port } = await serve(engine, EVERY_ADDRESS);
+    // Another program can have the second one, too.
+    expect(bound.length).toBeGreaterThanOrEqual(4);
+    expect(bound.slice(-2)).toEqual([
+      [AF_INET6, 0],
+      [AF_INET, port],
+    ]);
+    for (const address of ['::1', '127.0.0.1'])
+      expect(await answersAt(port, address)).toEqual([1, 1]);
+  },
+);

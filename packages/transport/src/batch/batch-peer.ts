@@ -48,6 +48,10 @@ export class BatchPeer implements Peer {
     return peer;
   }
 
+  get isIpv4(): boolean {
+    return (this.#words[this.#nameAt]! & FAMILY_MASK) === AF_INET;
+  }
+
   get address(): string {
     return texts.of(this.#words, this.#nameAt);
   }
@@ -62,7 +66,7 @@ export class BatchPeer implements Peer {
   copyAddress(to: Uint8Array, at: number): number {
     const words = this.#words;
     const ipv6At = this.#nameAt + IPV6_NAME_WORD;
-    if ((words[this.#nameAt]! & FAMILY_MASK) === AF_INET) {
+    if (this.isIpv4) {
       copyWord(words[this.#nameAt + IPV4_NAME_WORD]!, to, at);
       return 4;
     }

@@ -1,5 +1,5 @@
 import { getSystemErrorName } from 'node:util';
-import { discardAddress, DISCARD_PORT } from '../datagram-socket.js';
+import { DISCARD_PORT } from '../datagram-socket.js';
 import type { BatchHub, HubSocket } from './batch-hub.js';
 import * as linux from './constants.js';
 import { Joining } from './joining.js';
@@ -144,7 +144,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
   leavePort(): void {
     // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
     const { address, isIpv6 } = this.#options;
-    this.#connect(discardAddress(address), DISCARD_PORT, isIpv6);
+    this.#connect(address, DISCARD_PORT, isIpv6);
   }
 
   /** May be called twice. */
