@@ -9,6 +9,7 @@ import type { Peer } from '../src/datagram-socket.js';
 import { NO_BATCH } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
 
+const EPERM = 1;
 const EIO = 5;
 const opened = ownedBy(afterEach);
 /** Of a struct mmsghdr: how many parts its message has. */
@@ -21,6 +22,8 @@ class WatchedSends {
   /** How often it refuses; without end unless given. */
   refusals = Infinity;
   refused = 0;
+  /** Refuses single messages, too. */
+  refusesAll = false;
   /** The number of datagrams in each send. */
   readonly sends: number[] = [];
   #hasRefused = false;
@@ -36,7 +39,7 @@ class WatchedSends {
         );
         const firstJoined = parts.findIndex((each) => each > 1);
         const isRefusing = this.errno !== 0 && this.refused < this.refusals;
-        this.#hasRefused = isRefusing && firstJoined === 0;
+        this.#hasRefused = isRefusing && (firstJoined === 0 || this.refusesAll);
         if (this.#hasRefused) {
           this.refused++;
           return -1;
@@ -186,6 +189,19 @@ unless(NO_BATCH, describe)('messages to one client', () => {
     expect(watched.refused).toBe(tries);
     expect(new Set(watched.sends)).toEqual(new Set([1]));
     expect(counters.sendErrors).toBe(0);
+  });
+
+  it('are joined again after errors that single ones have, too', async () => {
+    const watched = new WatchedSends();
+    const { sendAll, received, counters } = await start(await watched.libc(), 1);
+    Object.assign(watched, { errno: EPERM, refusesAll: true });
+    sendAll(messages([40, 40, 40]));
+    expect(counters.sendErrors).toBe(3);
+    watched.errno = 0;
+    const all = messages([40, 40, 40]);
+    sendAll(all);
+    expect(watched.sends).toEqual([3]);
+    await received(all);
   });
 
   it('are sent once more when the error was that of an earlier one', async () => {

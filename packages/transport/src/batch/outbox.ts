@@ -107,12 +107,15 @@ export class Outbox {
     else this.#sendJoined(socket, joining, start, end);
   }
 
-  #sendSingly(socket: OutboxSocket, start: number, end: number): void {
+  /** Returns whether the system took one. */
+  #sendSingly(socket: OutboxSocket, start: number, end: number): boolean {
+    let isTaken = false;
     for (let slot = start; slot < end;) {
       const headers = this.#arena.headersFrom(slot);
       const sent = this.#libc.sendmmsg(socket.fd, headers, end - slot, MSG_DONTWAIT);
       if (sent > 0) {
         slot += sent;
+        isTaken = true;
         socket.noteSent();
         continue;
       }
@@ -123,6 +126,7 @@ export class Outbox {
         slot++;
       }
     }
+    return isTaken;
   }
 
   #sendJoined(socket: OutboxSocket, joining: Joining, start: number, end: number): void {
@@ -144,11 +148,13 @@ export class Outbox {
         return;
       }
       if (failure === FAILURE.REFUSED) {
-        // A path can be too narrow; any other error of a joined message is one of joining.
-        if (groups.size[group]! > 1 && errno !== EMSGSIZE) joining.refuse();
+        let isTaken = false;
         for (let slot = start; slot < end; slot++) {
-          if (groups.groupOf[slot] === group) this.#sendSingly(socket, slot, slot + 1);
+          if (groups.groupOf[slot] !== group) continue;
+          if (this.#sendSingly(socket, slot, slot + 1)) isTaken = true;
         }
+        // Joining is at fault when single ones pass, unless one client's path is too narrow.
+        if (isTaken && errno !== EMSGSIZE && groups.size[group]! > 1) joining.refuse();
         group++;
       }
     }
