@@ -1,4 +1,4 @@
-import type { Attempt, AttemptRules, Judgement } from './attempt.js';
+import { type Attempt, attemptOf, type AttemptRules, type Judgement, release } from './attempt.js';
 import { withoutPlainOpt } from './edns-support.js';
 import { isStreamed } from '../server-address.js';
 import type { ServerGroup } from './server-group.js';
@@ -16,21 +16,36 @@ const PAIR_MS = 10_000;
 export class AttemptList {
   /** The server that is asked in its turn, by its place in the group. */
   current = 0;
+  /** How often the question was sent. */
+  sends = 0;
   readonly #rules: AttemptRules;
-  readonly #group: ServerGroup;
-  readonly #query: Buffer;
-  readonly #handler: ReplyHandler;
+  #group!: ServerGroup;
+  #query!: Buffer;
+  #handler!: ReplyHandler;
   readonly #attempts: Attempt[] = [];
-  #sends = 0;
+  /** One of the question before, to be used again. */
+  #spare: Attempt | undefined;
   #resends = 0;
   #isEven = false;
   #hadBadCookie = false;
 
-  constructor(rules: AttemptRules, group: ServerGroup, query: Buffer, handler: ReplyHandler) {
+  constructor(rules: AttemptRules) {
     this.#rules = rules;
+  }
+
+  /** Begins a question; there is none, or it was cleared. */
+  begin(group: ServerGroup, query: Buffer, handler: ReplyHandler): void {
     this.#group = group;
     this.#query = query;
     this.#handler = handler;
+  }
+
+  /** As new. */
+  clear(): void {
+    while (this.#attempts.length > 0) this.#spare = this.#attempts.pop();
+    if (this.#spare !== undefined) release(this.#spare);
+    this.current = this.sends = this.#resends = 0;
+    this.#isEven = this.#hadBadCookie = false;
   }
 
   /** The attempt that a sent query belongs to. */
@@ -59,6 +74,16 @@ export class AttemptList {
   /** The attempts that may still get a reply. */
   open(): readonly Attempt[] {
     return this.#attempts.filter(({ hasFailed }) => !hasFailed);
+  }
+
+  /** Those may be silent: their servers are not preferred, and may be down. Calls back for each that was not before. */
+  noteSilence(onSilent: (server: UpstreamServer) => void): void {
+    for (const attempt of this.open()) {
+      this.#group.avoid(attempt.at);
+      attempt.server.health.noteSilence(this.#group.domain, attempt.resentAtMs);
+      if (!attempt.isSilent) onSilent(attempt.server);
+      attempt.isSilent = true;
+    }
   }
 
   get haveAllFailed(): boolean {
@@ -120,26 +145,26 @@ export class AttemptList {
 
   /** Asks the server that has the question again; false when the pace does not allow it. */
   repeat(nowMs: number): boolean {
-    const sends = this.#sends;
+    const sends = this.sends;
     this.send(this.current, nowMs);
-    return this.#sends > sends;
+    return this.sends > sends;
   }
 
   /** Asks the next server in strict order, else all of them; false when the pace does not allow it. */
   sendFurther(nowMs: number): boolean {
-    const sends = this.#sends;
+    const sends = this.sends;
     if (this.#group.order === 'strict') this.sendToNext(nowMs);
     else this.sendToAll(nowMs);
-    return this.#sends > sends;
+    return this.sends > sends;
   }
 
   /** Clients still ask after the time-out: all servers get it, evenly from now on. Returns the pause that follows. */
   sendEvenly(nowMs: number): number {
     this.#isEven = true;
     this.#forgetBefore(nowMs - PAIR_MS);
-    const sends = this.#sends;
+    const sends = this.sends;
     this.sendToAll(nowMs);
-    return this.#sends > sends ? this.#resendPauseMs : 0;
+    return this.sends > sends ? this.#resendPauseMs : 0;
   }
 
   /**
@@ -177,7 +202,7 @@ export class AttemptList {
   }
 
   #count(server: UpstreamServer, isRetry: boolean): void {
-    this.#sends++;
+    this.sends++;
     server.counts.countQuery(isRetry);
   }
 
@@ -204,18 +229,8 @@ export class AttemptList {
     const sent = server.sockets.send(query, this.#handler);
     if (sent === undefined) return false;
     this.#rules.exchanges.sent(server, query, isStreamed(server));
-    this.#attempts.push({
-      at,
-      server,
-      sent,
-      query,
-      isPlainAgain: false,
-      sentAtMs: nowMs,
-      resentAtMs: nowMs,
-      hasFailed: false,
-      isSilent: false,
-      hasReplied: false,
-    });
+    this.#attempts.push(attemptOf(this.#spare, at, server, sent, query, nowMs));
+    this.#spare = undefined;
     return true;
   }
 

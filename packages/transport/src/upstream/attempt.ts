@@ -7,12 +7,13 @@ import type { UpstreamServer } from './upstream-servers.js';
 /** One sending of a question to one server, and its outcome. */
 export interface Attempt extends RepliedQuery {
   /** The server's index in the group. */
-  readonly at: number;
-  readonly server: UpstreamServer;
-  readonly sent: SentQuery;
+  at: number;
+  server: UpstreamServer;
+  sent: SentQuery;
   /** What was sent last, and whether that is the query without the OPT record of the one before. */
   query: Buffer;
   isPlainAgain: boolean;
+  sentAtMs: number;
   /** When the same datagram was last sent. */
   resentAtMs: number;
   hasFailed: boolean;
@@ -31,4 +32,34 @@ export interface AttemptRules {
   readonly portLimit: number;
   readonly exchanges: ExchangeObservers;
   now(): number;
+}
+
+/** What was sent for an attempt that is over. */
+const NOT_SENT: SentQuery = { socket: { resend: () => undefined, forget: () => undefined } };
+
+/** An attempt of this time, in the place of one that is over. */
+export function attemptOf(
+  spare: Attempt | undefined,
+  at: number,
+  server: UpstreamServer,
+  sent: SentQuery,
+  query: Buffer,
+  nowMs: number,
+): Attempt {
+  if (spare === undefined) {
+    const outcome = { isPlainAgain: false, hasFailed: false, isSilent: false, hasReplied: false };
+    return { at, server, sent, query, sentAtMs: nowMs, resentAtMs: nowMs, ...outcome };
+  }
+  spare.at = at;
+  spare.server = server;
+  spare.sent = sent;
+  spare.query = query;
+  spare.sentAtMs = spare.resentAtMs = nowMs;
+  spare.isPlainAgain = spare.hasFailed = spare.isSilent = spare.hasReplied = false;
+  return spare;
+}
+
+/** An attempt that is over: nothing that was sent for it can be forgotten once more. */
+export function release(attempt: Attempt): void {
+  attempt.sent = NOT_SENT;
 }

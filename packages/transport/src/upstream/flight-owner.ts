@@ -20,7 +20,7 @@ export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
   /** Of the reply that is being handled. */
   readonly outline: ReplyOutline;
-  readonly options: Pick<QueryForwarderOptions, 'mixesCase'>;
+  readonly options: Pick<QueryForwarderOptions, 'mixesCase' | 'maxUdpBytes'>;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
   finish(flight: Flight, reply: Buffer | null, mayBeLate?: boolean): void;
 }

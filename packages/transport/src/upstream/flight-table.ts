@@ -98,10 +98,9 @@ export class FlightTable {
     return false;
   }
 
-  /** All waiters of a flight that ends. */
-  leaveAll(flight: Flight): readonly Waiter[] {
-    for (const waiter of flight.waiters) this.#leave(waiter);
-    return flight.waiters;
+  /** The waiters of a flight that ends give back their places; they stay in its list. */
+  leaveAll({ waiters }: Flight): void {
+    for (const waiter of waiters) this.#leave(waiter);
   }
 
   /** Removes the first `count` waiters and returns them; the next one takes over the place of the question. */

@@ -1,15 +1,16 @@
 import type { ExchangeErrorCode } from '../errors.js';
-import { AttemptList } from './attempt-list.js';
-import { BestReply } from './best-reply.js';
+import type { AttemptList } from './attempt-list.js';
+import type { BestReply } from './best-reply.js';
 import type { TakenPlace } from './fair-places.js';
+import type { FlightMemory } from './flight-memory.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import type { Failure } from './failure.js';
-import { LastFailure } from './last-failure.js';
-import { patienceMs } from './patience.js';
+import { HOLD_MS, NOT_HELD, patienceMs } from './patience.js';
 import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
+import type { RetryClock } from './retry-clock.js';
 import { isStreamed } from '../server-address.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
@@ -17,21 +18,18 @@ import type { UpstreamServer } from './upstream-servers.js';
 import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
 import type { Waiter } from './waiter.js';
 
-/** How long a question waits for the reply to a probe when all servers are down. */
-const HOLD_MS = 50;
-const NOT_HELD = Number.POSITIVE_INFINITY;
-
 /**
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
 export class Flight implements ReplyHandler, TcpRoundOwner {
+  readonly memory: FlightMemory;
   readonly group: ServerGroup;
   readonly asked: AskedQuestion;
   readonly isOverTcp: boolean;
   readonly #hasMixedCase: boolean;
   inspector: ReplyInspector | undefined;
-  readonly waiters: Waiter[] = [];
+  readonly waiters: Waiter[];
   /** The address of the client that holds the place; empty for the program itself. */
   client = '';
   /**
@@ -51,30 +49,36 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   startedAtMs = 0;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
-  readonly best = new BestReply();
+  readonly best: BestReply;
   readonly exchanges: FlightOwner['exchanges'];
   readonly #owner: FlightOwner;
   readonly #attempts: AttemptList;
-  #dueAtMs = Number.POSITIVE_INFINITY;
-  #retries = 0;
+  readonly #clock: RetryClock;
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
+  #hasTcp = false;
   #heldUntilMs = NOT_HELD;
-  readonly #lastFailure = new LastFailure();
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
 
-  constructor(owner: FlightOwner, group: ServerGroup, asked: AskedQuestion, isOverTcp: boolean) {
+  /** Its question is in the memory. */
+  constructor(owner: FlightOwner, group: ServerGroup, memory: FlightMemory, isOverTcp: boolean) {
+    const { asked, attempts, waiters, best, clock } = memory;
+    this.memory = memory;
     this.#owner = owner;
     this.exchanges = owner.exchanges;
     this.group = group;
     this.asked = asked;
+    this.waiters = waiters;
+    this.best = best;
     this.isShared = asked.variant !== UNSHARED;
     // Over connections that are kept there is one way for all questions, and replies are hard to forge.
     this.isOverTcp = isOverTcp && !group.isStreamed;
     this.#hasMixedCase = owner.options.mixesCase === true && this.isShared && !group.isStreamed;
     if (this.#hasMixedCase) mixCase(asked.query);
-    this.#attempts = new AttemptList(owner, group, asked.query, this);
+    this.#clock = clock;
+    this.#attempts = attempts;
+    memory.begin(group, this);
   }
 
   /**
@@ -85,12 +89,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.startedAtMs = nowMs;
     this.deadlineMs = deadlineMs;
     this.isProbed = false;
-    this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
     this.best.set(null);
     this.#attempts.renew(nowMs);
     this.#endTcp();
-    this.#pause(nowMs);
+    this.#clock.start(nowMs);
     const isAwaited = this.group.probe(nowMs, this.isOverTcp);
     this.#heldUntilMs = this.group.isDown(this.isOverTcp) ? nowMs + HOLD_MS : NOT_HELD;
     if (this.#heldUntilMs !== NOT_HELD) return isAwaited;
@@ -120,7 +123,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#heldUntilMs !== NOT_HELD) this.#checkServers(nowMs);
     else if (this.#tcp !== undefined) return;
     else if (nowMs >= this.#relayAtMs) this.#owner.finish(this, this.expire(), true);
-    else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
+    else if (nowMs >= this.#clock.dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
   /** Whether a late reply may arrive. */
@@ -130,7 +133,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Why there is no reply. */
   get failure(): Failure {
-    return this.#lastFailure.of(this.group, this.#attempts.current);
+    return this.memory.lastFailure.of(this.group, this.#attempts.current);
   }
 
   /** Its time is over; returns the best there was. */
@@ -141,7 +144,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Ends it with SERVFAIL. */
   fail(failure: Failure): void {
-    this.#lastFailure.ended = failure;
+    this.memory.lastFailure.ended = failure;
     this.#finish(null);
   }
 
@@ -150,6 +153,12 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#isFinished = true;
     this.#attempts.forget();
     this.#endTcp();
+  }
+
+  /** Whether nothing refers to its memory after its end: it was sent once, over UDP, and no probe is for it. */
+  get isPlain(): boolean {
+    const isOnce = this.#clock.starts === 1 && this.#attempts.sends === 1;
+    return isOnce && !this.#hasTcp && !this.group.isStreamed && !this.isProbed;
   }
 
   now(): number {
@@ -220,7 +229,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const nowMs = this.#owner.now();
     if (this.isOverTcp || nowMs >= this.deadlineMs || !this.#attempts.sendToOthers(nowMs))
       this.#finish(this.best.message);
-    else this.#pause(nowMs);
+    else this.#clock.pause(nowMs);
   }
 
   get #isOverUdp(): boolean {
@@ -228,7 +237,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   }
 
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
-    this.#lastFailure.note(server, reason);
+    this.memory.lastFailure.note(server, reason);
     this.exchanges.failed(server, this.asked.query, reason);
   }
 
@@ -248,31 +257,22 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     }
   }
 
-  #pause(nowMs: number): void {
-    const ageMs = nowMs - this.startedAtMs;
-    this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries, ageMs);
-  }
-
   /** Silence: the next server first, then all. */
   #retransmit(nowMs: number): void {
-    this.#retries++;
-    this.#pause(nowMs);
-    for (const attempt of this.#attempts.open()) {
-      this.group.avoid(attempt.at);
-      attempt.server.health.noteSilence(this.group.domain, attempt.resentAtMs);
-      if (attempt.isSilent) continue;
-      attempt.isSilent = true;
-      this.onTcpError(attempt.server, 'timeout');
-    }
+    this.#clock.retries++;
+    this.#clock.pause(nowMs);
+    this.#attempts.noteSilence((server) => this.onTcpError(server, 'timeout'));
     const wasForAll = this.#attempts.unaskedCount === 0;
-    if (this.#dueAtMs <= nowMs) this.#dueAtMs = nowMs + this.#attempts.sendEvenly(nowMs);
-    else if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
+    if (this.#clock.dueAtMs <= nowMs)
+      this.#clock.dueAtMs = nowMs + this.#attempts.sendEvenly(nowMs);
+    else if (this.group.order === 'strict' || (this.#clock.retries === 1 && !wasForAll)) {
       const { current } = this.#attempts;
       if (!this.#attempts.sendToNext(nowMs)) this.#attempts.send(current, nowMs);
     } else this.#attempts.sendToAll(nowMs);
   }
 
   #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
+    this.#hasTcp = true;
     this.#tcp = new TcpRound(this, this.asked.query, servers, this.deadlineMs, reserved);
     this.#tcp.askNext();
   }

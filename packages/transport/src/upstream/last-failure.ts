@@ -10,6 +10,12 @@ export class LastFailure {
   #reason: FailureReason = 'timeout';
   #server: UpstreamServer | undefined;
 
+  /** As new. */
+  clear(): void {
+    this.ended = this.#server = undefined;
+    this.#reason = 'timeout';
+  }
+
   /** This server had no answer. */
   note(server: UpstreamServer, reason: FailureReason): void {
     this.#server = server;

@@ -5,6 +5,7 @@ import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { ExchangeObservers } from './exchange-observer.js';
 import { Flight } from './flight.js';
+import { SpareMemory } from './flight-memory.js';
 import { ForwarderCounters } from './forwarder-counters.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
@@ -13,12 +14,12 @@ import { LoopProbes } from './loop-probes.js';
 import { isLost } from './lost-question.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { QuestionEnds, type QuestionState } from './question-ends.js';
-import { AskedQuestion, QuestionKey } from './question-key.js';
+import { QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
-import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
+import { type AddedOptions, NO_OPTIONS, sentFlags } from './upstream-query.js';
 import { type AskCallback, CallbackWaiter, ClientWaiter } from './waiter.js';
 
 const TICK_MS = 50;
@@ -46,6 +47,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly #loops = new LoopProbes();
   readonly #stale: StaleClients | undefined;
   readonly #own = new Query();
+  readonly #spare = new SpareMemory(this);
   #timer: NodeJS.Timeout | undefined;
   readonly #idle = new IdleSignal();
 
@@ -143,9 +145,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   ): boolean {
     const known = this.#find(query, options);
     if (known?.isCounted === true) return true;
-    const { maxInFlight } = this.options;
-    if (isPrefetch && !this.#ends.prefetches.mayAsk(group, this.inFlight, maxInFlight))
-      return false;
+    if (isPrefetch && !this.#ends.mayPrefetch(group, this.inFlight)) return false;
     const flight = this.#send(query, address, known, group, inspector);
     if (isPrefetch) this.#ends.prefetches.add(flight);
     return flight !== undefined;
@@ -196,11 +196,12 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null, mayBeLate = false): void {
-    const waiters = this.#flights.leaveAll(flight);
+    this.#flights.leaveAll(flight);
     this.#ends.note(flight, reply);
     if (mayBeLate) this.onForsaken(flight);
     else this.#drop(flight);
-    for (const waiter of waiters) this.#ends.answer(waiter, reply, flight);
+    this.#ends.answerAll(flight, reply);
+    if (reply !== null && !mayBeLate) this.#spare.give(flight);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
@@ -244,8 +245,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
-    const message = upstreamMessage(query, this.#key, this.options.maxUdpBytes, this.cursor);
-    const flight = new Flight(this, group, new AskedQuestion(message, this.#key), query.isOverTcp);
+    const flight = new Flight(this, group, this.#spare.take(query, this.#key), query.isOverTcp);
     return this.#flights.add(flight) ? flight : undefined;
   }
 

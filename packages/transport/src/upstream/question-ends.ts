@@ -6,6 +6,7 @@ import type { ForwarderCounters } from './forwarder-counters.js';
 import { Prefetches } from './prefetches.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { isRefusal } from './reply-flaw.js';
+import type { ServerGroup } from './server-group.js';
 import type { StaleClients } from './stale-clients.js';
 import type { Waiter } from './waiter.js';
 
@@ -30,19 +31,34 @@ export class QuestionEnds {
   readonly failures: FailureMemory;
   readonly prefetches = new Prefetches();
   readonly #options: QuestionEndsOptions;
+  readonly #maxInFlight: number;
 
   constructor(
     options: QuestionEndsOptions,
-    { servfailMs }: Pick<QueryForwarderOptions, 'servfailMs'>,
+    { servfailMs, maxInFlight }: Pick<QueryForwarderOptions, 'servfailMs' | 'maxInFlight'>,
   ) {
     this.#options = options;
+    this.#maxInFlight = maxInFlight;
     this.failures = new FailureMemory(options.now, servfailMs);
+  }
+
+  /** Whether a prefetch may be sent to these servers, beside so many questions in flight. */
+  mayPrefetch(group: ServerGroup, inFlight: number): boolean {
+    return this.prefetches.mayAsk(group, inFlight, this.#maxInFlight);
   }
 
   /** A question has ended, with a reply or without. */
   note(flight: Flight, reply: Buffer | null): void {
     if (!this.prefetches.noteEnd(flight, reply)) this.failures.note(flight, reply);
     this.#options.stale?.noteEnd(flight, reply);
+  }
+
+  /** Gives all that wait for a question what it ended with. */
+  answerAll(flight: Flight, reply: Buffer | null): void {
+    const { waiters } = flight;
+    for (const waiter of waiters) this.answer(waiter, reply, flight);
+    // One by one: an array that is cut at once gives up its memory.
+    while (waiters.length > 0) waiters.pop();
   }
 
   /** Gives one that waited what it ended with. */

@@ -18,6 +18,7 @@ export const UNSHARED = -1;
 /** Bits beside the header's flags. */
 const IS_DNSSEC_OK = 1;
 const IS_OVER_TCP = 2;
+const NO_OPTIONS = new Uint8Array(0);
 
 /** What tells questions of one name, type and class apart. */
 export interface QuestionVariant {
@@ -72,13 +73,17 @@ export class QuestionKey implements QuestionVariant {
 export class AskedQuestion implements QuestionVariant {
   /** With the question from QUESTION_OFFSET on. */
   readonly query: Buffer;
-  readonly hash: number;
-  readonly variant: number;
-  readonly options: Uint8Array;
-  readonly #bytes: number;
+  hash = 0;
+  variant = UNSHARED;
+  options: Uint8Array = NO_OPTIONS;
+  #bytes = 0;
 
-  constructor(query: Buffer, { length, hash, variant, options }: QuestionKey) {
+  constructor(query: Buffer) {
     this.query = query;
+  }
+
+  /** The query has the question of this key now. */
+  set({ length, hash, variant, options }: QuestionKey): void {
     this.hash = hash;
     this.variant = variant;
     this.options = options;

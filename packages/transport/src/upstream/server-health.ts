@@ -16,6 +16,8 @@ const DOUBT_PAUSE_MS = 400;
 const SILENCE_MS = 1_400;
 /** So long after its last probe silence begins anew: this program stood still, and replies may wait to be read. */
 const LAST_PROBE_MS = 2 * DOUBT_PAUSE_MS;
+/** A question is noted as answered so often. */
+const ANSWERED_MS = 100;
 /** Probes that wait for a reply, which may take several pauses. */
 const MAX_PROBES = 4;
 
@@ -31,8 +33,8 @@ export interface ServerHealthOptions {
 /**
  * Whether a server replies. It is down after time-outs in a row, after a silence that is long for it, or when its port is
  * closed, and up again with its first reply, to a probe or to a late question. A time-out counts only beside a probe that
- * timed out, too, because a client can choose questions that a server that is up leaves unanswered. Probes repeat the
- * question that the server answered last, and ask for the SOA of its domain, in turn; any reply will do.
+ * timed out, too, because a client can choose questions that a server that is up leaves unanswered. Probes repeat a
+ * question that the server answered lately, and ask for the SOA of its domain, in turn; any reply will do.
  */
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
@@ -52,6 +54,7 @@ export class ServerHealth implements ReplyHandler {
   readonly replyTime = new ReplyTime();
   #domain = '.';
   #answered: Buffer | undefined;
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
   #isRepeated = false;
 
   constructor(options: ServerHealthOptions) {
@@ -72,13 +75,16 @@ export class ServerHealth implements ReplyHandler {
     return this.#unansweredSinceMs !== Number.POSITIVE_INFINITY;
   }
 
-  /** The server has replied to this query, sent at this time, whatever it said. The query's bytes stay, but for its ID. */
-  noteReply(nowMs: number, query = this.#answered, sentAtMs?: number): void {
+  /** The server has replied to this query, sent at this time, whatever it said. */
+  noteReply(nowMs: number, query?: Uint8Array, sentAtMs?: number): void {
     if (sentAtMs !== undefined) this.replyTime.note(nowMs - sentAtMs);
     this.repliedAtMs = nowMs;
     this.#unansweredSinceMs = Number.POSITIVE_INFINITY;
     this.#timeouts = 0;
-    this.#answered = query;
+    if (query !== undefined && nowMs - this.#answeredAtMs >= ANSWERED_MS) {
+      this.#answered = Buffer.from(query);
+      this.#answeredAtMs = nowMs;
+    }
     if (this.#probes.length > 0) this.close();
     if (this.failure !== undefined) this.#change(undefined);
   }

@@ -31,16 +31,21 @@ export function sentFlags(query: Query, passesAd: boolean): number {
   return query.flags & (passesAd ? FLAGS : FLAGS & ~FLAG.AD);
 }
 
-/** The message that a query is sent upstream as, with the options of its key; its ID is the sender's to set. The cursor is the caller's. */
-export function upstreamMessage(
+/** How long the message is that a query is sent upstream as, with the options of its key. */
+export function upstreamBytes(query: Query, { variant, options }: QuestionVariant): number {
+  return variant === UNSHARED ? query.length : query.questionEnd + OPT_BYTES + options.length;
+}
+
+/** Writes that message, which has the length above; its ID is the sender's to set. The cursor is the caller's. */
+export function writeUpstream(
+  message: Uint8Array,
   query: Query,
   { variant, options }: QuestionVariant,
   maxUdpBytes: number,
   cursor: RecordCursor,
-): Buffer {
-  return variant === UNSHARED
-    ? unchangedQuery(query, maxUdpBytes, cursor)
-    : upstreamQuery(query, variant & FLAGS, maxUdpBytes, options);
+): void {
+  if (variant === UNSHARED) writeUnchanged(message, query, maxUdpBytes, cursor);
+  else writeQuery(message, query, variant & FLAGS, maxUdpBytes, options);
 }
 
 /**
@@ -48,15 +53,15 @@ export function upstreamMessage(
  * (RFC 6891 section 6.1.1): UDP answers of at most `maxUdpBytes`, DO as the client set it, and these
  * options.
  */
-function upstreamQuery(
+function writeQuery(
+  message: Uint8Array,
   query: Query,
   flags: number,
   maxUdpBytes: number,
   options: Uint8Array,
-): Buffer {
+): void {
   const { bytes, questionEnd } = query;
   const optionsAt = questionEnd + OPT_BYTES;
-  const message = Buffer.allocUnsafe(optionsAt + options.length);
   writeUint16(message, 2, flags);
   for (let i = 4; i < QUESTION_OFFSET; i++) message[i] = 0;
   message[5] = message[11] = 1;
@@ -68,20 +73,23 @@ function upstreamQuery(
   writeUint16(message, questionEnd + 7, query.isDnssecOk ? DNSSEC_OK : 0);
   writeUint16(message, optionsAt - 2, options.length);
   for (let i = 0; i < options.length; i++) message[optionsAt + i] = options[i]!;
-  return message;
 }
 
 /**
  * A query with other records than OPT: unchanged, because it may be signed (RFC 8945 section 5.5), but for
  * the size of UDP answers. The cursor is the caller's.
  */
-function unchangedQuery(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {
-  const copy = Buffer.from(query.bytes.subarray(0, query.length));
-  cursor.reset(copy, copy.length);
+function writeUnchanged(
+  message: Uint8Array,
+  query: Query,
+  maxUdpBytes: number,
+  cursor: RecordCursor,
+): void {
+  message.set(query.bytes.subarray(0, query.length));
+  cursor.reset(message, message.length);
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL || cursor.type !== TYPE.OPT) continue;
     // The class of an OPT record is the size (RFC 6891 section 6.1.2).
-    if (cursor.class > maxUdpBytes) writeUint16(copy, cursor.typeAt + 2, maxUdpBytes);
+    if (cursor.class > maxUdpBytes) writeUint16(message, cursor.typeAt + 2, maxUdpBytes);
   }
-  return copy;
 }
