@@ -18,6 +18,8 @@ const NO_ENDPOINTS: readonly EndpointPlace[] = [];
 export class ServiceQuestion {
   /** The number of the service in the index. */
   number = NO_SERVICE;
+  /** Where the service's own name begins in the name that was read. */
+  nameAt = 0;
   part: Part = 'absent';
   /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
   isSingle = false;
@@ -67,6 +69,7 @@ export class ServiceQuestion {
   read(number: number, name: ZoneName): void {
     this.number = number;
     this.#name = name.bytes;
+    this.nameAt = name.count < SERVICE_LABELS ? 0 : name.startOf(SERVICE_LABELS - 1);
     this.host = WHOLE_SERVICE;
     this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
     this.usesSlices = !this.isSingle && usesSlices(this.service, name);

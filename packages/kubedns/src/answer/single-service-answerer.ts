@@ -1,4 +1,4 @@
-import { type AnswerWriter, MAX_NAME_BYTES, SECTION, type Section, TYPE } from '@kube-dns/wire';
+import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE } from '@kube-dns/wire';
 import { IPV4_BYTES } from '../cluster/packed-addresses.js';
 import { Locations } from './locations.js';
 import type { ServiceAnswererOptions } from './service-answerer.js';
@@ -15,7 +15,6 @@ export class SingleServiceAnswerer {
   readonly #shuffle: Shuffle;
   readonly #locations = new Locations();
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_NAME_BYTES);
-  readonly #target = new Uint8Array(MAX_NAME_BYTES);
   readonly #address = new Uint8Array(IPV4_BYTES);
 
   constructor({ ttlSeconds, shuffle }: ServiceAnswererOptions) {
@@ -29,7 +28,8 @@ export class SingleServiceAnswerer {
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    return this.#add(question, SECTION.ANSWER, owner, writer);
+    question.copyAddress(this.#address);
+    return writer.add(SECTION.ANSWER, owner, TYPE.A, this.#ttlSeconds, this.#address);
   }
 
   /** Writes the SRV records of the service, or of the port that is asked for, and its address; false when none fits. */
@@ -50,18 +50,20 @@ export class SingleServiceAnswerer {
       if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) break;
     }
     if (writer.answerCount() === before) return false;
-    question.writeName(this.#target, 0);
-    this.#add(question, SECTION.ADDITIONAL, this.#target, writer);
+    this.#addTarget(question, owner, writer);
     return true;
   }
 
-  #add(
-    question: ServiceQuestion,
-    section: Section,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): boolean {
-    question.copyAddress(this.#address);
-    return writer.add(section, owner, TYPE.A, this.#ttlSeconds, this.#address);
+  /** Adds the address of the target, whose name is the end of the question's, or of the owner's. */
+  #addTarget(question: ServiceQuestion, owner: Uint8Array | undefined, writer: AnswerWriter): void {
+    const address = this.#address;
+    question.copyAddress(address);
+    const { nameAt } = question;
+    if (owner === undefined) {
+      writer.addAbove(SECTION.ADDITIONAL, nameAt, TYPE.A, this.#ttlSeconds, address);
+    } else {
+      const target = owner.subarray(nameAt);
+      writer.add(SECTION.ADDITIONAL, target, TYPE.A, this.#ttlSeconds, address);
+    }
   }
 }
