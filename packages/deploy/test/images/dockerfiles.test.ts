@@ -44,7 +44,14 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   it('starts the program of its folder, with the flags for a small heap', () => {
     const flags =
       name === 'sidecar'
-        ? ['--expose-gc', '--max-semi-space-size=2', '--no-maglev', '--no-opt', '--gc-global']
+        ? [
+            '--expose-gc',
+            '--max-semi-space-size=1',
+            '--no-maglev',
+            '--no-opt',
+            '--no-sparkplug',
+            '--gc-global',
+          ]
         : ['--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);
     const tools = name === 'node-cache' ? ['--from=network-tools /out/${TARGETARCH} /'] : [];

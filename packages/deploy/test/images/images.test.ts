@@ -81,6 +81,20 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
       expect(config.Cmd ?? []).toEqual([]);
     });
 
+    it('all stand on the layers of one base, so that a node has the Node binary once', () => {
+      const layers = (image: string) =>
+        JSON.parse(
+          podman.run('image', 'inspect', '--format', '{{json .RootFS.Layers}}', image),
+        ) as readonly string[];
+      const base = layers(BASE);
+      expect(base.length).toBeGreaterThan(0);
+      for (const name of IMAGES) {
+        const own = layers(`${name}:${VERSION}`);
+        expect(own.slice(0, base.length)).toEqual(base);
+        expect(own.length).toBeGreaterThan(base.length);
+      }
+    });
+
     it('node-cache has the programs that set up the network of a node, whole', () => {
       const tools = 'nft --version; ip -V; iptables -V; ip6tables-save -V; iptables-legacy -V';
       const words = ['--rm', '--network=none', ...HARDENED, '--entrypoint=bash'];

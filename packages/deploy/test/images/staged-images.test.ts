@@ -3,17 +3,19 @@ import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort, monotonicMs } from '@kube-dns/testkit';
+import { cpuUsage, freePort, monotonicMs } from '@kube-dns/testkit';
 import { Dockerfile, IMAGES, ROOT, type ImageName } from '../support/dockerfile.js';
 import { startApiServer, type RunningApiServer } from '../support/api-server.js';
 import { StagedImages, type StagedProcess } from '../support/staged-image.js';
 
-const FIRST_ANSWER_MS = 400;
+/** With a limit of a tenth of a CPU it takes ten times as long. */
+const FIRST_ANSWER_CPU_MS = 400;
 const ATTEMPTS = 12;
 const DEADLINE_MS = 10_000;
 
 interface Subject {
-  readonly rssMib: number;
+  /** Idle memory that belongs to no file. */
+  readonly anonymousMib: number;
   readonly args: (port: number, otherPort: number) => readonly string[];
   readonly ask: (port: number) => Promise<unknown>;
 }
@@ -73,7 +75,7 @@ async function resolve(name: string, port: number): Promise<string> {
 
 const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
   kubedns: {
-    rssMib: 80,
+    anonymousMib: 26,
     args: (port, otherPort) => [
       `--kube-master-url=${api.url}`,
       '--dns-bind-address=127.0.0.1',
@@ -84,7 +86,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
     ask: (port) => resolve('kubernetes.default.svc.cluster.local', port),
   },
   dnsmasq: {
-    rssMib: 65,
+    anonymousMib: 20,
     args: (port) => [
       '--',
       `--port=${port}`,
@@ -97,7 +99,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
     ask: (port) => resolve('a.test', port),
   },
   sidecar: {
-    rssMib: 65,
+    anonymousMib: 16,
     args: (port, otherPort) => [
       '--prometheus-addr=127.0.0.1',
       `--prometheus-port=${port}`,
@@ -107,7 +109,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
     ask: async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text(),
   },
   'node-cache': {
-    rssMib: 75,
+    anonymousMib: 26,
     args: (port, otherPort) => {
       const template = join(images.folder, 'Corefile.base');
       const plugins = 'bind 127.0.0.1\nhosts {\n192.0.2.1 a.test\n}\ncache 30';
@@ -122,8 +124,8 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
   },
 };
 
-/** Starts a program on free ports and waits for its first answer; returns how long that took. */
-async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswerMs: number }> {
+/** Starts a program on free ports and waits for its first answer; returns the CPU time that it took. */
+async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswerCpuMs: number }> {
   const { args, ask } = SUBJECTS[name];
   const port = await freePort();
   const started = images.start(name, args(port, await freePort()));
@@ -131,7 +133,8 @@ async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswer
   for (;;) {
     try {
       await ask(port);
-      return { port, firstAnswerMs: monotonicMs() - started.startedMs };
+      const { userMs, systemMs } = cpuUsage(started.pid);
+      return { port, firstAnswerCpuMs: userMs + systemMs };
     } catch (cause) {
       const late = monotonicMs() - started.startedMs > DEADLINE_MS;
       if (late || !started.isRunning) throw new Error(`no answer:\n${started.output}`, { cause });
@@ -141,7 +144,7 @@ async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswer
 }
 
 describe.each(IMAGES)('what the image %s runs', (name) => {
-  const { rssMib, ask } = SUBJECTS[name];
+  const { anonymousMib, ask } = SUBJECTS[name];
 
   it('is one bundle with its licence and those of what is in it', () => {
     const files = readdirSync(images.app(name)).filter((file) => file !== 'node_modules');
@@ -174,21 +177,21 @@ describe.each(IMAGES)('what the image %s runs', (name) => {
     }
   });
 
-  it(`answers within ${FIRST_ANSWER_MS} ms of its start`, async () => {
+  it(`answers after at most ${FIRST_ANSWER_CPU_MS} ms of CPU`, async () => {
     // On a busy machine the best of some starts says more than one.
     const taken: number[] = [];
-    while (taken.length < ATTEMPTS && !taken.some((each) => each < FIRST_ANSWER_MS)) {
-      taken.push((await startAndAsk(name)).firstAnswerMs);
+    while (taken.length < ATTEMPTS && !taken.some((each) => each < FIRST_ANSWER_CPU_MS)) {
+      taken.push((await startAndAsk(name)).firstAnswerCpuMs);
       await running?.close();
     }
-    expect(Math.min(...taken)).toBeLessThan(FIRST_ANSWER_MS);
+    expect(Math.min(...taken)).toBeLessThan(FIRST_ANSWER_CPU_MS);
   }, 60_000);
 
-  it(`takes at most ${rssMib} MiB when idle`, async () => {
+  it(`takes at most ${anonymousMib} MiB when idle, beside the pages of files`, async () => {
     const { port } = await startAndAsk(name);
     for (let count = 0; count < 50; count++) await ask(port);
-    expect(running?.rssMib).toBeGreaterThan(20);
-    expect(running?.rssMib).toBeLessThanOrEqual(rssMib);
+    expect(running?.anonymousMib).toBeGreaterThan(8);
+    expect(running?.anonymousMib).toBeLessThanOrEqual(anonymousMib);
   });
 
   it('needs no more rights than the user of the image has', async () => {

@@ -50,8 +50,8 @@ export class StagedProcess extends RunningProgram {
     return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(text)?.[1] ?? '';
   }
 
-  /** The memory that it has now, in MiB (VmRSS). */
-  get rssMib(): number {
-    return Number.parseInt(this.status('VmRSS'), 10) / MIB_IN_KIB;
+  /** The memory that it has now and that belongs to no file, in MiB (RssAnon). */
+  get anonymousMib(): number {
+    return Number.parseInt(this.status('RssAnon'), 10) / MIB_IN_KIB;
   }
 }
