@@ -130,6 +130,7 @@ describe('the bench', () => {
     for (const server of servers) {
       expect(figures.get(`A, ${server}, median`)).toBeGreaterThan(100);
       expect(figures.get(`A, ${server}, wrong rcode`)).toBe(0);
+      expect(figures.get(`A, ${server}, CPU × echo, median`)).toBeGreaterThan(0);
     }
     if (servers.length > 1) expect(figures.get('A, kubedns/dnsmasq, median')).toBeGreaterThan(0);
   });

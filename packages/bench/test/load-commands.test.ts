@@ -10,6 +10,7 @@ import {
   unless,
   until,
 } from '@kube-dns/testkit';
+import type { SeriesResult } from '../src/load/series.js';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
@@ -122,11 +123,12 @@ describe('the load on both containers (skipped without dnsperf)', () => {
       const { figures, notes, results } = await measure([...parts, ...SHORT]);
       const cannot = notes.filter((note) => /^(quota|memory): .* was measured/.test(note));
       if (cannot.length > 0) return;
-      const measured = results as unknown as Record<string, Record<string, readonly number[]>>;
+      const measured = results as unknown as Record<string, Record<string, SeriesResult>>;
+      const first = (part: string, figure: string) => measured[part]![figure]!.values[0];
       for (const server of ['our dnsmasq', 'our kubedns']) {
-        expect(measured.quota![`${server}, 900m: first answer after`]![0]).toBeGreaterThan(0);
-        expect(measured.quota![`${server}, 900m: CPU until then`]![0]).toBeGreaterThan(0);
-        expect(measured.quota![`${server}, 900m: hits`]![0]).toBeGreaterThan(0);
+        expect(first('quota', `${server}, 900m: first answer after`)).toBeGreaterThan(0);
+        expect(first('quota', `${server}, 900m: CPU until then`)).toBeGreaterThan(0);
+        expect(first('quota', `${server}, 900m: hits`)).toBeGreaterThan(0);
       }
       const value = (name: string) => figures.find((figure) => figure.name === name)!.value!;
       for (const name of ['kubedns', 'dnsmasq', 'sidecar']) {
@@ -134,8 +136,7 @@ describe('the load on both containers (skipped without dnsperf)', () => {
         expect(idle).toBeGreaterThan(5);
         expect(value('pod, idle: anonymous')).toBeGreaterThan(idle);
         // Its own Node, which is not in memory, is charged to it.
-        const [cold = 0] = measured.memory![`${name}, cold start: peak`] ?? [];
-        expect(cold).toBeGreaterThan(idle);
+        expect(first('memory', `${name}, cold start: peak`)).toBeGreaterThan(idle);
       }
     },
     TIMEOUT_MS,

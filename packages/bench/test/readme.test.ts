@@ -6,6 +6,7 @@ import { KUBEDNS_CHANGES } from '../src/commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from '../src/commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from '../src/commands/kubedns-scale.js';
 import { NODE_CACHE } from '../src/commands/node-cache.js';
+import { PAGE } from '../src/commands/page.js';
 import { POD_CHANGES } from '../src/commands/pod-changes.js';
 import { QUERY_LOG } from '../src/commands/query-log.js';
 import { SUBSCRIPTION_COST } from '../src/commands/subscription-cost.js';
@@ -15,6 +16,7 @@ const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
 const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
 const ABOUT_NODE_CACHE = [NODE_CACHE];
 const ABOUT_SUBSCRIPTIONS = [POD_CHANGES, QUERY_LOG, SUBSCRIPTION_COST];
+const ABOUT_PAGE = [PAGE];
 
 /** The names of options in the first column of the table that begins so. */
 function optionsNamed(readme: string, head: string): readonly string[] {
@@ -28,8 +30,8 @@ describe('the README', () => {
     const readme = await readFile('README.md', 'utf8');
     const table = /\| Command .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
-    const commands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...ABOUT_NODE_CACHE, ...ABOUT_SUBSCRIPTIONS];
-    expect(named).toEqual(commands.map(({ name }) => name));
+    const commands = [ABOUT_LOAD, ABOUT_KUBEDNS, ABOUT_NODE_CACHE, ABOUT_SUBSCRIPTIONS, ABOUT_PAGE];
+    expect(named).toEqual(commands.flat().map(({ name }) => name));
   });
 
   it('names the workloads that there are', async () => {
@@ -59,6 +61,12 @@ describe('the README', () => {
       expect(names.filter((name) => !(name in command.options))).toEqual([]);
     },
   );
+
+  it('names every option of page that dns does not have', async () => {
+    const names = optionsNamed(await readFile('README.md', 'utf8'), 'Option of page');
+    const own = Object.keys(PAGE.options).filter((name) => !(name in DNS.options));
+    expect(names).toEqual(['only', ...own]);
+  });
 
   it('names every option of the load', async () => {
     const readme = await readFile('README.md', 'utf8');

@@ -61,6 +61,7 @@ const OPTIONS = {
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
   'kube-dns': programOption('a kube-dns of the original to compare with'),
   coredns: programOption('a coredns to compare with'),
+  'node-cache': programOption('a node-cache of the original to compare with'),
   ...LOAD_OPTIONS,
 };
 
@@ -112,10 +113,11 @@ function planOf(values: Values, cores: LoadPlan['cores']): LoadPlan {
 }
 
 function peersOf(values: Values): Programs['peers'] {
-  const { 'kube-dns': kubeDns, coredns } = values;
+  const { 'kube-dns': kubeDns, coredns, 'node-cache': nodeCache } = values;
   return {
     ...(kubeDns !== undefined && { 'kube-dns': kubeDns }),
     ...(coredns !== undefined && { coredns }),
+    ...(nodeCache !== undefined && { 'node-cache': nodeCache }),
   };
 }
 

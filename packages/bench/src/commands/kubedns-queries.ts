@@ -15,12 +15,14 @@ import {
 import { runContest, type Contestant, type Score } from '../queries/contest.js';
 import { askedServices, MIX_NAMES, mixesOf, type MixName } from '../queries/mixes.js';
 import { dnsmasqWithServices } from '../queries/dnsmasq-with-services.js';
+import { startEcho } from '../servers/start-echo.js';
 import { COMMON_OPTIONS, SIZE_OPTIONS } from './command.js';
 import { ClusterTestbed } from './cluster-testbed.js';
 
 const MIB = 2 ** 20;
 const SERVICES = 2_000;
 const KUBEDNS = 'kubedns';
+const ECHO = 'echo';
 const LOOPBACK = /^(?:127\.|::1$)/;
 
 interface Peer {
@@ -86,7 +88,10 @@ function addScores(
     );
   }
   if (sum('lost') > 0) report.add(`${what}, lost`, sum('lost'), '');
+  // The echo's rcode is that of the query.
+  if (contestant === ECHO) return;
   report.add(`${what}, wrong rcode`, sum('wrong'), '', 0);
+  report.add(`${what}, CPU × echo, median`, spreadOf(timesEcho(own, scores)).p50, '');
   if (contestant === KUBEDNS) return;
   const ratios = own.map(({ round, queriesPerSecond }) => {
     const ours = scores.find(
@@ -97,6 +102,16 @@ function addScores(
   report.add(`${mix}, kubedns/${contestant}, median`, spreadOf(ratios).p50, '');
   report.add(`${mix}, kubedns/${contestant}, lowest`, Math.min(...ratios), '');
   report.add(`${mix}, kubedns/${contestant}, highest`, Math.max(...ratios), '');
+}
+
+/** The CPU time of each score over that of the echo in the same round. */
+function timesEcho(own: readonly Score[], scores: readonly Score[]): readonly number[] {
+  const cpuUs = ({ userUs, systemUs }: Score) => userUs + systemUs;
+  return own.flatMap((score) => {
+    const isSame = ({ mix, round }: Score) => mix === score.mix && round === score.round;
+    const echo = scores.find((other) => other.contestant === ECHO && isSame(other));
+    return echo === undefined ? [] : [cpuUs(score) / cpuUs(echo)];
+  });
 }
 
 async function run(values: Values, context: CommandContext): Promise<void> {
@@ -130,6 +145,9 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     }
   }
   if (values.peer) contestants.push({ name: 'peer', ...values.peer, pid: undefined });
+
+  const echo = await startEcho(owned, values['node-flags'], undefined);
+  contestants.push({ name: ECHO, host: '127.0.0.1', port: echo.port, pid: echo.pid });
 
   const { rounds, seconds } = values;
   const scores = await runContest(contestants, mixes, { rounds, seconds, owned, progress });

@@ -4,7 +4,6 @@ import {
   numberOption,
   type OptionValues,
   Owned,
-  TemporaryFolder,
   textOption,
 } from '@kube-dns/testkit';
 import { Series } from '../load/series.js';
@@ -34,8 +33,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   const cores = await describeTools(programs, report);
   const own = owned.add(new Owned());
   const questions = encodeQuestionFile(inRandomOrder(namesBelow('example', names)));
-  const file = own.add(new TemporaryFolder()).file('questions', questions);
-  const load = { programs, cores, owned: own, engine, rules, file, seconds, rate };
+  const load = { programs, cores, owned: own, engine, rules, questions, seconds, rate };
   const testbed = await LogTestbed.start(load);
   progress('warm-up');
   await testbed.measure(undefined, true);

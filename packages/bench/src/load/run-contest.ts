@@ -5,13 +5,11 @@ import {
   cpuUsage,
   type DnsperfOptions,
   dnsperfOutput,
-  outputOf,
   type Owned,
   parseDnsperf,
   parseLatencies,
-  pinProcess,
   type ProcessUsage,
-  Remote,
+  type Remote,
   rssBytes,
   spreadOf,
   TemporaryFolder,
@@ -19,6 +17,7 @@ import {
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
+import { startOpenLoop } from './start-open-loop.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
 import {
   type Contest,
@@ -54,32 +53,6 @@ const MIB = 2 ** 20;
 const SOCKETS = 4;
 /** Of dnsperf, as fast as the server answers; each socket has one at least. */
 const IN_FLIGHT = 200;
-/** Its garbage is collected seldom: what it has of answers dies young. */
-const LOAD_NODE_FLAGS = ['--max-semi-space-size=32'];
-/**
- * The open loop in its own process, on the core of the load. It never sleeps, so where what is asked behind
- * a server has the same core, that goes first.
- */
-export async function startOpenLoop(
-  owned: Owned,
-  cores: CorePlan | undefined,
-  isShared: boolean,
-): Promise<Remote<OpenLoopMethods>> {
-  const entry = new URL('../dns/open-loop.js#OpenLoop', import.meta.url);
-  const options = { nodeFlags: LOAD_NODE_FLAGS };
-  const remote = owned.add(new Remote<OpenLoopMethods>('the open loop', entry, options));
-  await pinProcess(remote.pid, cores?.load);
-  if (isShared && cores?.load === cores?.upstream) await yieldToOthers(remote.pid);
-  return remote;
-}
-
-/** Lets a process run only when no other one wants its core (SCHED_IDLE); a system without `chrt` does not. */
-async function yieldToOthers(pid: number): Promise<void> {
-  await outputOf('chrt', ['--all-tasks', '--idle', '--pid', '0', String(pid)]).catch(
-    () => undefined,
-  );
-}
-
 /**
  * Gives every subject each trial in turn, run after run: what drifts, drifts for all. Closing `owned`
  * ends the work in progress.
@@ -90,8 +63,9 @@ export async function runContest(
   { owned, progress }: ContestContext,
 ): Promise<readonly Score[]> {
   const folder = owned.add(new TemporaryFolder());
-  const isShared = subjects.some(({ behind }) => behind !== undefined);
-  const openLoop = await startOpenLoop(owned, plan.cores, isShared);
+  const isShared = plan.cores !== undefined && plan.cores.load === plan.cores.upstream;
+  const yields = isShared && subjects.some(({ behind }) => behind !== undefined);
+  const openLoop = await startOpenLoop(owned, plan.cores, yields);
   const loads = trials.map((trial, i) => {
     const file = join(folder.path, String(i));
     const questions = encodeQuestionFile(inRandomOrder(trial.questions));

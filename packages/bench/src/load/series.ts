@@ -10,6 +10,13 @@ export interface FigureKind {
   readonly judged?: 'max' | 'median';
 }
 
+/** A figure with the values of all runs, as JSON has it; null: unknown. */
+export interface SeriesResult {
+  readonly unit: string;
+  readonly digits: number;
+  readonly values: readonly (number | null)[];
+}
+
 /** Figures of several runs, in the order in which they were first added. */
 export class Series {
   readonly #kinds = new Map<string, FigureKind>();
@@ -25,7 +32,11 @@ export class Series {
   /** All of them in one table, and those with a bar beside it. */
   addTo(report: Report, title: string): void {
     const section: Section = { title, header: ['', 'median (min…max)', ''], rows: this.#rows() };
-    report.addSection(section, Object.fromEntries(this.#values));
+    const results = [...this.#kinds].map(([name, { unit, digits = 0 }]) => {
+      const result: SeriesResult = { unit, digits, values: this.#values.get(name)! };
+      return [name, result] as const;
+    });
+    report.addSection(section, Object.fromEntries(results));
     for (const [name, { unit, bar, judged = 'median' }] of this.#kinds) {
       if (bar) report.add(name, rangeOf(this.#values.get(name)!)[judged], unit, bar);
     }

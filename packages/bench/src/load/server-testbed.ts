@@ -177,6 +177,12 @@ export class ServerTestbed {
     return this.#peer(COREDNS, { apiUrl: '' }, options);
   }
 
+  /** That, and the original node-cache likewise. */
+  async cachesWith(options: PeerOptions): Promise<readonly Subject[]> {
+    const coredns = await this.corednsWith(options);
+    return [...coredns, ...(await this.#peer('node-cache', { apiUrl: '' }, options))];
+  }
+
   async #peer(
     name: PeerName,
     { apiUrl }: Pick<TestbedCluster, 'apiUrl'>,

@@ -2,15 +2,15 @@ import {
   type CorePlan,
   cpuUsage,
   Dnsmasq,
-  dnsperfOutput,
   type Owned,
-  parseDnsperf,
-  parseLatencies,
   pinProcess,
-  spreadOf,
+  type Remote,
   until,
   usageSince,
 } from '@kube-dns/testkit';
+import { RCODE } from '@kube-dns/wire';
+import type { OpenLoopMethods } from '../dns/open-loop.js';
+import { startOpenLoop } from '../load/start-open-loop.js';
 import type { Programs } from '../load/server-testbed.js';
 import type { Series } from '../load/series.js';
 import { LineReader } from './line-reader.js';
@@ -21,13 +21,13 @@ export interface LogLoad {
   readonly owned: Owned;
   readonly engine: string;
   readonly rules: string;
-  readonly file: string;
+  /** As `encodeQuestionFile` has them. */
+  readonly questions: Uint8Array;
   readonly seconds: number;
   readonly rate: number;
 }
 
-/** Enough that the load does not wait for answers. */
-const OUTSTANDING = 20_000;
+const SOCKETS = 4;
 const ADDRESS = '192.0.2.1';
 const P99_SLOWDOWN = 0.1;
 
@@ -36,17 +36,25 @@ interface Pace {
   readonly p99Ms: number;
   readonly lost: number;
   readonly cpuUs: number;
+  readonly sentInTimePercent: number;
 }
 
 /** Two dnsmasq, one of which writes a query log to a pipe. */
 export class LogTestbed {
   readonly #load: LogLoad;
+  readonly #openLoop: Remote<OpenLoopMethods>;
   readonly #reader: LineReader;
   readonly #quiet: Dnsmasq;
   readonly #logging: Dnsmasq;
 
-  private constructor(load: LogLoad, reader: LineReader, quiet: Dnsmasq, logging: Dnsmasq) {
+  private constructor(
+    load: LogLoad,
+    openLoop: Remote<OpenLoopMethods>,
+    reader: LineReader,
+    { quiet, logging }: { readonly quiet: Dnsmasq; readonly logging: Dnsmasq },
+  ) {
     this.#load = load;
+    this.#openLoop = openLoop;
     this.#reader = reader;
     this.#quiet = quiet;
     this.#logging = logging;
@@ -70,7 +78,9 @@ export class LogTestbed {
     };
     const quiet = await start([], '');
     const logging = await start([`--query-log=${rules}`], `>${reader.pipe}`);
-    return new LogTestbed(load, reader, quiet, logging);
+    // The reader of the log has the same core.
+    const openLoop = await startOpenLoop(owned, cores, true);
+    return new LogTestbed(load, openLoop, reader, { quiet, logging });
   }
 
   /** One pair of loads; `isFirst` says which of the two begins. */
@@ -80,6 +90,8 @@ export class LogTestbed {
     const beside = first ?? (await this.#pace(this.#logging));
     const read = await this.#readLines();
     if (series === undefined) return;
+    const inTime = Math.min(without.sentInTimePercent, beside.sentInTimePercent);
+    series.add('questions sent in time', inTime, { unit: '%', digits: 1 });
     const ms = { unit: 'ms', digits: 3 };
     const us = { unit: 'µs/query', digits: 2 };
     series.add('queries/s without', without.queriesPerSecond, { unit: 'queries/s' });
@@ -101,21 +113,20 @@ export class LogTestbed {
   }
 
   async #pace({ server, ports }: Dnsmasq): Promise<Pace> {
-    const { file, seconds, rate, cores, owned } = this.#load;
+    const { questions, seconds, rate } = this.#load;
     const before = cpuUsage(server.pid);
-    const output = await dnsperfOutput(
-      { host: '127.0.0.1', port: ports.dns },
-      {
-        ...{ file, seconds, owned, isBinary: true, printsLatencies: true },
-        ...{ perSecond: rate, outstanding: OUTSTANDING, core: cores?.load },
-      },
-    );
+    const plan = { port: ports.dns, rate, seconds, sockets: SOCKETS, questions };
+    const result = await this.#openLoop.call('run', { ...plan, rcodes: [RCODE.NOERROR] });
     const { userMs, systemMs } = usageSince(before, cpuUsage(server.pid));
     server.check();
-    const { queriesPerSecond, completed, lost } = parseDnsperf(output);
-    const { p99 } = spreadOf(parseLatencies(output));
-    const cpuUs = (1_000 * (userMs + systemMs)) / completed;
-    return { queriesPerSecond, p99Ms: p99, lost, cpuUs };
+    const { answered, unanswered, answers, sentInTimePercent } = result;
+    return {
+      queriesPerSecond: answered / seconds,
+      p99Ms: answers.p99Ms,
+      lost: unanswered,
+      cpuUs: (1_000 * (userMs + systemMs)) / answered,
+      sentInTimePercent,
+    };
   }
 
   #counted = { answers: 0, lines: 0, dropped: 0 };

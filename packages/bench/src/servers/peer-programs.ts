@@ -11,8 +11,8 @@ import {
 import { encodeQuery } from '@kube-dns/wire';
 import { ZONE } from '../cluster/cluster-plan.js';
 
-/** The peers of kubedns that a path can be given for. */
-export type PeerName = 'kube-dns' | 'coredns';
+/** The peers that a path can be given for. */
+export type PeerName = 'kube-dns' | 'coredns' | 'node-cache';
 
 /** What a peer of kubedns is started with. */
 export interface PeerOptions {
@@ -20,7 +20,7 @@ export interface PeerOptions {
   readonly knownName: string;
   /** CoreDNS as clusters have it, with `cache 30`, and the port of the name server for names of the world. */
   readonly stock?: { readonly upstreamPort?: number };
-  /** A CoreDNS with these in place of the cluster. */
+  /** A CoreDNS or node-cache with these in place of the cluster. */
   readonly directives?: readonly string[];
 }
 
@@ -70,6 +70,22 @@ function corednsArgs(port: number, folder: string, options: PeerStart): readonly
   return [`-conf=${corefile}`];
 }
 
+/** The command line of the original node-cache, whose template here has one block and no variables. */
+function nodeCacheArgs(
+  port: number,
+  folder: string,
+  { directives = [] }: PeerStart,
+): readonly string[] {
+  const template = join(folder, 'Corefile.base');
+  const block = ['bind 127.0.0.1', ...directives].map((line) => `  ${line}`);
+  writeFileSync(template, [`.:${port} {`, ...block, '}', ''].join('\n'));
+  return [
+    ...['-localip', '127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
+    ...['-metrics-listen-address', '127.0.0.1:0', '-basecorefile', template],
+    ...['-conf', join(folder, 'Corefile')],
+  ];
+}
+
 /** A peer of kubedns on a free port of 127.0.0.1 that follows the same API server. */
 export class PeerProgram implements Closable {
   readonly server: RunningProgram;
@@ -89,10 +105,13 @@ export class PeerProgram implements Closable {
     try {
       const { path: folder } = owned.add(new TemporaryFolder());
       const port = await freePort();
-      const isGo = name === 'kube-dns';
-      const args = isGo ? await kubeDnsArgs(apiUrl, port) : corednsArgs(port, folder, start);
+      const args = {
+        'kube-dns': () => kubeDnsArgs(apiUrl, port),
+        coredns: () => corednsArgs(port, folder, start),
+        'node-cache': () => nodeCacheArgs(port, folder, start),
+      }[name];
       const env = isOnOneCore ? { GOMAXPROCS: '1' } : {};
-      const server = owned.add(new RunningProgram(name, path, args, { env }));
+      const server = owned.add(new RunningProgram(name, path, await args(), { env }));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
       await awaitRecord(server, port, query, START_LIMIT_MS);
       return new PeerProgram(server, port, owned);

@@ -28,7 +28,7 @@ async function cachesOf(testbed: ServerTestbed, knownName: string): Promise<read
   return [
     await testbed.ourDnsmasq(args),
     ...(await testbed.realDnsmasq({ args })),
-    ...(await testbed.corednsWith({ knownName, directives })),
+    ...(await testbed.cachesWith({ knownName, directives })),
   ];
 }
 
