@@ -72,8 +72,7 @@ export async function describeTools(
 ): Promise<CorePlan | undefined> {
   const { realDnsmasq, peers } = programs;
   const dnsmasq = realDnsmasq === undefined ? [] : [`dnsmasq ${realDnsmasqVersion(realDnsmasq)}`];
-  const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
-  const cores = await planTools([...dnsmasq, ...others], report);
+  const cores = await planTools([...dnsmasq, ...Object.keys(peers)], report);
   if (realDnsmasq === undefined) {
     report.note('Without the real dnsmasq: nothing is compared with it.');
   }

@@ -78,7 +78,8 @@ export function spreadChart(
   const last = Math.ceil(Math.log10(Math.max(...values)));
   const scale = (value: number) =>
     LEFT + ((Math.log10(value) - first) / (last - first || 1)) * PLOT;
-  return layOut({ title, note, groups }, ({ side, values: own }, y) => {
+  const ends = `${note}, from ${10 ** first} to ${10 ** last}`;
+  return layOut({ title, note: ends, groups }, ({ side, values: own }, y) => {
     const middle = y + BAR / 2;
     const ticks = Array.from({ length: last - first + 1 }, (_, i) => scale(10 ** (first + i)));
     return [

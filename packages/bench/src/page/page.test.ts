@@ -61,6 +61,7 @@ describe('the page', () => {
     expect(system / user).toBeCloseTo(4, 0);
     expect(files.get('cpu.svg')).toContain('>5.0, 1.25 × echo<');
     expect(files.get('tail.svg')).toContain('>0.050 / 0.20 / 12<');
+    expect(files.get('tail.svg')).toContain('a line for each power of ten, from 0.01 to 100<');
     expect(files.get('memory.svg')).toContain('class="mark"');
   });
 
