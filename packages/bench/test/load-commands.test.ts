@@ -16,8 +16,8 @@ import { childrenOf, isRunning, startBench } from './bench-process.js';
 
 const SHORT = [
   '--runs=1',
-  '--seconds=0.3',
-  '--latency-seconds=0.2',
+  '--seconds=0.15',
+  '--latency-seconds=0.1',
   '--single-seconds=0.1',
   '--warm-up=0',
   '--rate=500',
