@@ -5,8 +5,13 @@ import { exchangeUdp, type Question, readAnswer, readQuery } from '@kube-dns/res
 import { optText, queryWithOptions } from './edns-messages.js';
 import { serve } from './processes.js';
 
-/** `forwarding loop` as the text of the Extended DNS Error 0. */
-const LOOP = `15 0000${Buffer.from('forwarding loop').toString('hex')}`;
+/**
+ * The text of the Extended DNS Error 0. The question is in flight more than once where it comes back changed, or in another
+ * forwarder: the flight of the client may not be the first that ends, and then it has the reason from the others.
+ */
+const LOOPS = ['forwarding loop', 'upstream: forwarding loop'].map(
+  (text) => `1232 | 15 0000${Buffer.from(text).toString('hex')}`,
+);
 const QUERY_TIMEOUT_MS = 4_500;
 /** A question that has no reply for a second is in doubt, whichever client asks it. */
 const LATE_MS = 1_000;
@@ -59,7 +64,7 @@ async function timeOfLoop(port: number, question: Question): Promise<number> {
   const startedMs = performance.now();
   const answer = await exchangeUdp(port, queryWithOptions(question), { timeoutMs: 10_000 });
   expect(readAnswer(answer).rcode).toBe('SERVFAIL');
-  expect(optText(answer)).toBe(`1232 | ${LOOP}`);
+  expect(LOOPS).toContain(optText(answer));
   return performance.now() - startedMs;
 }
 
