@@ -12,7 +12,13 @@ interface UdpExchange {
   readonly after?: Uint8Array;
 }
 
-/** Sends one datagram to 127.0.0.1 (or `address`), and one `after` it, and returns the first that arrives. */
+/** Answers to messages that arrived together may leave in another order. */
+const REORDER_MS = 20;
+
+/**
+ * Sends one datagram to 127.0.0.1 (or `address`), and one `after` it, and returns the first that arrives; the answer to the
+ * second one only if the first has none by then.
+ */
 export async function exchangeUdp(
   port: number,
   message: Uint8Array,
@@ -23,7 +29,11 @@ export async function exchangeUdp(
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       socket.on('error', reject);
-      socket.on('message', resolve);
+      socket.on('message', (answer) => {
+        const isOfSecond = after !== undefined && readUint16(answer, 0) === readUint16(after, 0);
+        if (isOfSecond) setTimeout(resolve, REORDER_MS, answer);
+        else resolve(answer);
+      });
       timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
       socket.send(message, port, address);
       if (after !== undefined) socket.send(after, port, address);
