@@ -10,6 +10,12 @@ export function startBench(args: readonly string[], path = process.env.PATH): Ru
   return new RunningProgram('bench', process.execPath, [PROGRAM, ...args], options);
 }
 
+/** Starts it as a terminal does, in a process group of its own; its temporary folders are in `folder`. */
+export function startBenchGroup(args: readonly string[], folder: string): RunningProgram {
+  const options = { env: { TMPDIR: folder }, inheritsEnv: true };
+  return new RunningProgram('bench', 'setsid', [process.execPath, PROGRAM, ...args], options);
+}
+
 /** The running processes that it has started. */
 export function childrenOf({ pid }: RunningProgram): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');

@@ -153,10 +153,11 @@ describe('the bench', () => {
     [['kubedns-sacle'], 2, /^bench: .*; did you mean kubedns-scale\?\n$/],
     [['kubedns-scale', '--services=none'], 2, /--services=none: is not a whole number/],
     [['kubedns-queries', '--peer=192.0.2.1:53'], 2, /is no address and port of this machine/],
+    [['kubedns-scale', ...TINY, '--kubedns=/nowhere.cjs'], 2, /--kubedns=.*: is no file/],
     [
-      ['kubedns-scale', ...TINY, '--kubedns=/nowhere.cjs'],
+      ['kubedns-scale', ...TINY, '--kubedns-flags=--nonsense'],
       1,
-      /kubedns ended with 1: .*Cannot find module '.nowhere/,
+      /kubedns ended with \d+: .*nonsense/,
     ],
   ])('answers %j with status %d', async (args, status, text) => {
     const bench = startBench(args);

@@ -7,15 +7,17 @@ export interface Closable {
 export class Owned implements Closable {
   readonly #items: Closable[] = [];
   #isClosed = false;
+  /** What is being closed; never rejects. */
+  #closing: Promise<unknown> = Promise.resolve();
 
   /** An item that is added after `close` is closed immediately. */
   add<T extends Closable>(item: T): T {
-    if (this.#isClosed) void item.close();
-    else this.#items.push(item);
+    this.#items.push(item);
+    if (this.#isClosed) void this.#end().catch(() => undefined);
     return item;
   }
 
-  /** May be called twice. */
+  /** May be called twice, also at the same time: each call waits for the end of all. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#end();
@@ -26,8 +28,21 @@ export class Owned implements Closable {
     await this.#end();
   }
 
-  async #end(): Promise<void> {
-    for (let item = this.#items.pop(); item; item = this.#items.pop()) await item.close();
+  /** One item that fails to close keeps no other open; the first error is thrown at the end. */
+  #end(): Promise<void> {
+    const ended = this.#closing.then(async () => {
+      const errors: unknown[] = [];
+      for (let item = this.#items.pop(); item; item = this.#items.pop()) {
+        try {
+          await item.close();
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+      if (errors.length > 0) throw errors[0];
+    });
+    this.#closing = ended.catch(() => undefined);
+    return ended;
   }
 }
 

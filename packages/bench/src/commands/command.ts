@@ -1,18 +1,29 @@
+import { statSync } from 'node:fs';
 import {
   numberOption,
+  type Option,
   type Options,
   type OptionValues,
   PROGRAM_OPTIONS,
   switchOption,
-  textOption,
   wordsOption,
 } from '@kube-dns/testkit';
 import type { ClusterSize } from '../cluster/cluster-plan.js';
 
+/** The path of a bundle; empty unless given. */
+export function bundleOption(): Option<string> {
+  const parse = (text: string) => {
+    if (statSync(text, { throwIfNoEntry: false })?.isFile() === true) return text;
+    throw new Error('is no file');
+  };
+  const help = 'bundle to measure, that of this checkout unless given';
+  return { initial: '', value: 'PATH', help, parse };
+}
+
 /** The options that every measurement has. */
 export const COMMON_OPTIONS = {
   ...PROGRAM_OPTIONS,
-  kubedns: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
+  kubedns: bundleOption(),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
   'ready-limit': numberOption(120, 'seconds to wait until kubedns is ready', { min: 1 }),
   strict: switchOption('end with 1 when a bar is missed'),

@@ -14,7 +14,13 @@ import { scoreSection } from '../load/score-table.js';
 import { DNSMASQ, type Programs, ServerTestbed } from '../load/server-testbed.js';
 import { PARTS, WORKLOADS } from '../workloads/workload-table.js';
 import type { Workload } from '../workloads/workload.js';
-import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
+import {
+  describeTools,
+  LOAD_OPTIONS,
+  programOption,
+  programsOf,
+  WARM_UP_OPTIONS,
+} from './load-options.js';
 
 const NAMES = [...WORKLOADS, ...PARTS].map(({ name }) => name);
 
@@ -55,7 +61,8 @@ const OPTIONS = {
     min: 0.1,
     ...seconds,
   }),
-  'warm-up': numberOption(2, 'seconds before the first run', seconds),
+  ...WARM_UP_OPTIONS,
+  'idle-seconds': numberOption(25, 'seconds until memory is read once more; 0 is never', seconds),
   rate: numberOption(20_000, 'queries each second at the fixed rate', { min: 1 }),
   quotas: quotasOption,
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
@@ -79,8 +86,8 @@ function addToReport(
     report.addSection(scoreSection(title, trial.name, log, DNSMASQ), own);
   }
   for (const text of notes) report.note(`${name}: ${text}`);
-  for (const { name: figure, value, unit, bar } of judge(log)) {
-    report.add(`${name}: ${figure}`, value, unit, bar);
+  for (const { name: figure, value, unit, bar, spread } of judge(log)) {
+    report.add(`${name}: ${figure}`, value, unit, bar, spread);
   }
 }
 
@@ -106,7 +113,7 @@ function planOf(values: Values, cores: LoadPlan['cores']): LoadPlan {
     seconds: values.seconds,
     latencySeconds: values['latency-seconds'],
     singleSeconds: values['single-seconds'],
-    warmUpSeconds: values['warm-up'],
+    warmUp: { seconds: values['warm-up'], answers: values['warm-up-answers'] },
     perSecond: values.rate,
     cores,
   };
@@ -139,7 +146,8 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     const prepared = await workload.prepare(testbed, values);
     const contest = { ...prepared, subjects: [...prepared.subjects, await testbed.echo()] };
     const tell = (text: string) => progress(`${workload.name}, ${text}`);
-    const scores = await runContest(contest, plan, { owned: own, progress: tell });
+    const note = (text: string) => report.note(`${workload.name}, ${text}`);
+    const scores = await runContest(contest, plan, { owned: own, progress: tell, note });
     await own.close();
     addToReport(workload, contest, new ScoreLog(scores), context);
     noteUnsent(workload, scores, plan, context);
@@ -152,8 +160,8 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     const series = new Series();
     const tell = (text: string) => progress(`${name}, ${text}`);
     const note = (text: string) => report.note(`${name}: ${text}`);
-    const { runs, seconds: long, names, quotas } = values;
-    const how = { runs, seconds: long, names, quotas };
+    const { runs, seconds: long, names, quotas, 'idle-seconds': idleSeconds } = values;
+    const how = { runs, seconds: long, names, quotas, warmUp: plan.warmUp, idleSeconds };
     await measure({ programs, cores, owned: own, progress: tell, note, series, ...how });
     await own.close();
     series.addTo(report, name);

@@ -6,17 +6,18 @@ import {
   findCores,
   findRealDnsmasq,
   MeasureError,
+  numberOption,
   type Option,
   type Options,
   type OptionValues,
   realDnsmasqVersion,
   type Report,
+  runProgram,
   switchOption,
-  textOption,
   wordsOption,
 } from '@kube-dns/testkit';
 import type { Programs } from '../load/server-testbed.js';
-import { COMMON_OPTIONS } from './command.js';
+import { bundleOption, COMMON_OPTIONS } from './command.js';
 
 /** The path of an executable program; undefined unless given. */
 export function programOption(help: string): Option<string | undefined> {
@@ -39,12 +40,21 @@ export const LOAD_OPTIONS = {
   'node-flags': COMMON_OPTIONS['node-flags'],
   kubedns,
   'kubedns-flags': wordsOption([], 'further flags of the kubedns that is measured'),
-  dnsmasq: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
+  dnsmasq: bundleOption(),
   'dnsmasq-flags': wordsOption([], 'further flags of our dnsmasq, before --'),
   'real-dnsmasq': programOption('the dnsmasq to compare with, that of Debian unless given'),
   alone: switchOption('without the real dnsmasq'),
   json,
   strict,
+} satisfies Options;
+
+/** How warm a server is before it is measured. */
+export const WARM_UP_OPTIONS = {
+  'warm-up': numberOption(2, 'seconds before the first run, at least; 0 is none', {
+    max: 600,
+    isWhole: false,
+  }),
+  'warm-up-answers': numberOption(100_000, 'answers before it, at least'),
 } satisfies Options;
 
 export type LoadValues = OptionValues<typeof LOAD_OPTIONS>;
@@ -65,6 +75,18 @@ export function programsOf(values: LoadValues, peers: Programs['peers'] = {}): P
   };
 }
 
+const VERSION_LIMIT_MS = 5_000;
+
+/** A peer with its version, where it says one. */
+async function describePeer([name, path]: readonly [string, string]): Promise<string> {
+  const { stdout, stderr } = await runProgram(path, ['--version'], {
+    isForeign: true,
+    limitMs: VERSION_LIMIT_MS,
+  });
+  const [version = 'of an unknown version'] = /\d+\.\d+\.\d+\S*/.exec(stdout + stderr) ?? [];
+  return `${name} ${version}`;
+}
+
 /** Reports the tools, and those that are missing; throws a MeasureError without dnsperf. */
 export async function describeTools(
   programs: Programs,
@@ -72,7 +94,8 @@ export async function describeTools(
 ): Promise<CorePlan | undefined> {
   const { realDnsmasq, peers } = programs;
   const dnsmasq = realDnsmasq === undefined ? [] : [`dnsmasq ${realDnsmasqVersion(realDnsmasq)}`];
-  const cores = await planTools([...dnsmasq, ...Object.keys(peers)], report);
+  const others = await Promise.all(Object.entries(peers).map(describePeer));
+  const cores = await planTools([...dnsmasq, ...others], report);
   if (realDnsmasq === undefined) {
     report.note('Without the real dnsmasq: nothing is compared with it.');
   }

@@ -7,7 +7,6 @@ import {
   type OptionValues,
   Owned,
   switchOption,
-  textOption,
 } from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
 import { runContest } from '../load/run-contest.js';
@@ -28,14 +27,15 @@ import {
   type PartContext,
 } from '../node-cache/parts.js';
 import { startEcho } from '../servers/start-echo.js';
-import { LOAD_OPTIONS, planTools, programOption } from './load-options.js';
+import { bundleOption } from './command.js';
+import { LOAD_OPTIONS, planTools, programOption, WARM_UP_OPTIONS } from './load-options.js';
 
 const { node, json, strict, 'node-flags': nodeFlags } = LOAD_OPTIONS;
 
 const OPTIONS = {
   runs: numberOption(5, 'runs, in each of which both have their turn', { min: 1, max: 100 }),
   seconds: numberOption(4, 'seconds of each run', { min: 0.1, max: 600, isWhole: false }),
-  'warm-up': numberOption(2, 'seconds before the first run', { max: 600, isWhole: false }),
+  ...WARM_UP_OPTIONS,
   names: numberOption(500, 'names that are in the cache', { min: 10, max: 9_000 }),
   misses: numberOption(200_000, 'names of which each is asked for again when it is forgotten', {
     min: 100,
@@ -46,7 +46,7 @@ const OPTIONS = {
     max: 10_000,
   }),
   edits: numberOption(4, 'edits of the template', { max: 100 }),
-  'node-cache': textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
+  'node-cache': bundleOption(),
   original: programOption('the original to compare with, what NODE_CACHE names unless given'),
   alone: switchOption('without the original'),
   node,
@@ -101,11 +101,12 @@ async function measureLoads(
     seconds: values.seconds,
     latencySeconds: 0,
     singleSeconds: 0,
-    warmUpSeconds: values['warm-up'],
+    warmUp: { seconds: values['warm-up'], answers: values['warm-up-answers'] },
     perSecond: 0,
     cores,
   };
-  const log = new ScoreLog(await runContest(contest, plan, { owned: own, progress }));
+  const note = (text: string) => report.note(text);
+  const log = new ScoreLog(await runContest(contest, plan, { owned: own, progress, note }));
   await own.close();
   for (const { name, atLeast } of LOADS) {
     const scores = log.scores.filter(({ trial }) => trial === name);

@@ -10,6 +10,8 @@ export interface ClientPlan {
   readonly port: number;
   readonly sockets: number;
   readonly rcodes: readonly number[];
+  /** An answer after this time, in ms, is late: its time is not counted. */
+  readonly limitMs: number;
 }
 
 const IDS = 0x1_0000;
@@ -25,6 +27,7 @@ export class ClientSockets {
   readonly #ports: readonly Port[];
   readonly #isRight: readonly boolean[];
   readonly #times: LatencyHistogram;
+  readonly #limitMs: number;
   /** Of each socket this many questions can be in flight. */
   readonly #window: number;
   readonly #nextId: Uint16Array;
@@ -32,17 +35,20 @@ export class ClientSockets {
   readonly #ids: Uint16Array;
   readonly #plannedMs: Float64Array;
   #current = -1;
+  /** In time. */
   answered = 0;
+  late = 0;
   wrong = 0;
 
   /** Throws a MeasureError where there cannot be as many sockets. */
   constructor(
     engine: Pick<UdpEngine, 'openUpstreamPort'>,
-    { port, sockets, rcodes }: ClientPlan,
+    { port, sockets, rcodes, limitMs }: ClientPlan,
     times: LatencyHistogram,
   ) {
     this.#server = { address: '127.0.0.1', port };
     this.#times = times;
+    this.#limitMs = limitMs;
     this.#isRight = Array.from({ length: RCODE_MASK + 1 }, (_, rcode) => rcodes.includes(rcode));
     const share = 2 ** Math.floor(Math.log2(MAX_IN_FLIGHT / sockets));
     this.#window = Math.max(MIN_IN_FLIGHT, Math.min(IDS, share));
@@ -91,8 +97,13 @@ export class ClientSockets {
     const plannedMs = this.#plannedMs[at]!;
     if (this.#ids[at] !== id || Number.isNaN(plannedMs)) return;
     this.#plannedMs[at] = NOT_ASKED;
+    const tookMs = performance.now() - plannedMs;
+    if (tookMs > this.#limitMs) {
+      this.late++;
+      return;
+    }
     this.answered++;
     if (!this.#isRight[answer[3]! & RCODE_MASK]!) this.wrong++;
-    this.#times.add(performance.now() - plannedMs);
+    this.#times.add(tookMs);
   }
 }

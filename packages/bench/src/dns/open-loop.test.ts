@@ -8,6 +8,7 @@ import { encodeQuestionFile } from '../queries/question-file.js';
 import { OpenLoop, type OpenLoopPlan } from './open-loop.js';
 
 const PAUSE_MS = 100;
+const LATE_MS = 1_050;
 const RATE = 1_000;
 const SECONDS = 0.5;
 /** A fifth of the questions falls into a pause. */
@@ -22,8 +23,8 @@ afterEach(() => owned.close());
 
 interface PausingServer {
   readonly port: number;
-  /** Keeps the answers back for PAUSE_MS. */
-  readonly pause: () => void;
+  /** Keeps the answers back, for PAUSE_MS unless given. */
+  readonly pause: (ms?: number) => void;
   /** The clients' ports. */
   readonly clients: ReadonlySet<number>;
 }
@@ -46,12 +47,12 @@ async function startServer({ skipEvery = Infinity, rcode = 0 } = {}): Promise<Pa
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   owned.add({ close: () => Promise.resolve(void socket.close()) });
-  const pause = () => {
+  const pause = (ms = PAUSE_MS) => {
     held = [];
     setTimeout(() => {
       for (const { bytes, peer } of held!) send(bytes, peer);
       held = undefined;
-    }, PAUSE_MS);
+    }, ms);
   };
   return { port: socket.address().port, pause, clients };
 }
@@ -101,6 +102,16 @@ describe('a load that does not wait', () => {
     expect({ sent, unanswered }).toEqual({ sent: 100, unanswered: 10 });
     expect(wrong).toBe(answered);
     expect(answers.p99Ms).toBe(1_000);
+  });
+
+  it('counts an answer after the longest time as none', async () => {
+    const server = await startServer();
+    server.pause(LATE_MS);
+    const { sent, answered, unanswered, answers } = await new OpenLoop().run(
+      planFor(server, { rate: 200, seconds: 0.02 }),
+    );
+    expect({ sent, answered, unanswered }).toEqual({ sent: 4, answered: 0, unanswered: 4 });
+    expect([answers.p50Ms, answers.maxMs]).toEqual([1_000, 1_000]);
   });
 
   it('asks from as many sockets as are wanted', async () => {

@@ -22,9 +22,11 @@ export interface OpenLoopResult {
   readonly sent: number;
   /** The part of the planned questions that was sent before the plan's end, in per cent. */
   readonly sentInTimePercent: number;
+  /** In time. */
   readonly answered: number;
   /** Answers with another rcode. */
   readonly wrong: number;
+  /** Those with no answer within ANSWER_LIMIT_MS of when they should have left: lost, or late. */
   readonly unanswered: number;
   /** From when each question should have left to its answer; an unanswered one counts as ANSWER_LIMIT_MS. */
   readonly answers: Percentiles;
@@ -37,6 +39,7 @@ export interface OpenLoopMethods {
   run(plan: OpenLoopPlan): Promise<OpenLoopResult>;
 }
 
+/** A lost question and a late answer count alike, so that no server looks better for giving no answer. */
 export const ANSWER_LIMIT_MS = 1_000;
 /** What is overdue is sent for this long after the plan's end, then given up. */
 const GRACE_MS = 200;
@@ -81,7 +84,11 @@ class Load {
     this.#plan = plan;
     this.#planned = Math.round(rate * seconds);
     this.#queries = queriesOf(questions);
-    this.#sockets = new ClientSockets(engine, { port, sockets, rcodes }, this.#answers);
+    this.#sockets = new ClientSockets(
+      engine,
+      { port, sockets, rcodes, limitMs: ANSWER_LIMIT_MS },
+      this.#answers,
+    );
   }
 
   async run(): Promise<OpenLoopResult> {
@@ -120,7 +127,8 @@ class Load {
       if (passedMs <= endMs) this.#sentInTime = this.#sent;
     } else if (this.#sent === this.#planned || passedMs >= endMs + GRACE_MS) {
       const isOver = passedMs >= endMs + GRACE_MS + ANSWER_LIMIT_MS;
-      if (isOver || this.#sockets.answered === this.#sent) {
+      const { answered, late } = this.#sockets;
+      if (isOver || answered + late === this.#sent) {
         this.#onEnd();
         return;
       }

@@ -66,6 +66,8 @@ export interface Metrics {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
+  /** What part of the questions that were sent there had an answer within a second, in per cent. */
+  readonly openAnsweredPercent: number;
   /** How late the load itself was there, in ms: its p99.9. */
   readonly ownP999Ms: number;
   /** What part of its questions left before the end, in per cent. */
@@ -93,6 +95,7 @@ export const NO_METRICS: Metrics = {
   p50Ms: Number.NaN,
   p99Ms: Number.NaN,
   p999Ms: Number.NaN,
+  openAnsweredPercent: Number.NaN,
   ownP999Ms: Number.NaN,
   sentInTimePercent: Number.NaN,
   singleUs: Number.NaN,

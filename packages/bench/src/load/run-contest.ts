@@ -18,6 +18,7 @@ import {
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
 import { startOpenLoop } from './start-open-loop.js';
+import { coldNote, warmUp, type WarmUpPlan } from './warm-up.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
 import {
   type Contest,
@@ -36,8 +37,8 @@ export interface LoadPlan {
   /** At the fixed rate; 0 leaves both latencies out. */
   readonly latencySeconds: number;
   readonly singleSeconds: number;
-  /** Before the first run. */
-  readonly warmUpSeconds: number;
+  /** Of each server with each trial, before the first run. */
+  readonly warmUp: WarmUpPlan;
   /** Queries each second of the fixed rate. */
   readonly perSecond: number;
   readonly cores: CorePlan | undefined;
@@ -47,6 +48,8 @@ export interface LoadPlan {
 export interface ContestContext {
   readonly owned: Owned;
   readonly progress: (text: string) => void;
+  /** Takes a sentence about what was measured. */
+  readonly note: (text: string) => void;
 }
 
 const MIB = 2 ** 20;
@@ -60,7 +63,7 @@ const IN_FLIGHT = 200;
 export async function runContest(
   { subjects, trials }: Contest,
   plan: LoadPlan,
-  { owned, progress }: ContestContext,
+  { owned, progress, note }: ContestContext,
 ): Promise<readonly Score[]> {
   const folder = owned.add(new TemporaryFolder());
   const isShared = plan.cores !== undefined && plan.cores.load === plan.cores.upstream;
@@ -75,7 +78,8 @@ export async function runContest(
   for (const load of loads) {
     for (const subject of subjects.filter((each) => load.isFor(each))) {
       progress(`warming up: ${load.trial.name}, ${subject.name}`);
-      await load.warmUp(subject);
+      const cold = coldNote(plan.warmUp, await load.warmUp(subject));
+      if (cold !== undefined) note(`${load.trial.name}, ${subject.name}: ${cold}`);
     }
   }
   const scores: Score[] = [];
@@ -117,9 +121,13 @@ class Load {
     return !(isUdpOnly && isOverTcp) && (trials?.includes(name) ?? true);
   }
 
-  async warmUp(subject: Subject): Promise<void> {
-    const { warmUpSeconds } = this.#plan;
-    if (warmUpSeconds > 0) await this.#ask(subject, { seconds: warmUpSeconds });
+  /** Returns the number of answers. */
+  warmUp(subject: Subject): Promise<number> {
+    const ask = async (seconds: number, passes: number | undefined) => {
+      const limits = { seconds, ...(passes !== undefined && { passes }) };
+      return parseDnsperf(await this.#ask(subject, limits)).completed;
+    };
+    return warmUp(ask, this.#plan.warmUp, { questions: this.trial.questions.length });
   }
 
   async measure(subject: Subject): Promise<Metrics> {
@@ -159,13 +167,17 @@ class Load {
     const { sockets = SOCKETS, rcodes: names } = this.trial;
     const rcodes = names.map((name) => RCODE[name]);
     const load = { port: subject.port, rate, seconds, sockets, questions, rcodes };
-    const { answers, ownDelays, sentInTimePercent } = await openLoop.call('run', load);
+    const { answers, answered, sent, ownDelays, sentInTimePercent } = await openLoop.call(
+      'run',
+      load,
+    );
     const one = { clients: 1, outstanding: 1, printsLatencies: true };
     const single = await this.#ask(subject, { seconds: singleSeconds, ...one });
     return {
       p50Ms: answers.p50Ms,
       p99Ms: answers.p99Ms,
       p999Ms: answers.p999Ms,
+      openAnsweredPercent: (100 * answered) / sent,
       ownP999Ms: ownDelays.p999Ms,
       sentInTimePercent,
       singleUs: spreadOf(parseLatencies(single)).p50 * 1_000,

@@ -43,7 +43,18 @@ describe('the table of a contest', () => {
       ['dnsmasq', '125000 (50000…200000)', '1.00', '1.23'],
     ]);
     expect(rows[0]).toHaveLength(header.length);
-    expect(rows[0]!.slice(5)).toEqual(['0.046', '-', '-', '-', '61', '99.99', '0', '70', '60']);
+    expect(rows[0]!.slice(5)).toEqual([
+      '0.046',
+      '-',
+      '-',
+      '-',
+      '-',
+      '61',
+      '99.99',
+      '0',
+      '70',
+      '60',
+    ]);
   });
 
   it('has the CPU time as a multiple of that of the echo in the same run', () => {

@@ -15,6 +15,7 @@ const COLUMNS: readonly {
   { metric: 'p50Ms', title: 'p50 ms', digits: 3 },
   { metric: 'p99Ms', title: 'p99 ms', digits: 3 },
   { metric: 'p999Ms', title: 'p99.9 ms', digits: 3 },
+  { metric: 'openAnsweredPercent', title: 'open loop answered %', digits: 2 },
   { metric: 'ownP999Ms', title: 'load itself late, p99.9 ms', digits: 3 },
   { metric: 'singleUs', title: 'one at a time µs', digits: 0 },
   { metric: 'answeredPercent', title: 'answered %', digits: 2 },

@@ -38,7 +38,8 @@ export class Series {
     });
     report.addSection(section, Object.fromEntries(results));
     for (const [name, { unit, bar, judged = 'median' }] of this.#kinds) {
-      if (bar) report.add(name, rangeOf(this.#values.get(name)!)[judged], unit, bar);
+      const range = rangeOf(this.#values.get(name)!);
+      if (bar) report.add(name, range[judged], unit, bar, range);
     }
   }
 

@@ -92,7 +92,8 @@ export class NodeCacheTestbed {
       KUBE_DNS_UPSTREAM_SERVICE_HOST: '127.0.0.1',
       ...(this.#cores !== undefined && { GOMAXPROCS: '1' }),
     };
-    const server = this.#owned.add(new RunningProgram(name, command, [...first, ...args], { env }));
+    const how = { env, isForeign: name === ORIGINAL };
+    const server = this.#owned.add(new RunningProgram(name, command, [...first, ...args], how));
     await awaitRecord(server, ports.dns, KNOWN, START_LIMIT_MS);
     const { pid } = server;
     await pinProcess(pid, this.#cores?.server);

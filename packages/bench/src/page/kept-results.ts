@@ -10,9 +10,13 @@ interface KeptFigure {
   readonly value: number | null;
   readonly unit: string;
   readonly bar?: Bar;
+  readonly spread?: { readonly min: number | null; readonly max: number | null };
 }
 
-/** What the JSON of a report of `dns` has. */
+/** The commands whose reports can be on a page. */
+const KEPT_COMMANDS = ['dns', 'dnsmasq-load', 'kubedns-scale'];
+
+/** What the JSON of their reports has. */
 export interface KeptReport {
   readonly command: string;
   readonly machine: Machine;
@@ -25,7 +29,7 @@ export interface KeptReport {
   readonly notes: readonly string[];
 }
 
-/** Reads a file that `dns --json` has written; throws a MeasureError for another. */
+/** Reads a file that `--json` of one of these commands has written; throws a MeasureError for another. */
 export function readKept(path: string): KeptReport {
   let report: KeptReport;
   try {
@@ -33,10 +37,8 @@ export function readKept(path: string): KeptReport {
   } catch (cause) {
     throw new MeasureError(`${path} cannot be read as JSON`, { cause });
   }
-  if (report.command !== 'dns' || report.results === undefined) {
-    throw new MeasureError(`${path} is not what "dns --json" writes`);
-  }
-  return report;
+  if (KEPT_COMMANDS.includes(report.command)) return report;
+  throw new MeasureError(`${path} was not written by --json of ${KEPT_COMMANDS.join(', ')}`);
 }
 
 /** The results of several reports; of the same table that of the last report. */
@@ -48,9 +50,13 @@ export class KeptResults {
 
   constructor(reports: readonly KeptReport[]) {
     this.reports = reports;
-    for (const { results = {}, figures } of reports) {
+    for (const { command, results = {}, figures } of reports) {
       for (const [title, result] of Object.entries(results)) this.#add(title, result);
-      for (const figure of figures) this.figures.set(figure.name, figure);
+      const prefix = command === 'dns' ? '' : `${command}: `;
+      for (const figure of figures.filter(({ bar }) => bar !== undefined)) {
+        const name = `${prefix}${figure.name}`;
+        this.figures.set(name, { ...figure, name });
+      }
     }
   }
 

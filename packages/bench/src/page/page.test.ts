@@ -23,7 +23,7 @@ function reportOf(fill: (report: Report) => void): KeptReport {
 const LOAD = reportOf((report) => {
   const scores = [score('our kubedns', 5), score('a <peer>', 20), score('batch echo', 4)];
   report.addSection({ title: 'kubedns-services, A', header: [], rows: [] }, scores);
-  report.add('kubedns-services: CPU/query', 1.25, '×', { atMost: 1.2 });
+  report.add('kubedns-services: CPU/query', 1.25, '×', { atMost: 1.2 }, { min: 1.1, max: 1.3 });
   report.note('a note');
 });
 const MEMORY = reportOf((report) => {
@@ -33,6 +33,14 @@ const MEMORY = reportOf((report) => {
   series.add('kubedns, used: anonymous', NaN, kind);
   series.addTo(report, 'memory');
 });
+
+const SCALE = {
+  ...reportOf((report) => {
+    report.add('ready after', 4, 's');
+    report.add('peak RSS', 150, 'MiB', 170);
+  }),
+  command: 'kubedns-scale',
+};
 
 describe('the page', () => {
   const files = pageOf(new KeptResults([LOAD, MEMORY]));
@@ -44,7 +52,9 @@ describe('the page', () => {
     expect(squeezed).toContain('| our kubedns | - | 1.00 | 4.00 | 1.25 |');
     expect(squeezed).toContain('| kubedns, idle: anonymous | 33.5 | MiB |');
     expect(squeezed).toContain('| kubedns, used: anonymous | - | MiB |');
-    expect(squeezed).toContain('| kubedns-services: CPU/query | 1.25 × | <= 1.20 | missed |');
+    expect(squeezed).toContain(
+      '| kubedns-services: CPU/query | 1.25 × | 1.10…1.30 | <= 1.20 | missed |',
+    );
     expect(page.indexOf('## memory')).toBeLessThan(page.indexOf('## Bars'));
     expect(page).toContain('- a note\n');
     expect(page).toContain('- memory: 2026-01-02, Some <CPU>, commit abc, a load of 1 before.\n');
@@ -72,6 +82,14 @@ describe('the page', () => {
       expect(svg).not.toMatch(/<script|NaN|undefined|<peer>/);
     }
     expect(files.get('cpu.svg')).toContain('a &lt;peer>');
+  });
+
+  it('has what other commands have beside a bar', () => {
+    const other = pageOf(new KeptResults([LOAD, SCALE])).get(PAGE_FILE)!;
+    const text = other.replaceAll(/ +/g, ' ');
+    expect(text).toContain('| kubedns-scale: peak RSS | 150 MiB | | <= 170 | ok |');
+    expect(text).not.toContain('ready after');
+    expect(text).toContain('- kubedns-scale: 2026-01-02, Some <CPU>,');
   });
 
   it('takes of a table that is there twice the last one', () => {

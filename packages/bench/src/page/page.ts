@@ -27,8 +27,9 @@ export function pageOf(results: KeptResults): ReadonlyMap<string, string> {
     });
     report.addSection({ title, header: ['', 'median (min…max)', ''], rows }, figures);
   }
-  for (const { name, value, unit, bar } of results.figures.values()) {
-    report.add(name, value ?? Number.NaN, unit, bar);
+  for (const { name, value, unit, bar, spread } of results.figures.values()) {
+    const known = spread && { min: spread.min ?? Number.NaN, max: spread.max ?? Number.NaN };
+    report.add(name, value ?? Number.NaN, unit, bar, known);
   }
   for (const text of notesOf(results)) report.note(text);
   const plots = plotsOf(results);
@@ -49,9 +50,9 @@ export function pageOf(results: KeptResults): ReadonlyMap<string, string> {
 /** Those of all reports, each once, and where and when the reports beside the first were made. */
 function notesOf({ reports }: KeptResults): readonly string[] {
   const [, ...others] = reports;
-  const made = others.map(({ machine, results = {} }) => {
+  const made = others.map(({ command, machine, results }) => {
     const { date, cpu, commit, loadBefore } = machine;
-    const what = Object.keys(results).join('; ');
+    const what = results === undefined ? command : Object.keys(results).join('; ');
     return `${what}: ${date}, ${cpu}, commit ${commit}, a load of ${loadBefore} before.`;
   });
   return [...new Set([...reports.flatMap(({ notes }) => notes), ...made])];

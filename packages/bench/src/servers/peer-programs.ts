@@ -111,7 +111,8 @@ export class PeerProgram implements Closable {
         'node-cache': () => nodeCacheArgs(port, folder, start),
       }[name];
       const env = isOnOneCore ? { GOMAXPROCS: '1' } : {};
-      const server = owned.add(new RunningProgram(name, path, await args(), { env }));
+      const how = { env, isForeign: true };
+      const server = owned.add(new RunningProgram(name, path, await args(), how));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
       await awaitRecord(server, port, query, START_LIMIT_MS);
       return new PeerProgram(server, port, owned);

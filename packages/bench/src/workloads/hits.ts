@@ -54,6 +54,7 @@ function judge(log: ScoreLog): readonly Judged[] {
     value: p999Ms(OUR_DNSMASQ),
     unit: 'ms',
     bar: { atMost: p999Ms(DNSMASQ) },
+    spread: log.range('p999Ms', OUR_DNSMASQ, MAIN_TRIAL),
   };
   return [
     ...asPromised(log, OUR_DNSMASQ, PROMISE, MAIN_TRIAL),

@@ -30,7 +30,7 @@ const BESIDE_MIB = 12;
 
 function addMemory(
   { series }: PartContext,
-  when: 'idle' | 'used',
+  when: 'idle' | 'used' | 'idle again',
   memories: ReadonlyMap<ContainerName, GroupMemory>,
 ): void {
   const all = [...memories.values()];
@@ -42,12 +42,12 @@ function addMemory(
   ];
   for (const { name, anonymous, current } of rows) {
     const kind = { unit: 'MiB', digits: 1 };
-    const bar = { atMost: BARS[name][when] };
-    series.add(`${name}, ${when}: anonymous`, anonymous / MIB, { ...kind, bar });
+    const bar = when === 'idle again' ? {} : { bar: { atMost: BARS[name][when] } };
+    series.add(`${name}, ${when}: anonymous`, anonymous / MIB, { ...kind, ...bar });
     const beside = { atMost: name === 'pod' ? BESIDE_MIB * CONTAINERS.length : BESIDE_MIB };
     series.add(`${name}, ${when}: charged beside it`, (current - anonymous) / MIB, {
       ...kind,
-      bar: beside,
+      ...(when !== 'idle again' && { bar: beside }),
     });
   }
 }
@@ -71,6 +71,10 @@ async function measureOnce(context: PartContext): Promise<void> {
   await testbed.dnsperf(pod.dnsmasq, { ...ask, file: world, passes: 1 });
   await pod.scrape(SCRAPES);
   addMemory(context, 'used', pod.memory());
+  if (context.idleSeconds > 0) {
+    await delay(context.idleSeconds * 1_000);
+    addMemory(context, 'idle again', pod.memory());
+  }
   await pod.close();
 
   const node = own.add(new OwnNode(programs.node));

@@ -44,14 +44,16 @@ async function subjectsOf(
 }
 
 function judge(log: ScoreLog): readonly Judged[] {
+  const behind = log.range('behindUs', OUR_DNSMASQ, ONLY_TRIAL);
   return [
     ...perCpuSecond(log, OUR_DNSMASQ, DNSMASQ, DNSMASQ_RATIO),
     ...perCpuSecond(log, OUR_DNSMASQ, COREDNS, COREDNS_RATIO),
     {
       name: 'CPU of kubedns for each answer',
-      value: log.median('behindUs', OUR_DNSMASQ, ONLY_TRIAL),
+      value: behind.median,
       unit: 'µs',
       bar: { atMost: KUBEDNS_US },
+      spread: behind,
     },
   ];
 }

@@ -1,6 +1,7 @@
 import type { CorePlan, Owned } from '@kube-dns/testkit';
 import type { Programs } from '../load/server-testbed.js';
 import type { Series } from '../load/series.js';
+import type { WarmUpPlan } from '../load/warm-up.js';
 
 /** What a part is measured with. */
 export interface PartContext {
@@ -14,6 +15,10 @@ export interface PartContext {
   readonly seconds: number;
   /** Different names. */
   readonly names: number;
+  /** Of each process, before it is measured. */
+  readonly warmUp: WarmUpPlan;
+  /** Seconds without a question until memory is read once more; 0: it is not. */
+  readonly idleSeconds: number;
   /** Thousandths of a CPU. */
   readonly quotas: readonly number[];
 }

@@ -66,14 +66,15 @@ async function subjectsOf(testbed: ServerTestbed, names: number): Promise<readon
 }
 
 function judge(log: ScoreLog): readonly Judged[] {
-  const perQuery = log.ratioOfTrials('cpuUs', OUR_DNSMASQ, LOOKUPS, HITS).median;
+  const perQuery = log.ratioOfTrials('cpuUs', OUR_DNSMASQ, LOOKUPS, HITS);
   const judged: Judged[] = [
     ...fasterThanDnsmasq(log, OUR_DNSMASQ, DNSMASQ_RATIO, LOOKUPS),
     {
       name: `CPU/query, ${OUR_DNSMASQ}, ${LOOKUPS} / ${HITS}`,
-      value: perQuery,
+      value: perQuery.median,
       unit: '×',
       bar: { atMost: HITS_RATIO },
+      spread: perQuery,
     },
   ];
   return [...judged, ...perCpuSecond(log, OUR_DNSMASQ, COREDNS, COREDNS_RATIO, LOOKUPS)];

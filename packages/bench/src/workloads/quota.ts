@@ -3,12 +3,12 @@ import { ControlGroup } from '../control-group/control-group.js';
 import { LoadTestbed } from '../dnsmasq-load/load-testbed.js';
 import type { Subject } from '../load/contest.js';
 import { OUR_DNSMASQ } from '../load/server-testbed.js';
+import { coldNote, warmUp } from '../load/warm-up.js';
 import { type LoadQuestion, namesBelow } from '../queries/question-file.js';
 import type { Part, PartContext } from './part.js';
 import { serviceCluster, serviceQuestions } from './services.js';
 
 const CLIENTS = 50;
-const WARM_UP_SECONDS = 2;
 /** dnsmasq, CoreDNS, node-cache. */
 const MAX_PEERS = 3;
 /** The bar of the hits is for this quota, and that of the first answer for the other. */
@@ -45,7 +45,7 @@ async function measureOurs(
   const { userMs, systemMs } = cpuUsage(subject.pid);
   series.add(`${what}: CPU until then`, (userMs + systemMs) / 1_000, kind);
   group.watch(subject.pid);
-  await measureHits(context, { testbed, group, subject, ...limited }, milliCpus);
+  await measureHits(context, { testbed, group, subject, ...limited, answers: 0 }, milliCpus);
   await own.close();
 }
 
@@ -55,17 +55,27 @@ interface Measured {
   readonly group: ControlGroup;
   readonly subject: Subject;
   readonly questions: readonly LoadQuestion[];
+  /** Of this process, in all its warm-ups. */
+  answers: number;
 }
 
+/** Each process has given as many answers without the limit before it is measured, whether new or not. */
 async function measureHits(
-  { series, seconds }: PartContext,
-  { name, testbed, group, subject, questions }: Measured,
+  { series, seconds, warmUp: plan, note }: PartContext,
+  measured: Measured,
   milliCpus: number,
 ): Promise<void> {
+  const { name, testbed, group, subject, questions, answers: before } = measured;
   const clients = { clients: CLIENTS, outstanding: CLIENTS };
   const load = { file: testbed.questionFile(questions), ...clients };
   group.limitCpu(undefined);
-  await testbed.dnsperf(subject, { ...load, seconds: Math.min(WARM_UP_SECONDS, seconds) });
+  const ask = async (atMost: number, passes: number | undefined) => {
+    const limits = { seconds: atMost, ...(passes !== undefined && { passes }) };
+    return (await testbed.dnsperf(subject, { ...load, ...limits })).completed;
+  };
+  measured.answers = await warmUp(ask, plan, { questions: questions.length, before });
+  const cold = coldNote(plan, measured.answers);
+  if (cold !== undefined) note(`${name}, ${milliCpus}m: ${cold}`);
   group.limitCpu(milliCpus);
   const { queriesPerSecond, lost } = await testbed.dnsperf(subject, { ...load, seconds });
   subject.check();
@@ -125,7 +135,7 @@ async function measure(context: PartContext): Promise<void> {
   ].map((subject, i) => {
     const group = groups[i]!;
     group.add(subject.pid);
-    return { name: subject.name, testbed, group, subject, questions: hits };
+    return { name: subject.name, testbed, group, subject, questions: hits, answers: 0 };
   });
   for (let run = 1; run <= runs; run++) {
     for (const milliCpus of quotas) {

@@ -1,4 +1,4 @@
-import type { Bar } from '@kube-dns/testkit';
+import type { Bar, Range } from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
 import type { ScoreLog } from '../load/score-log.js';
 import { DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
@@ -15,6 +15,8 @@ export interface Judged {
   readonly value: number;
   readonly unit: string;
   readonly bar: Bar;
+  /** Of the runs. */
+  readonly spread?: Range;
 }
 
 /** A load with the servers that it is given to. */
@@ -40,9 +42,9 @@ export function fasterThanDnsmasq(
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
-  const value = log.ratio('queriesPerSecond', subject, DNSMASQ, trial).median;
+  const spread = log.ratio('queriesPerSecond', subject, DNSMASQ, trial);
   const name = `queries/s, ${subject} / dnsmasq${nameOf(trial)}`;
-  return [{ name, value, unit: '×', bar: { atLeast } }];
+  return [{ name, value: spread.median, unit: '×', bar: { atLeast }, spread }];
 }
 
 /** At most `atMost` times the CPU time per query of dnsmasq. */
@@ -53,10 +55,9 @@ export function cheaperThanDnsmasq(
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
-  const value = log.ratio('cpuUs', subject, DNSMASQ, trial).median;
-  return [
-    { name: `CPU/query, ${subject} / dnsmasq${nameOf(trial)}`, value, unit: '×', bar: { atMost } },
-  ];
+  const spread = log.ratio('cpuUs', subject, DNSMASQ, trial);
+  const name = `CPU/query, ${subject} / dnsmasq${nameOf(trial)}`;
+  return [{ name, value: spread.median, unit: '×', bar: { atMost }, spread }];
 }
 
 /** At least `atLeast` times the queries per CPU second of a peer; nothing where it is not here. */
@@ -68,9 +69,9 @@ export function perCpuSecond(
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
   if (!log.has(peer)) return [];
-  const value = log.ratio('cpuUs', peer, subject, trial).median;
+  const spread = log.ratio('cpuUs', peer, subject, trial);
   const name = `queries per CPU second, ${subject} / ${peer}${nameOf(trial)}`;
-  return [{ name, value, unit: '×', bar: { atLeast } }];
+  return [{ name, value: spread.median, unit: '×', bar: { atLeast }, spread }];
 }
 
 /** At most `atMost` times the CPU time per query of the echo. */
@@ -80,9 +81,10 @@ export function nearEcho(
   atMost: number,
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
-  const value = log.timesEcho(subject, trial).median;
+  const spread = log.timesEcho(subject, trial);
+  const value = spread.median;
   const name = `CPU/query, ${subject} / echo${nameOf(trial)}`;
-  return Number.isNaN(value) ? [] : [{ name, value, unit: '×', bar: { atMost } }];
+  return Number.isNaN(value) ? [] : [{ name, value, unit: '×', bar: { atMost }, spread }];
 }
 
 function nameOf(trial: string): string {
@@ -102,18 +104,27 @@ export function soonAsDnsmasq(
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
-  const p99Ms = log.median('p99Ms', subject, trial);
+  const p99 = log.range('p99Ms', subject, trial);
+  const p99Ms = p99.median;
   const dnsmasqMs = log.median('p99Ms', DNSMASQ, trial);
-  const single = log.ratio('singleUs', subject, DNSMASQ, trial).median;
+  const singles = log.ratio('singleUs', subject, DNSMASQ, trial);
+  const single = singles.median;
   if (Number.isNaN(p99Ms) || Number.isNaN(single)) return [];
   const atMost = Math.max(P99_MS, P99_RATIO * dnsmasqMs);
   return [
-    { name: `p99, ${subject}${nameOf(trial)}`, value: p99Ms, unit: 'ms', bar: { atMost } },
+    {
+      name: `p99, ${subject}${nameOf(trial)}`,
+      value: p99Ms,
+      unit: 'ms',
+      bar: { atMost },
+      spread: p99,
+    },
     {
       name: `one at a time, ${subject} / dnsmasq${nameOf(trial)}`,
       value: single,
       unit: '×',
       bar: { atMost: SINGLE_RATIO },
+      spread: singles,
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, EXIT_USAGE, isUsageError, messageOf, UsageError } from '../errors.js';
 import { Owned } from '../owned.js';
 import {
@@ -9,7 +10,10 @@ import {
 import type { Command } from './command.js';
 import { measure } from './measure.js';
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+/** SIGHUP: the terminal was closed. */
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+/** An interrupted command may still have a start in progress: what comes of it is ended, too. */
+const SETTLE_MS = 1_000;
 
 /** What a program that has commands brings along: this package imports no sister package that has it. */
 export interface CommandWords {
@@ -62,18 +66,27 @@ export function runCommandLine(
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   let isInterrupted = false;
   for (const [signal, status] of Object.entries(SIGNALS)) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      if (isInterrupted) return;
       isInterrupted = true;
-      void owned.close().then(() => process.exit(status));
+      void endInterrupted(owned, running).finally(() => process.exit(status));
     });
   }
-  runNamed(commands, process.argv.slice(2), { ...words, program, owned }).then(
+  const running = runNamed(commands, process.argv.slice(2), { ...words, program, owned });
+  running.then(
     (status) => (process.exitCode = status),
     (error: unknown) => {
       // An interrupted command also fails; the status of the signal is enough.
       if (!isInterrupted) process.exitCode = fail(program, error);
     },
   );
+}
+
+/** Ends what was started, and what is added until the command has noticed that. */
+async function endInterrupted(owned: Owned, running: Promise<unknown>): Promise<void> {
+  await owned.close();
+  await Promise.race([running.catch(() => undefined), delay(SETTLE_MS)]);
+  await owned.close();
 }
 
 async function runNamed(

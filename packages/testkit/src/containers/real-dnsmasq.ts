@@ -34,7 +34,7 @@ export class RealDnsmasq implements Closable {
     const folder = new TemporaryFolder();
     const write = (name: string, lines: readonly string[]) =>
       folder.file(name, lines.map((line) => `${line}\n`).join(''));
-    const server = new RunningProgram('dnsmasq', path, [
+    const whole = [
       '--keep-in-foreground',
       '--log-facility=-',
       `--port=${port}`,
@@ -47,7 +47,8 @@ export class RealDnsmasq implements Closable {
       `--conf-file=${write('dnsmasq.conf', config)}`,
       `--addn-hosts=${write('hosts', hosts)}`,
       ...args,
-    ]);
+    ];
+    const server = new RunningProgram('dnsmasq', path, whole, { isForeign: true });
     return new RealDnsmasq(port, server, folder);
   }
 

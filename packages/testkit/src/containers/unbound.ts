@@ -49,7 +49,7 @@ export class Unbound implements Closable {
     ];
     const file = folder.file('unbound.conf', lines.map((line) => `${line}\n`).join(''));
     const [command, ...args] = [...through, 'unbound', '-d', '-c', file];
-    const server = new RunningProgram('unbound', command, args);
+    const server = new RunningProgram('unbound', command, args, { isForeign: true });
     await server.waitForLine(/start of service/, { limitMs: START_LIMIT_MS });
     return new Unbound(server, ports, folder);
   }

@@ -116,6 +116,6 @@ export function serveRemote<T extends Methods<T>>(offered: Promise<T>): void {
     });
   });
   process.once('disconnect', () => process.exit(0));
-  // Ctrl-C signals every process of the terminal; the parent ends this one.
-  process.on('SIGINT', () => undefined);
+  // Ctrl-C and a closed terminal signal every process of the group; the parent ends this one.
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 }

@@ -12,15 +12,10 @@ const STACK_LINE = /^ +at /;
 /** The status of a shell for a program that cannot be started. */
 const NOT_STARTED = 127;
 
-/**
- * The environment of a program: without the machine's cluster, proxies, metrics and Node options. The
- * images have the same settings of malloc.
- */
-const ENVIRONMENT = {
-  PATH: process.env.PATH ?? '',
-  ...imageStart('kubedns').malloc,
-  NO_COLOR: '1',
-};
+/** The environment of a program: without the machine's cluster, proxies, metrics and Node options. */
+const FOREIGN_ENVIRONMENT = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+/** Our own programs also have the settings of malloc of the images. */
+const ENVIRONMENT = { ...FOREIGN_ENVIRONMENT, ...imageStart('kubedns').malloc };
 
 /** How a program is started. */
 export interface ProgramOptions {
@@ -28,6 +23,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Passes all variables of this process except `NODE_OPTIONS`, as a user's shell does. */
   readonly inheritsEnv?: boolean;
+  /** Whether it is none of ours: it gets no settings of our images. */
+  readonly isForeign?: boolean;
   /** Gives it the variables of `env` and no others, as a container runtime does. */
   readonly hasOnlyEnv?: boolean;
   /** The user that it runs as; that of this process unless given. */
@@ -171,8 +168,10 @@ export class RunningProgram implements Closable {
   }
 }
 
-function baseEnvironment({ inheritsEnv, hasOnlyEnv }: ProgramOptions): NodeJS.ProcessEnv {
+function baseEnvironment(options: ProgramOptions): NodeJS.ProcessEnv {
+  const { inheritsEnv, hasOnlyEnv, isForeign } = options;
   if (hasOnlyEnv === true) return {};
+  if (isForeign === true) return FOREIGN_ENVIRONMENT;
   return inheritsEnv === true ? { ...process.env, NODE_OPTIONS: '' } : ENVIRONMENT;
 }
 

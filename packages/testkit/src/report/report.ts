@@ -11,12 +11,20 @@ export interface Section {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** The least and the greatest value of several runs. */
+export interface Spread {
+  readonly min: number;
+  readonly max: number;
+}
+
 /** One figure of a report. `value` is NaN when it could not be measured. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
   readonly bar?: Bar;
+  /** Of the runs whose median the value is. */
+  readonly spread?: Spread;
 }
 
 /** Everything that a command measured, in the order of the report. */
@@ -36,9 +44,13 @@ export class Report {
   }
 
   /** A number as bar is a maximum. */
-  add(name: string, value: number, unit: string, bar?: Bar | number): void {
+  add(name: string, value: number, unit: string, bar?: Bar | number, spread?: Spread): void {
     const limit = typeof bar === 'number' ? { atMost: bar } : bar;
-    this.#figures.push({ name, value, unit, ...(limit !== undefined && { bar: limit }) });
+    this.#figures.push({
+      ...{ name, value, unit },
+      ...(limit !== undefined && { bar: limit }),
+      ...(spread !== undefined && { spread: { min: spread.min, max: spread.max } }),
+    });
   }
 
   /** A table above the figures in Markdown, and its content for JSON. */
@@ -76,6 +88,7 @@ export class Report {
     const figures = this.#figures.map((figure) => [
       figure.name,
       `${formatValue(figure.value)} ${figure.unit}`.trim(),
+      spreadText(figure),
       figure.bar ? barText(figure.bar) : '',
       verdictOf(figure) === 'over' ? 'missed' : verdictOf(figure),
     ]);
@@ -86,7 +99,7 @@ export class Report {
         ({ title, header, rows }) => `## ${title}\n\n${markdownTable(header, rows)}`,
       ),
       ...(figures.length > 0
-        ? [`## Bars\n\n${markdownTable(['figure', 'median', 'bar', ''], figures)}`]
+        ? [`## Bars\n\n${markdownTable(['figure', 'median', 'min…max', 'bar', ''], figures)}`]
         : []),
       ...(this.#notes.length > 0 ? [this.#notes.map((text) => `- ${text}\n`).join('')] : []),
     ];
@@ -109,6 +122,13 @@ function verdictOf({ value, bar }: Figure): 'ok' | 'over' | '' {
   if (bar === undefined) return '';
   const isMet = 'atMost' in bar ? value <= bar.atMost : value >= bar.atLeast;
   return isMet ? 'ok' : 'over';
+}
+
+/** Empty where there was one run, or all were alike. */
+function spreadText({ spread }: Figure): string {
+  if (spread === undefined) return '';
+  const [min, max] = [formatValue(spread.min), formatValue(spread.max)];
+  return min === max ? '' : `${min}…${max}`;
 }
 
 function barText(bar: Bar): string {
