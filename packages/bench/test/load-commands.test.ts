@@ -216,6 +216,7 @@ describe('the promises of dnsmasq (skipped without dnsperf)', () => {
         'RSS with 10000 cached names',
         'the same, after a load of hits',
         'names that had to be asked for again',
+        'memory of a cached name',
       ]);
       const value = (name: string) => figures.find((figure) => figure.name === name)!.value;
       expect(value('500 idle TCP clients: still connected after the load')).toBe(500);

@@ -42,7 +42,7 @@ export const SIZE_OPTIONS = {
 } satisfies Options;
 
 const SMALL = { services: 1_000, slices: 1_000 };
-const BAR_MIB = 170;
+const BAR_MIB = 160;
 const SMALL_BAR_MIB = 85;
 
 /** The values of the common options. */
