@@ -22,7 +22,8 @@ export class FlightMemory {
 
   /** Of questions whose queries have this length. */
   constructor(rules: AttemptRules, queryBytes: number) {
-    this.asked = new AskedQuestion(Buffer.allocUnsafe(queryBytes));
+    // Memory of its own: a part of a pool of Node would keep the whole of it.
+    this.asked = new AskedQuestion(Buffer.allocUnsafeSlow(queryBytes));
     this.attempts = new AttemptList(rules);
     this.clock = new RetryClock(rules.plan);
   }
@@ -42,7 +43,9 @@ export class FlightMemory {
 }
 
 /** This much is kept for the next questions; more flights have ended than began. */
-const MAX_SPARE = 256;
+const MAX_SPARE = 128;
+/** The longest name, its question and an OPT record with small options fit; a longer query is a rare one. */
+const MAX_QUERY_BYTES = 512;
 
 /**
  * The memory of flights that have ended: a new one for each question is much garbage. A late reply does not find it:
@@ -77,9 +80,11 @@ export class SpareMemory {
 
   /** Takes that of a flight that has ended, once, unless something may still refer to it. */
   give({ isPlain, memory }: Flight): void {
-    if (!isPlain || memory.waiters.length > 0 || this.#count >= MAX_SPARE) return;
+    const queryBytes = memory.asked.query.length;
+    if (!isPlain || memory.waiters.length > 0) return;
+    if (queryBytes > MAX_QUERY_BYTES || this.#count >= MAX_SPARE) return;
     this.#count++;
     memory.clear();
-    (this.#byBytes[memory.asked.query.length] ??= []).push(memory);
+    (this.#byBytes[queryBytes] ??= []).push(memory);
   }
 }
