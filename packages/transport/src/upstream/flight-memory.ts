@@ -11,21 +11,31 @@ import { upstreamBytes, writeUpstream } from './upstream-query.js';
 import type { ServerGroup } from './server-group.js';
 import type { Waiter } from './waiter.js';
 
+/** The longest name, its question and an OPT record with small options fit; a longer query is a rare one. */
+const MAX_QUERY_BYTES = 512;
+
 /** What a flight is made of that the next one may use again. */
 export class FlightMemory {
-  readonly asked: AskedQuestion;
+  readonly asked = new AskedQuestion();
   readonly attempts: AttemptList;
   readonly waiters: Waiter[] = [];
   readonly best = new BestReply();
   readonly clock: RetryClock;
   readonly lastFailure = new LastFailure();
+  /** Not a part of a pool of Node's, the whole of which it would keep. */
+  readonly #bytes = Buffer.allocUnsafeSlow(MAX_QUERY_BYTES);
+  #query: Buffer = this.#bytes;
 
-  /** Of questions whose queries have this length. */
-  constructor(rules: AttemptRules, queryBytes: number) {
-    // Memory of its own: a part of a pool of Node would keep the whole of it.
-    this.asked = new AskedQuestion(Buffer.allocUnsafeSlow(queryBytes));
+  constructor(rules: AttemptRules) {
     this.attempts = new AttemptList(rules);
     this.clock = new RetryClock(rules.plan);
+  }
+
+  /** Room for a query of this length, until the next one. */
+  queryOf(bytes: number): Buffer {
+    if (bytes > MAX_QUERY_BYTES) return Buffer.allocUnsafe(bytes);
+    if (this.#query.length !== bytes) this.#query = this.#bytes.subarray(0, bytes);
+    return this.#query;
   }
 
   /** For a question to these servers, which is in `asked`. */
@@ -42,10 +52,8 @@ export class FlightMemory {
   }
 }
 
-/** This much is kept for the next questions; more flights have ended than began. */
-const MAX_SPARE = 128;
-/** The longest name, its question and an OPT record with small options fit; a longer query is a rare one. */
-const MAX_QUERY_BYTES = 512;
+/** This much is kept for the next questions: a few batches of replies end as many flights. */
+const MAX_SPARE = 256;
 
 /**
  * The memory of flights that have ended: a new one for each question is much garbage. A late reply does not find it:
@@ -54,9 +62,7 @@ const MAX_QUERY_BYTES = 512;
 export class SpareMemory {
   readonly #owner: FlightOwner;
   readonly #cursor = new RecordCursor();
-  /** By the length of their queries. */
-  readonly #byBytes: (FlightMemory[] | undefined)[] = [];
-  #count = 0;
+  readonly #spare: FlightMemory[] = [];
 
   constructor(owner: FlightOwner) {
     this.#owner = owner;
@@ -64,27 +70,17 @@ export class SpareMemory {
 
   /** For one flight, with the question of a client's query, which has this key. */
   take(query: Query, key: QuestionKey): FlightMemory {
-    const memory = this.#find(upstreamBytes(query, key));
-    const { maxUdpBytes } = this.#owner.options;
-    writeUpstream(memory.asked.query, query, key, maxUdpBytes, this.#cursor);
-    memory.asked.set(key);
-    return memory;
-  }
-
-  #find(queryBytes: number): FlightMemory {
-    const memory = this.#byBytes[queryBytes]?.pop();
-    if (memory === undefined) return new FlightMemory(this.#owner, queryBytes);
-    this.#count--;
+    const memory = this.#spare.pop() ?? new FlightMemory(this.#owner);
+    const message = memory.queryOf(upstreamBytes(query, key));
+    writeUpstream(message, query, key, this.#owner.options.maxUdpBytes, this.#cursor);
+    memory.asked.set(message, key);
     return memory;
   }
 
   /** Takes that of a flight that has ended, once, unless something may still refer to it. */
   give({ isPlain, memory }: Flight): void {
-    const queryBytes = memory.asked.query.length;
-    if (!isPlain || memory.waiters.length > 0) return;
-    if (queryBytes > MAX_QUERY_BYTES || this.#count >= MAX_SPARE) return;
-    this.#count++;
+    if (!isPlain || memory.waiters.length > 0 || this.#spare.length >= MAX_SPARE) return;
     memory.clear();
-    (this.#byBytes[queryBytes] ??= []).push(memory);
+    this.#spare.push(memory);
   }
 }

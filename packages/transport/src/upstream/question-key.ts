@@ -19,6 +19,7 @@ export const UNSHARED = -1;
 const IS_DNSSEC_OK = 1;
 const IS_OVER_TCP = 2;
 const NO_OPTIONS = new Uint8Array(0);
+const NO_QUERY = Buffer.alloc(0);
 
 /** What tells questions of one name, type and class apart. */
 export interface QuestionVariant {
@@ -72,18 +73,15 @@ export class QuestionKey implements QuestionVariant {
 /** A question that was sent, or waits to be: its query, and what was its key. */
 export class AskedQuestion implements QuestionVariant {
   /** With the question from QUESTION_OFFSET on. */
-  readonly query: Buffer;
+  query: Buffer = NO_QUERY;
   hash = 0;
   variant = UNSHARED;
   options: Uint8Array = NO_OPTIONS;
   #bytes = 0;
 
-  constructor(query: Buffer) {
+  /** Becomes the question of this key, which the query has. */
+  set(query: Buffer, { length, hash, variant, options }: QuestionKey): void {
     this.query = query;
-  }
-
-  /** The query has the question of this key now. */
-  set({ length, hash, variant, options }: QuestionKey): void {
     this.hash = hash;
     this.variant = variant;
     this.options = options;
