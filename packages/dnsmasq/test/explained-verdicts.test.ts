@@ -37,15 +37,30 @@ afterAll(async () => {
   await upstream.close();
 });
 
+/** What is explained, and what a client gets who asks at the same time. */
+async function both(name: string, type: string): Promise<[Explained, Buffer]> {
+  const answered = server.ask(name, type);
+  return [await server.explain(name, type), await answered];
+}
+
+function hasTimedOut({ verdict }: Explained): boolean {
+  return verdict.rcode === 'SERVFAIL' && JSON.stringify(verdict).includes('timeout');
+}
+
+/** No server answers it. */
+function isSilent(name: string): boolean {
+  return /^silent/i.test(name);
+}
+
 async function compare(
   questions: readonly GeneratedQuestion[],
   note: (explained: Explained) => void,
 ): Promise<void> {
   for (let at = 0; at < questions.length; at += AT_A_TIME) {
     const asked = questions.slice(at, at + AT_A_TIME).map(async ({ name, type }) => {
-      const answered = server.ask(name, type);
-      const explained = await server.explain(name, type);
-      const answer = await answered;
+      let [explained, answer] = await both(name, type);
+      // One of the two was too late on a busy machine.
+      if (hasTimedOut(explained) && !isSilent(name)) [explained, answer] = await both(name, type);
       note(explained);
       // A second may end between the two: what is cached counts down.
       const hasTtls = explained.verdict.source === 'local';
@@ -59,8 +74,7 @@ async function compare(
 it('is the verdict that a client gets: for ten thousand names, and again for those that are cached', async () => {
   const questions = Array.from({ length: COUNT }, (_, i) => generatedQuestion(i));
   // Those that time out do so together.
-  const isSilent = ({ name }: GeneratedQuestion) => Number(/^silent/i.test(name));
-  questions.sort((one, other) => isSilent(one) - isSilent(other));
+  questions.sort((one, other) => Number(isSilent(one.name)) - Number(isSilent(other.name)));
   const sources = new Map<string, number>();
   const steps = new Map<string, number>();
   const note = ({ verdict, steps: all }: Explained) => {
