@@ -5,13 +5,10 @@ import { exchangeUdp, type Question, readAnswer, readQuery } from '@kube-dns/res
 import { optText, queryWithOptions } from './edns-messages.js';
 import { serve } from './processes.js';
 
-/**
- * The text of the Extended DNS Error 0. The question is in flight more than once where it comes back changed, or in another
- * forwarder: the flight of the client may not be the first that ends, and then it has the reason from the others.
- */
-const LOOPS = ['forwarding loop', 'upstream: forwarding loop'].map(
-  (text) => `1232 | 15 0000${Buffer.from(text).toString('hex')}`,
-);
+/** The text of the Extended DNS Error 0. */
+const LOOP = loopText('forwarding loop');
+/** A question that comes back changed is in flight twice: when the other flight ends first, the client's has its reason. */
+const CHANGED_LOOP = [LOOP, loopText('upstream: forwarding loop')];
 const QUERY_TIMEOUT_MS = 4_500;
 /** A question that has no reply for a second is in doubt, whichever client asks it. */
 const LATE_MS = 1_000;
@@ -28,6 +25,10 @@ afterEach(async () => {
   await Promise.all(relays.map((relay) => relay.close()));
   relays = [];
 });
+
+function loopText(text: string): string {
+  return `1232 | 15 0000${Buffer.from(text).toString('hex')}`;
+}
 
 /** A ring of dnsmasq's; between them are relays that are given each query. */
 async function startRing(count: number, change = (query: Buffer): Buffer | null => query) {
@@ -60,11 +61,11 @@ async function startRing(count: number, change = (query: Buffer): Buffer | null 
 }
 
 /** The time that a question takes, which must end as a loop. */
-async function timeOfLoop(port: number, question: Question): Promise<number> {
+async function timeOfLoop(port: number, question: Question, texts = [LOOP]): Promise<number> {
   const startedMs = performance.now();
   const answer = await exchangeUdp(port, queryWithOptions(question), { timeoutMs: 10_000 });
   expect(readAnswer(answer).rcode).toBe('SERVFAIL');
-  expect(LOOPS).toContain(optText(answer));
+  expect(texts).toContain(optText(answer));
   return performance.now() - startedMs;
 }
 
@@ -82,7 +83,8 @@ describe('forwarders that point at each other', () => {
       changed.writeUInt16BE(changed.readUInt16BE(2) ^ FLAG.CD, 2);
       return changed;
     });
-    expect(await timeOfLoop(port, { name: 'changed.example' })).toBeLessThan(LATE_MS);
+    const timeMs = await timeOfLoop(port, { name: 'changed.example' }, CHANGED_LOOP);
+    expect(timeMs).toBeLessThan(LATE_MS);
     expect(await packets()).toBeLessThan(MAX_PACKETS);
   });
 

@@ -151,7 +151,7 @@ unless(NO_BATCH, describe)('messages to one client', () => {
     await received(all);
   });
 
-  it('arrive whole, whoever else gets some and whatever their lengths are', async () => {
+  it('arrive whole, also when other clients get some, whatever their lengths are', async () => {
     const watched = new WatchedSends();
     const { sendAll, received } = await start(await watched.libc(), 12);
     const length = fc.oneof(

@@ -2,14 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   anonymousBytes,
   ask,
-  type CorePlan,
   monotonicMs,
   Owned,
   rssBytes,
   runDnsperf,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import type { Series } from '../load/series.js';
 import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries/question-file.js';
 import { ControlGroup } from '../control-group/control-group.js';
 import {
@@ -18,18 +16,12 @@ import {
   NodeCacheTestbed,
   OUR_NODE_CACHE,
 } from './node-cache-testbed.js';
+import type { MeasureContext } from '../workloads/part.js';
 import { WORLD_TTL_SECONDS, ZONES } from './template.js';
 
 /** What the parts of the measurement share. */
-export interface PartContext {
+export interface PartContext extends MeasureContext {
   readonly programs: NodeCachePrograms;
-  readonly cores: CorePlan | undefined;
-  readonly owned: Owned;
-  readonly progress: (text: string) => void;
-  readonly note: (text: string) => void;
-  readonly series: Series;
-  readonly runs: number;
-  readonly seconds: number;
   /** Names that are asked for from the cache, names of which each block caches one, and edits of the template. */
   readonly names: number;
   readonly cached: number;

@@ -3,9 +3,8 @@ import type { Programs } from '../load/server-testbed.js';
 import type { Series } from '../load/series.js';
 import type { WarmUpPlan } from '../load/warm-up.js';
 
-/** What a part is measured with. */
-export interface PartContext {
-  readonly programs: Programs;
+/** What every part of a measurement has. */
+export interface MeasureContext {
   readonly cores: CorePlan | undefined;
   readonly owned: Owned;
   readonly progress: (text: string) => void;
@@ -13,6 +12,11 @@ export interface PartContext {
   readonly series: Series;
   readonly runs: number;
   readonly seconds: number;
+}
+
+/** What a part beside the workloads is measured with. */
+export interface PartContext extends MeasureContext {
+  readonly programs: Programs;
   /** Different names. */
   readonly names: number;
   /** Of each process, before it is measured. */
