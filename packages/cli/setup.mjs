@@ -3,7 +3,7 @@
 // before the Node of the project is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -53,6 +53,18 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   say('installing the packages of package-lock.json (about 30 s the first time)');
   await run('install', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
+}
+/** What compiles the sources of each package. */
+function projects() {
+  return readdirSync(`${root}packages`)
+    .map((name) => `packages/${name}/tsconfig.build.json`)
+    .filter((file) => existsSync(root + file));
+}
+
+// One compiler for all reads the declarations that they share once: half the time of one for each package.
+// turbo then finds nothing left to compile.
+if (!existsSync(`${root}packages/wire/dist`)) {
+  await run('compile', `${root}node_modules/.bin/tsc`, ['-b', ...projects()]);
 }
 await run(
   'build',

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { freePort, missing, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
@@ -18,6 +18,8 @@ interface Fault extends StartOptions {
   readonly strike?: (pod: DeployedPod, server: ApiServer) => Promise<void> | void;
   /** The API server of kubedns, in place of the normal one. */
   readonly api?: 'missing' | 'denying';
+  /** The row shows only after many seconds of silence: such rows wait at the same time. */
+  readonly isSlow?: boolean;
 }
 
 const append = (name: string, arg: string): StartOptions => ({
@@ -49,6 +51,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   'kubedns hangs': {
+    isSlow: true,
     strike: async (pod) => {
       await until('a subscription', () => pod.log.includes('tells the changes of'));
       pod.signal('kubedns', 'SIGSTOP');
@@ -60,7 +63,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
         ? args.map((arg) => arg.replace('.svc.cluster.local', '.svc.cluster.invalid'))
         : args,
   },
-  'the name servers for other names are silent': { strike: (pod) => pod.muteUpstream() },
+  'the name servers for other names are silent': {
+    isSlow: true,
+    strike: (pod) => pod.muteUpstream(),
+  },
   'the server of a stub domain has a name that is not found': {
     strike: (pod) => pod.configure('stubDomains', '{"acme.local":["ns.acme.invalid"]}'),
   },
@@ -84,37 +90,46 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
   expect(ROWS.map(({ title }) => title)).toEqual(Object.keys(FAULTS));
 });
 
-unless(reason, describe)('manifests/TROUBLESHOOTING.md describes each fault', () => {
-  let server: ApiServer;
-  let authorizer: Authorizer;
-  let pods: DeployedPod[];
+/** A cluster without a pod, for the pods of one row. */
+class RowCluster {
+  readonly server: ApiServer;
+  readonly #authorizer: Authorizer;
+  readonly #pods: DeployedPod[] = [];
 
-  beforeEach(async () => {
-    server = await createApiServer();
-    authorizer = await Authorizer.start(server.url, []);
-    pods = [];
-  });
-  afterEach(async () => {
-    for (const pod of pods) pod.signal('kubedns', 'SIGCONT');
-    await Promise.all(pods.map((pod) => pod.close()));
-    await authorizer.close();
-    await server.close();
-  });
+  private constructor(server: ApiServer, authorizer: Authorizer) {
+    this.server = server;
+    this.#authorizer = authorizer;
+  }
 
-  async function start({ api, edit, ...options }: Fault): Promise<DeployedPod> {
+  static async start(): Promise<RowCluster> {
+    const server = await createApiServer();
+    return new RowCluster(server, await Authorizer.start(server.url, []));
+  }
+
+  async startPod({ api, edit, ...options }: Fault): Promise<DeployedPod> {
     const objects = render(join(MANIFESTS, 'overlays', 'monitoring'));
     const pod = new DeployedPod(findObject(objects, 'Deployment', 'kube-dns'));
-    pods.push(pod);
-    const urls = { missing: `http://127.0.0.1:${await freePort()}`, denying: authorizer.url };
+    this.#pods.push(pod);
+    const missingUrl = `http://127.0.0.1:${await freePort()}`;
+    const urls = { missing: missingUrl, denying: this.#authorizer.url };
     // A probe each second, so that the tests end sooner.
     const faster = (args: readonly string[]) => args.map((arg) => arg.replace(/,5,SRV$/, ',1,SRV'));
-    await pod.start(api === undefined ? server.url : urls[api], {
+    await pod.start(api === undefined ? this.server.url : urls[api], {
       ...options,
       edit: (name, args) => faster(edit?.(name, args) ?? args),
     });
     return pod;
   }
 
+  async close(): Promise<void> {
+    for (const pod of this.#pods) pod.signal('kubedns', 'SIGCONT');
+    await Promise.all(this.#pods.map((pod) => pod.close()));
+    await this.#authorizer.close();
+    await this.server.close();
+  }
+}
+
+unless(reason, describe)('manifests/TROUBLESHOOTING.md describes each fault', () => {
   async function untilReady(pod: DeployedPod): Promise<void> {
     for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
       await untilEqual(200, () => pod.status(10054, path), { limitMs: READY_MS });
@@ -148,42 +163,53 @@ unless(reason, describe)('manifests/TROUBLESHOOTING.md describes each fault', ()
     }
   }
 
+  async function expectShown(row: FaultRow, fault: Fault, cluster: RowCluster): Promise<void> {
+    const pod = await cluster.startPod(fault);
+    if (fault.strike !== undefined) {
+      await untilReady(pod);
+      const newLog = pod.logFromNow();
+      await fault.strike(pod, cluster.server);
+      if (row.lines.length === 0) {
+        await rcodeOf(pod, 'www.example.org');
+        expect(newLog()).not.toMatch(/^[WE]\d{4} /m);
+      }
+    }
+    // A kubedns without its cluster ends after a minute; another one here after a second.
+    const isLate = row.exits.some(({ code }) => code === 255);
+    const hasty = append('kubedns', '--initial-sync-timeout=1s');
+    const late: Fault = { ...fault, ...hasty, only: ['kubedns'] };
+    const ending = isLate ? await cluster.startPod(late) : pod;
+    for (const { container, code } of row.exits) {
+      expect([container, await ending.exitCode(container)]).toEqual([container, code]);
+    }
+    // Asking makes some of the metrics count.
+    for (const { name, rcode } of row.answers) {
+      await untilEqual(rcode, () => rcodeOf(pod, name), { limitMs: READY_MS });
+    }
+    await untilEqual('', () => absentMetrics(row, pod), { limitMs: READY_MS });
+    const log = () => (ending === pod ? pod.log : pod.log + ending.log);
+    const unsaid = () =>
+      row.lines.filter(({ container, text }) => !hasLine(log(), container, text));
+    await until(
+      () =>
+        `${unsaid()
+          .map(({ text }) => text)
+          .join()} in:\n${log()}`,
+      () => unsaid().length === 0,
+    );
+  }
+
   for (const row of ROWS) {
+    const fault = FAULTS[row.title] ?? {};
     const test = async () => {
-      const fault = FAULTS[row.title] ?? {};
-      const pod = await start(fault);
-      if (fault.strike !== undefined) {
-        await untilReady(pod);
-        const newLog = pod.logFromNow();
-        await fault.strike(pod, server);
-        if (row.lines.length === 0) {
-          await rcodeOf(pod, 'www.example.org');
-          expect(newLog()).not.toMatch(/^[WE]\d{4} /m);
-        }
+      const cluster = await RowCluster.start();
+      try {
+        await expectShown(row, fault, cluster);
+      } finally {
+        await cluster.close();
       }
-      // A kubedns without its cluster ends after a minute; another one here after a second.
-      const isLate = row.exits.some(({ code }) => code === 255);
-      const hasty = append('kubedns', '--initial-sync-timeout=1s');
-      const ending = isLate ? await start({ ...fault, ...hasty, only: ['kubedns'] }) : pod;
-      for (const { container, code } of row.exits) {
-        expect([container, await ending.exitCode(container)]).toEqual([container, code]);
-      }
-      // Asking makes some of the metrics count.
-      for (const { name, rcode } of row.answers) {
-        await untilEqual(rcode, () => rcodeOf(pod, name), { limitMs: READY_MS });
-      }
-      await untilEqual('', () => absentMetrics(row, pod), { limitMs: READY_MS });
-      const log = () => (ending === pod ? pod.log : pod.log + ending.log);
-      const unsaid = () =>
-        row.lines.filter(({ container, text }) => !hasLine(log(), container, text));
-      await until(
-        () =>
-          `${unsaid()
-            .map(({ text }) => text)
-            .join()} in:\n${log()}`,
-        () => unsaid().length === 0,
-      );
     };
-    unless(IMPOSSIBLE.get(row.title), it)(row.title, test, TEST_MS);
+    const run = fault.isSlow === true ? it.concurrent : it;
+    unless(IMPOSSIBLE.get(row.title), run)(row.title, test, TEST_MS);
   }
 });

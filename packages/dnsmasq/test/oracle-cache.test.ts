@@ -8,7 +8,7 @@ import { CACHE_SCENARIOS } from './oracle-cache-scenarios.js';
 import type { Scenario, Step } from './oracle-cache-steps.js';
 import { respond } from './oracle-cache-zone.js';
 import { REPLY_SCENARIOS } from './oracle-reply-scenarios.js';
-import { serve } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
@@ -30,11 +30,13 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
       ...(hasSize ? [] : ['--cache-size=200']),
     ];
     const [own, other] = upstreams.map(({ text }) => [...base, `--server=${text}`, ...options]);
+    const servers: Serving[] = [];
     try {
       const [ours, real] = await Promise.all([serve(own!), serveReal(other!)]);
+      servers.push(ours, real);
       await run(new ComparedServer(ours, upstreams[0]), new ComparedServer(real, upstreams[1]));
     } finally {
-      await endPrograms();
+      await Promise.all(servers.map(({ process }) => process.close()));
       await Promise.all(upstreams.map((upstream) => upstream.close()));
     }
   }
@@ -76,12 +78,16 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
     }
   }
 
-  it.each(Object.entries({ ...CACHE_SCENARIOS, ...REPLY_SCENARIOS }))(
-    'is the same: %s',
-    async (_what, scenario) => {
+  const isWaiting = ({ steps }: Scenario): boolean =>
+    steps.some((step) => typeof step === 'object' && 'waitSeconds' in step);
+
+  for (const [what, scenario] of Object.entries({ ...CACHE_SCENARIOS, ...REPLY_SCENARIOS })) {
+    // Those in which seconds pass wait at the same time.
+    const test = isWaiting(scenario) ? it.concurrent : it;
+    test(`is the same: ${what}`, async () => {
       await beside(scenario.options, (ours, real) => expectSame(scenario, ours, real));
-    },
-  );
+    });
+  }
 
   it.each(Object.entries(DIFFERENT))('differs: %s', async (_what, { options, steps, fields }) => {
     await beside(options, async (ours, real) => {
