@@ -42,6 +42,8 @@ export class Answers {
   readonly #upstreams = new UpstreamServers(this.#sockets, new UpstreamStatistics());
   readonly #load = new GroupLoad();
   readonly answerer: KubednsAnswerer;
+  /** Used again for each answer, as a listener does: a new one for each costs most of a test with many. */
+  readonly #out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly statistics = new QueryStatistics();
   servers: readonly ServerAddress[] = [];
   isSynced = true;
@@ -98,10 +100,10 @@ export class Answers {
   /** The answer to one question, whether it comes at once or later. */
   async ask(name: string, type: string | number, asked?: Asked): Promise<Answer> {
     const client = new FakeClient();
-    const out = new Uint8Array(MAX_MESSAGE_BYTES);
+    const out = this.#out;
     const query = readQuery(name, type, asked);
     const length = this.answerer.answer(query, out, client);
-    if (length !== NO_ANSWER_YET) return readAnswer(out.subarray(0, length));
+    if (length !== NO_ANSWER_YET) return readAnswer(out.slice(0, length));
     // What belongs to the listener is soon another client's.
     query.bytes.fill(0xff);
     query.read(query.bytes, query.length, false, 512);

@@ -3,6 +3,9 @@ import { ZoneAnswerer } from '../../src/answer/zone-answerer.js';
 import type { ClusterZone } from '../../src/zone/cluster-zone.js';
 import { type Answer, readAnswer, readQuery } from './messages.js';
 
+/** Used again for each answer, as a listener does: a new one for each costs most of a test with many. */
+const out = new Uint8Array(MAX_MESSAGE_BYTES);
+
 const TYPES = ['A', 'AAAA', 'SRV', 'CNAME', 'TXT'];
 
 /** The answer of a zone to one question over TCP. */
@@ -10,11 +13,10 @@ export function answerFrom(zone: ClusterZone, name: string, type: string): Answe
   const answerer = new ZoneAnswerer({ zone, ttlSeconds: 30, negativeTtlSeconds: 5 });
   const writer = new AnswerWriter();
   const query = readQuery(name, type, { isOverTcp: true });
-  const out = new Uint8Array(MAX_MESSAGE_BYTES);
   answerer.read(query.name, query.nameLength);
   writer.begin(query, out);
   answerer.answer(query, writer);
-  return readAnswer(out.subarray(0, writer.finish()));
+  return readAnswer(out.slice(0, writer.finish()));
 }
 
 /** `TYPE data` of the records that a zone has at a name; undefined when the name does not exist. */
