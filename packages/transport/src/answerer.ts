@@ -25,8 +25,11 @@ export interface Client {
    * to a question of this program's own.
    */
   answersFrom(source: AnswerSource): void;
-  /** Retains the reply path to this client, for an answer that is sent later. */
-  defer(): ReplyPath;
+  /**
+   * Retains the reply path to this client, for an answer that is sent later. `spare` is one that has ended and that the
+   * caller gives up: it may be used again.
+   */
+  defer(spare?: ReplyPath): ReplyPath;
 }
 
 /** The client that a listener has received a query from. */
@@ -40,6 +43,11 @@ export interface ReplyPath {
   /** The client's address as text, and its port. */
   readonly address: string;
   readonly port: number;
+  /**
+   * Some have 64 KiB where an answer can be written that is sent next: it is not copied. Not the same memory each time;
+   * what is sent to another overwrites it.
+   */
+  readonly out?: Uint8Array | undefined;
   /**
    * Sends `length` bytes; the message is truncated in place when it is too large for the client. `source` is where it
    * comes from, LOCAL unless given, and `server` the one that replied, if one did.

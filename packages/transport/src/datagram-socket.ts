@@ -32,6 +32,8 @@ export interface DatagramSocket {
    * same memory each time.
    */
   readonly out: Uint8Array;
+  /** The same for an answer that is sent later, between two datagrams; undefined where all answers are copied. */
+  readonly deferredOut?: Uint8Array;
   /**
    * Binds, as `ListenOptions.address` says, and starts to receive; rejects with the system's error. With `reusesPort`, other sockets with the
    * same option may bind the same address and port (SO_REUSEPORT); each gets the datagrams of some clients.

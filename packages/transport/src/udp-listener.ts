@@ -64,12 +64,19 @@ export class UdpListener implements AddressedClient {
     await socket.open(address, port, onDatagram, reusesPort);
   }
 
-  defer(): ReplyPath {
+  defer(spare?: ReplyPath): ReplyPath {
     this.#waiting++;
     const { query, retainedCookie } = this.#handler;
     const peer = this.#socket.retain(this.#peer);
     const observed = this.#handler.retainObserved();
-    return new UdpReplyPath(this, peer, query.maxAnswerBytes, retainedCookie, observed);
+    const path = spare instanceof UdpReplyPath && spare.hasEnded ? spare : new UdpReplyPath();
+    path.begin(this, peer, query.maxAnswerBytes, retainedCookie, observed);
+    return path;
+  }
+
+  /** For a reply path: see `ReplyPath.out`. */
+  get deferredOut(): Uint8Array | undefined {
+    return this.#socket.deferredOut;
   }
 
   /** For a reply path: fits the answer to its client's size, and sends it; returns its length. */
@@ -104,25 +111,34 @@ export class UdpListener implements AddressedClient {
 }
 
 class UdpReplyPath implements ReplyPath {
-  readonly #listener: UdpListener;
-  readonly #maxBytes: number;
-  readonly #cookie: AnswerCookie;
+  #listener!: UdpListener;
+  #maxBytes = 0;
+  #cookie: AnswerCookie;
   /** Undefined once the answer is sent or abandoned. */
   #peer: Peer | undefined;
-  readonly #observed: RetainedQuery | undefined;
+  #observed: RetainedQuery | undefined;
 
-  constructor(
+  get hasEnded(): boolean {
+    return this.#peer === undefined;
+  }
+
+  /** The way back to a client; the one before has ended. */
+  begin(
     listener: UdpListener,
     peer: Peer,
     maxBytes: number,
     cookie: AnswerCookie,
     observed: RetainedQuery | undefined,
-  ) {
+  ): void {
     this.#listener = listener;
     this.#peer = peer;
     this.#maxBytes = maxBytes;
     this.#cookie = cookie;
     this.#observed = observed;
+  }
+
+  get out(): Uint8Array | undefined {
+    return this.#listener.deferredOut;
   }
 
   get address(): string {

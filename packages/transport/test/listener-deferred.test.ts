@@ -52,6 +52,49 @@ describe.each(ENGINES)('a listener with the engine %s', (_name, engine) => {
       expect(decodeMessage(await other.inbox.next()).id).toBe(2);
     });
 
+    it('sends what is written where it leaves from, and what is not, each to its client', async () => {
+      const { client, deferred } = await deferring();
+      const ids = Array.from({ length: 100 }, (_, i) => i + 1);
+      for (const id of ids) client.send(question(`n${id}.x`, id));
+      await until(() => deferred.length === ids.length);
+      for (const [i, { reply, query }] of deferred.entries()) {
+        const message = replyTo(query);
+        const out = i % 3 === 0 ? message : (reply.out ?? new Uint8Array(65_535));
+        out.set(message);
+        reply.send(out, message.length);
+      }
+      const replies = (await client.inbox.take(ids.length)).map(decodeMessage);
+      const namesById = replies.map(({ id, questions }) => `n${id}.x` === questions[0]?.name);
+      expect(namesById).toEqual(ids.map(() => true));
+    });
+
+    it('uses a spare path only when it has ended, for its new client alone', async () => {
+      const paths: ReplyPath[] = [];
+      const answer = (query: Query, _out: Uint8Array, from: Client): number => {
+        const message = replyTo(Buffer.from(query.bytes.subarray(0, query.length)));
+        const path = from.defer(paths.at(-1));
+        // The last one stays open.
+        if (query.id < 3) path.send(message, message.length);
+        paths.push(path);
+        return NO_ANSWER_YET;
+      };
+      const { client } = await start(answers(answer));
+      for (const id of [1, 2, 3, 4]) {
+        client.send(question('a', id));
+        await until(() => paths.length === id);
+      }
+      expect(paths[1]).toBe(paths[0]);
+      expect(paths[2]).toBe(paths[1]);
+      expect(paths[3]).not.toBe(paths[2]);
+      for (const [i, path] of paths.slice(2).entries()) {
+        const message = replyTo(question('a', 3 + i));
+        path.send(message, message.length);
+        path.send(message, message.length);
+      }
+      const ids = (await client.inbox.take(4)).map((reply) => decodeMessage(reply).id);
+      expect(ids).toEqual([1, 2, 3, 4]);
+    });
+
     it('cuts it to the size that this client takes', async () => {
       const { client, deferred } = await deferring();
       client.send(withOpt(question('web.x', 1), 800));

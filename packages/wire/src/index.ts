@@ -77,7 +77,7 @@ export { expandRdata } from './rdata-names.js';
 export { recordText } from './record-text.js';
 export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
-export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
+export { adaptReply, emptyRelayTarget, encodeRefusal, relayTargetOf } from './relay.js';
 export { ReplyOutline } from './reply-outline.js';
 export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';

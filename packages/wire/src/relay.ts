@@ -16,41 +16,59 @@ const NO_MESSAGE = new Uint8Array(0);
 
 /** What an adapted reply needs from the client's query, which is overwritten by then. */
 export interface RelayTarget extends EdnsTarget {
-  readonly id: number;
-  readonly flags: number;
+  id: number;
+  flags: number;
   /** A message with the question as the client wrote it, which ends at `questionEnd`. */
-  readonly message: Uint8Array;
-  readonly questionEnd: number;
+  message: Uint8Array;
+  questionEnd: number;
+  hasEdns: boolean;
+  isDnssecOk: boolean;
+  maxUdpBytes: number;
   /** AD stays as the server set it. */
-  readonly passesAd: boolean;
+  passesAd: boolean;
   /** The client gets the server's Client Subnet option: its own was sent. */
-  readonly passesSubnet: boolean;
+  passesSubnet: boolean;
+}
+
+/** One of no query. */
+export function emptyRelayTarget(): RelayTarget {
+  return {
+    id: 0,
+    flags: 0,
+    message: NO_MESSAGE,
+    questionEnd: 0,
+    hasEdns: false,
+    isDnssecOk: false,
+    maxUdpBytes: 0,
+    passesAd: false,
+    passesSubnet: false,
+  };
 }
 
 /**
- * What a later answer needs from a query that is about to be overwritten. `asked` is a message that stays: if its
- * question has the same bytes, that is not copied.
+ * What a later answer needs from a query that is about to be overwritten, in `target`, which may be an earlier one's. `asked`
+ * is a message that stays: if its question has the same bytes, that is not copied.
  */
 export function relayTargetOf(
   query: Query,
   passesAd = false,
   passesSubnet = false,
   asked: Uint8Array = NO_MESSAGE,
+  target = emptyRelayTarget(),
 ): RelayTarget {
   const { bytes, questionEnd } = query;
   const isSame = hasQuestion(asked, bytes, questionEnd);
-  return {
-    id: query.id,
-    flags: query.flags,
-    // Not slice(): of a Buffer that is a view.
-    message: isSame ? asked : new Uint8Array(bytes.subarray(0, questionEnd)),
-    questionEnd,
-    hasEdns: query.hasEdns,
-    isDnssecOk: query.isDnssecOk,
-    maxUdpBytes: query.maxUdpBytes,
-    passesAd,
-    passesSubnet,
-  };
+  target.id = query.id;
+  target.flags = query.flags;
+  // Not slice(): of a Buffer that is a view.
+  target.message = isSame ? asked : new Uint8Array(bytes.subarray(0, questionEnd));
+  target.questionEnd = questionEnd;
+  target.hasEdns = query.hasEdns;
+  target.isDnssecOk = query.isDnssecOk;
+  target.maxUdpBytes = query.maxUdpBytes;
+  target.passesAd = passesAd;
+  target.passesSubnet = passesSubnet;
+  return target;
 }
 
 /**

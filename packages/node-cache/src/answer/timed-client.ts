@@ -88,6 +88,10 @@ class TimedAnswer implements ReplyPath {
     return this.#reply.port;
   }
 
+  get out(): Uint8Array | undefined {
+    return this.#reply.out;
+  }
+
   send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void {
     this.#timing.note(message, length);
     this.#reply.send(message, length, source, server);

@@ -40,6 +40,10 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     return this.#hub.answers.next;
   }
 
+  get deferredOut(): Uint8Array {
+    return this.#hub.outgoing.next;
+  }
+
   // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
   async open(
     address: string,
@@ -67,6 +71,7 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     }
     const { answers, outgoing } = this.#hub;
     if (bytes === answers.next) answers.commit(socket, length, to);
+    else if (bytes === outgoing.next) outgoing.commit(socket, length, to);
     else outgoing.push(socket, bytes, length, to);
     this.#hub.flushSoon();
   }

@@ -21,7 +21,7 @@ export class AttemptList {
   readonly #rules: AttemptRules;
   #group!: ServerGroup;
   #query!: Buffer;
-  #handler!: ReplyHandler;
+  #handler: ReplyHandler | undefined;
   readonly #attempts: Attempt[] = [];
   /** One of the question before, to be used again. */
   #spare: Attempt | undefined;
@@ -44,6 +44,7 @@ export class AttemptList {
   clear(): void {
     while (this.#attempts.length > 0) this.#spare = this.#attempts.pop();
     if (this.#spare !== undefined) release(this.#spare);
+    this.#handler = undefined;
     this.current = this.sends = this.#resends = 0;
     this.#isEven = this.#hadBadCookie = false;
   }
@@ -226,7 +227,7 @@ export class AttemptList {
     const server = this.#group.servers[at]!;
     const fitted = server.edns.fit(this.#query, nowMs);
     const query = server.cookies?.add(fitted) ?? fitted;
-    const sent = server.sockets.send(query, this.#handler);
+    const sent = this.#handler && server.sockets.send(query, this.#handler);
     if (sent === undefined) return false;
     this.#rules.exchanges.sent(server, query, isStreamed(server));
     this.#attempts.push(attemptOf(this.#spare, at, server, sent, query, nowMs));

@@ -20,7 +20,7 @@ import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags } from './upstream-query.js';
-import { type AskCallback, CallbackWaiter, ClientWaiter } from './waiter.js';
+import { type AskCallback, CallbackWaiter } from './waiter.js';
 
 const TICK_MS = 50;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
@@ -115,7 +115,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     this.counters.forwarded++;
     const { passesAd = false, instance } = this.options;
     const passes = { passesAd, passesSubnet: options.hasClientSubnet, instance };
-    this.#flights.join(flight, new ClientWaiter(query, client, flight, passes, stale));
+    this.#flights.join(flight, this.#ends.waiters.take(query, client, flight, passes, stale));
     if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;
   }

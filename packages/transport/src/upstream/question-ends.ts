@@ -7,6 +7,7 @@ import { Prefetches } from './prefetches.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { isRefusal } from './reply-flaw.js';
 import type { ServerGroup } from './server-group.js';
+import { SpareWaiters } from './spare-waiters.js';
 import type { StaleClients } from './stale-clients.js';
 import type { Waiter } from './waiter.js';
 
@@ -30,6 +31,7 @@ export interface QuestionState {
 export class QuestionEnds {
   readonly failures: FailureMemory;
   readonly prefetches = new Prefetches();
+  readonly waiters = new SpareWaiters();
   readonly #options: QuestionEndsOptions;
   readonly #maxInFlight: number;
 
@@ -58,7 +60,7 @@ export class QuestionEnds {
     const { waiters } = flight;
     for (const waiter of waiters) this.answer(waiter, reply, flight);
     // One by one: an array that is cut at once gives up its memory.
-    while (waiters.length > 0) waiters.pop();
+    while (waiters.length > 0) this.waiters.give(waiters.pop());
   }
 
   /** Gives one that waited what it ended with. */

@@ -1,11 +1,11 @@
 import {
   adaptReply,
+  emptyRelayTarget,
   encodeRefusal,
   MAX_MESSAGE_BYTES,
   passZoneVersion,
   type Query,
   RCODE,
-  type RelayTarget,
   relayTargetOf,
   type ReplyOutline,
 } from '@kube-dns/wire';
@@ -17,8 +17,9 @@ import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
 import { isUsable, type StaleAnswer, type StaleReason } from './stale-clients.js';
 
-/** An answer while it is sent, which copies it. */
-const out = new Uint8Array(MAX_MESSAGE_BYTES);
+/** An answer while it is sent, which copies it, where the client has no place for it. */
+const ownOut = new Uint8Array(MAX_MESSAGE_BYTES);
+const NO_MESSAGE = new Uint8Array(0);
 
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
@@ -51,31 +52,33 @@ export interface PassedOn {
 
 /** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
-  readonly client: string;
+  client = '';
   flight: Flight | undefined;
   taken: TakenPlace<Waiter> | undefined;
-  readonly deadlineMs: number;
-  readonly stale: StaleAnswer | undefined;
-  readonly #target: RelayTarget;
-  readonly #reply: ReplyPath;
-  readonly #source: AnswerSource;
-  readonly #isOverTcp: boolean;
+  deadlineMs = 0;
+  stale: StaleAnswer | undefined;
+  readonly #target = emptyRelayTarget();
+  /** After its end that of the client before, to be used again. */
+  #reply: ReplyPath | undefined;
+  #source: AnswerSource = SOURCE.UPSTREAM;
+  #isOverTcp = false;
   /** Set for a client that asks for the version; the most bytes that its answer may have. */
-  readonly #instance: Uint8Array | undefined;
-  readonly #maxBytes: number;
+  #instance: Uint8Array | undefined;
+  #maxBytes = 0;
 
-  constructor(
+  /** Begins to wait for a flight; it is new, or was ended. */
+  begin(
     query: Query,
     client: Client,
     { asked, deadlineMs, waiters }: Flight,
     { passesAd, passesSubnet, instance }: PassedOn,
     stale?: StaleAnswer,
-  ) {
+  ): void {
     this.client = client.address;
     this.deadlineMs = deadlineMs;
     this.stale = stale;
-    this.#target = relayTargetOf(query, passesAd, passesSubnet, asked.query);
-    this.#reply = client.defer();
+    relayTargetOf(query, passesAd, passesSubnet, asked.query, this.#target);
+    this.#reply = client.defer(this.#reply);
     this.#source = waiters.length === 0 ? SOURCE.UPSTREAM : SOURCE.JOINED;
     this.#isOverTcp = query.isOverTcp;
     this.#instance = query.asksZoneVersion ? instance : undefined;
@@ -84,21 +87,19 @@ export class ClientWaiter implements Waiter {
 
   isAskingAgain(query: Query, client: Client): boolean {
     if (this.#isOverTcp || query.id !== this.#target.id) return false;
-    return client.port === this.#reply.port && client.address === this.client;
+    return client.port === this.#reply?.port && client.address === this.client;
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
   answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void {
     const isGood = this.stale === undefined || isUsable(reply);
+    const out = this.#reply?.out ?? ownOut;
     const length = isGood ? adaptReply(reply, this.#target, outline, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
-    else
-      this.#reply.send(
-        out,
-        this.#addVersion(reply, length),
-        this.#source,
-        this.flight?.best.server,
-      );
+    else {
+      const versioned = this.#addVersion(reply, out, length);
+      this.#reply?.send(out, versioned, this.#source, this.flight?.best.server);
+    }
   }
 
   fail({ option }: Failure, rcode: number = RCODE.SERVFAIL): void {
@@ -109,20 +110,26 @@ export class ClientWaiter implements Waiter {
     const refusal = encodeRefusal(this.#target, rcode, option);
     // Its place was given to another client.
     const source = rcode === RCODE.REFUSED ? SOURCE.LOCAL : this.#source;
-    this.#reply.send(refusal, refusal.length, source);
+    this.#reply?.send(refusal, refusal.length, source);
   }
 
   giveStale(reason: StaleReason): void {
     const { message } = this.stale!;
     this.stale!.onGiven(reason);
-    this.#reply.send(message, message.length, SOURCE.STALE);
+    this.#reply?.send(message, message.length, SOURCE.STALE);
   }
 
   abandon(): void {
-    this.#reply.abandon();
+    this.#reply?.abandon();
   }
 
-  #addVersion(reply: Buffer, length: number): number {
+  /** It is answered: it lets go of what it had, for the next client. */
+  end(): void {
+    this.flight = this.stale = this.#instance = undefined;
+    this.#target.message = NO_MESSAGE;
+  }
+
+  #addVersion(reply: Buffer, out: Uint8Array, length: number): number {
     if (this.#instance === undefined) return length;
     return passZoneVersion(reply, out, length, this.#maxBytes, this.#instance);
   }
