@@ -66,6 +66,10 @@ const REPLACED = {
   undici: notHere('undici'),
   // Express parses bodies only where a program configures it.
   'body-parser': notHere('body-parser'),
+  // Express reads queries with it only where a program sets its extended parser; Node's own is the default.
+  qs: notHere('qs'),
+  // prom-client has it for the default metrics, which no program collects.
+  '@opentelemetry/api': notHere('@opentelemetry/api'),
   // All media types; express looks up only those that are sent.
   'mime-db': `module.exports = {
     'application/json': { charset: 'UTF-8', extensions: ['json'] },
@@ -83,6 +87,46 @@ const withoutUnusedModules = {
         : undefined,
     );
     onLoad({ filter: /^/, namespace: 'replaced' }, ({ path }) => ({ contents: REPLACED[path] }));
+  },
+};
+
+// client-node loads these for kubeconfig files, proxies and providers of tokens; a pod needs none of them, so
+// they are loaded when they are called. `socks` itself belongs to undici.
+const LATE = {
+  'js-yaml': ['load'],
+  'jsonpath-plus': ['JSONPath'],
+  'openid-client': ['discovery', 'refreshTokenGrant'],
+  'socks-proxy-agent': ['SocksProxyAgent'],
+  socks: ['SocksClient'],
+};
+const lateFunction = (path) => (name) => `export function ${name}(...args) {
+  const it = require('late:${path}').${name};
+  return new.target ? new it(...args) : it(...args);
+}`;
+const withLateModules = {
+  name: 'with-late-modules',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^/ }, ({ path, kind, namespace, resolveDir }) =>
+      Object.hasOwn(LATE, path) &&
+      namespace === 'file' &&
+      kind === 'import-statement' &&
+      resolveDir.includes(CLIENT_NODE)
+        ? { path, namespace: 'late', pluginData: resolveDir, sideEffects: false }
+        : undefined,
+    );
+    onResolve({ filter: /^late:/ }, ({ path, resolveDir }) => ({
+      path: path.slice('late:'.length),
+      namespace: 'late-exports',
+      pluginData: resolveDir,
+    }));
+    onLoad({ filter: /^/, namespace: 'late' }, ({ path, pluginData }) => ({
+      contents: LATE[path].map(lateFunction(path)).join('\n'),
+      resolveDir: pluginData,
+    }));
+    onLoad({ filter: /^/, namespace: 'late-exports' }, ({ path, pluginData }) => ({
+      contents: `export { ${LATE[path].join(', ')} } from '${path}';`,
+      resolveDir: pluginData,
+    }));
   },
 };
 
@@ -117,7 +161,7 @@ const { metafile } = await build({
   external: ['koffi'],
   define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(root.version) },
   banner: { js: banner },
-  plugins: [withoutUnusedModules, withoutUnusedApi],
+  plugins: [withoutUnusedModules, withLateModules, withoutUnusedApi],
   // Only comments hold characters outside ASCII, and one of them doubles the memory of the program's text.
   minifyWhitespace: true,
   legalComments: 'none',

@@ -1,4 +1,3 @@
-import { Session } from 'node:inspector/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import {
@@ -81,6 +80,8 @@ function profileHandler(): RequestHandler {
 }
 
 async function takeProfile(ms: number, signal: AbortSignal): Promise<string> {
+  // Loads worker threads, too: not at each start.
+  const { Session } = await import('node:inspector/promises');
   const session = new Session();
   session.connect();
   try {
