@@ -113,9 +113,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const isSent = this.#joinOrLaunch(query, flight, client.address, inspector);
     if (!isSent) return this.refusals.writeUnsent(query, out, client, group, stale);
     this.counters.forwarded++;
-    const { passesAd = false, instance } = this.options;
-    const passes = { passesAd, passesSubnet: options.hasClientSubnet, instance };
-    this.#flights.join(flight, this.#ends.waiters.take(query, client, flight, passes, stale));
+    const waiter = this.#ends.waiters.take(query, client, flight, this.options, options, stale);
+    this.#flights.join(flight, waiter);
     if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;
   }

@@ -2,6 +2,7 @@ import type { Query } from '@kube-dns/wire';
 import type { Client } from '../answerer.js';
 import type { Flight } from './flight.js';
 import type { StaleAnswer } from './stale-clients.js';
+import type { AddedOptions } from './upstream-query.js';
 import { ClientWaiter, type PassedOn, type Waiter } from './waiter.js';
 
 /** This many are kept for the next clients: a few batches of replies end as many. */
@@ -17,10 +18,11 @@ export class SpareWaiters {
     client: Client,
     flight: Flight,
     passes: PassedOn,
+    added: AddedOptions,
     stale?: StaleAnswer,
   ): ClientWaiter {
     const waiter = this.#spare.pop() ?? new ClientWaiter();
-    waiter.begin(query, client, flight, passes, stale);
+    waiter.begin(query, client, flight, passes, added, stale);
     return waiter;
   }
 

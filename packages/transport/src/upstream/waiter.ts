@@ -15,7 +15,9 @@ import type { ServerAddress } from '../server-address.js';
 import type { TakenPlace } from './fair-places.js';
 import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
+import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { isUsable, type StaleAnswer, type StaleReason } from './stale-clients.js';
+import type { AddedOptions } from './upstream-query.js';
 
 /** An answer while it is sent, which copies it, where the client has no place for it. */
 const ownOut = new Uint8Array(MAX_MESSAGE_BYTES);
@@ -43,12 +45,8 @@ export interface Waiter {
   abandon(): void;
 }
 
-/** What of a reply a client gets: AD, the subnet, and the version of the zone if it names this process. */
-export interface PassedOn {
-  readonly passesAd: boolean;
-  readonly passesSubnet: boolean;
-  readonly instance: Uint8Array | undefined;
-}
+/** What of a reply a client gets: AD, and the version of the zone if it names this process. */
+export type PassedOn = Pick<QueryForwarderOptions, 'passesAd' | 'instance'>;
 
 /** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
@@ -71,13 +69,14 @@ export class ClientWaiter implements Waiter {
     query: Query,
     client: Client,
     { asked, deadlineMs, waiters }: Flight,
-    { passesAd, passesSubnet, instance }: PassedOn,
+    { passesAd = false, instance }: PassedOn,
+    { hasClientSubnet }: AddedOptions,
     stale?: StaleAnswer,
   ): void {
     this.client = client.address;
     this.deadlineMs = deadlineMs;
     this.stale = stale;
-    relayTargetOf(query, passesAd, passesSubnet, asked.query, this.#target);
+    relayTargetOf(query, passesAd, hasClientSubnet, asked.query, this.#target);
     this.#reply = client.defer(this.#reply);
     this.#source = waiters.length === 0 ? SOURCE.UPSTREAM : SOURCE.JOINED;
     this.#isOverTcp = query.isOverTcp;
