@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What else lies beside a bundle. */
 const FILES = { 'node-cache': ['bin/guard.sh'] };
 const ACCELERATED = { kubedns: true, dnsmasq: true, sidecar: false, 'node-cache': true };
-// What `import('koffi')` reads: the programs, CommonJS though they are, load it that way.
+// What `import('koffi')` reads, if the program does not find the native part beside it.
 const KOFFI_FILES = [
   'package.json',
   'LICENSE.txt',

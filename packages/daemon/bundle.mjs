@@ -77,15 +77,29 @@ const REPLACED = {
     'text/html': { charset: 'UTF-8', extensions: ['html'] },
     'text/plain': { charset: 'UTF-8', extensions: ['txt'] },
   };`,
+  // Of express: queries with brackets, signed cookies, entity tags (all of Node's crypto), files.
+  ...Object.fromEntries(
+    ['qs', 'cookie-signature', 'etag', 'send', 'serve-static', 'content-disposition'].map(
+      (path) => [path, notHere(path)],
+    ),
+  ),
+  // Of prom-client: a client of HTTPS, which loads TLS, several processes, Node's own metrics, quantiles.
+  ...Object.fromEntries(
+    ['pushgateway', 'cluster', 'defaultMetrics', 'summary'].map((name) => [
+      `prom-client/lib/${name}`,
+      notHere(`${name} of prom-client`),
+    ]),
+  ),
 };
 const withoutUnusedModules = {
   name: 'without-unused-modules',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^/ }, ({ path }) =>
-      Object.hasOwn(REPLACED, path) && !needed.includes(path)
+    onResolve({ filter: /^/ }, ({ path: asked, resolveDir }) => {
+      const path = asked.replace(/^\./, basename(resolveDir));
+      return Object.hasOwn(REPLACED, path) && !needed.includes(path)
         ? { path, namespace: 'replaced' }
-        : undefined,
-    );
+        : undefined;
+    });
     onLoad({ filter: /^/, namespace: 'replaced' }, ({ path }) => ({ contents: REPLACED[path] }));
   },
 };
@@ -159,7 +173,10 @@ const { metafile } = await build({
   target: 'node18', // only the syntax: an old Node must be able to parse the file to reach the banner
   supported: { 'dynamic-import': true },
   external: ['koffi'],
-  define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(root.version) },
+  define: {
+    'process.env.KUBE_DNS_VERSION': JSON.stringify(root.version),
+    'import.meta.filename': '__filename',
+  },
   banner: { js: banner },
   plugins: [withoutUnusedModules, withLateModules, withoutUnusedApi],
   // Only comments hold characters outside ASCII, and one of them doubles the memory of the program's text.

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs';
+import { promisify } from 'node:util';
 import { systemReason } from '@kube-dns/wire';
 import { ConfigError, errorText, StartupError } from './errors.js';
 import type { Log } from './log.js';
@@ -51,7 +52,7 @@ export class CookieSecretFile {
   async reload(): Promise<void> {
     const { path, log, onChange } = this.#options;
     try {
-      const text = await readFile(path, 'utf8');
+      const text = await promisify(readFile)(path, 'utf8');
       if (text !== this.#text) {
         onChange(parseCookieSecrets(text, path));
         log.info(`the cookie secrets of ${path} changed`);

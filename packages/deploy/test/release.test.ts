@@ -23,6 +23,17 @@ const COPIES = [
   'manifests/trial-pod.yaml',
 ];
 
+it.each(readdirSync(`${ROOT}packages`))('packages/%s/package.json has each key once', (name) => {
+  const text = read(`packages/${name}/package.json`);
+  let keys = 0;
+  // Called for each value that remains: of equal keys that is the last.
+  JSON.parse(text, (key, value: unknown) => {
+    if (/^[^0-9]/.test(key)) keys++;
+    return value;
+  });
+  expect(text.match(/"[^"]*": /g)).toHaveLength(keys);
+});
+
 describe('the version', () => {
   it('has one place: no package, lock file entry or Dockerfile has one of its own', () => {
     const names = readdirSync(`${ROOT}packages`).map((name) => `packages/${name}`);

@@ -230,3 +230,9 @@ describe('the native accelerator in the images', () => {
     expect(readdirSync(images.app('sidecar'))).not.toContain('node_modules');
   });
 });
+
+it('no program has what its packages load and do not use: TLS, cluster, entity tags', () => {
+  const text = readFileSync(join(images.app('sidecar'), 'sidecar.cjs'), 'utf8');
+  expect(text).not.toMatch(/require\("(?:node:)?(?:https|tls|cluster|v8|fs\/promises)"\)/);
+  expect(text).toContain('etag is not in this bundle');
+});

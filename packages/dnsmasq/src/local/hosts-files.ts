@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { createReadStream, promises } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
@@ -45,14 +44,14 @@ export async function readHostsFiles(table: HostsTable, options: HostsFilesOptio
 
 async function filesOf(path: string, log: Log): Promise<string[]> {
   try {
-    const found = await stat(path);
+    const found = await promises.stat(path);
     // A pipe or a device may be endless.
     if (!found.isDirectory() && !found.isFile()) throw new Error('not a regular file');
     if (found.isFile()) return [path];
-    const names = (await readdir(path)).filter(isHostsFile).sort();
+    const names = (await promises.readdir(path)).filter(isHostsFile).sort();
     const files: string[] = [];
     for (const name of names) {
-      if ((await stat(join(path, name))).isFile()) files.push(join(path, name));
+      if ((await promises.stat(join(path, name))).isFile()) files.push(join(path, name));
     }
     return files;
   } catch (error) {

@@ -61,6 +61,11 @@ interface Library {
 const ARCHITECTURES: ReadonlySet<string> = new Set(['x64', 'arm64']);
 /** Not a literal: the compiler and the bundler must not look for a module that may be absent. */
 const KOFFI = 'koffi' as string;
+/**
+ * The native part of koffi, without the checks and old names of its wrapper; `import` of the wrapper makes Node load half of its
+ * modules as ones with named exports: 0.5 MiB.
+ */
+const NATIVE_KOFFI = `@koromix/koffi-${process.platform}-${process.arch}`;
 
 let loaded: Promise<Libc> | undefined;
 let trim: ((padBytes: number) => number) | undefined;
@@ -110,6 +115,12 @@ function findTrim(library: Library): typeof trim {
 }
 
 async function importKoffi(): Promise<Koffi> {
+  try {
+    const { createRequire } = process.getBuiltinModule('node:module');
+    return createRequire(import.meta.filename)(NATIVE_KOFFI) as Koffi;
+  } catch {
+    // Another koffi, or none.
+  }
   try {
     return ((await import(KOFFI)) as { default: Koffi }).default;
   } catch (cause) {
