@@ -66,10 +66,6 @@ const REPLACED = {
   undici: notHere('undici'),
   // Express parses bodies only where a program configures it.
   'body-parser': notHere('body-parser'),
-  // Express reads queries with it only where a program sets its extended parser; Node's own is the default.
-  qs: notHere('qs'),
-  // prom-client has it for the default metrics, which no program collects.
-  '@opentelemetry/api': notHere('@opentelemetry/api'),
   // All media types; express looks up only those that are sent.
   'mime-db': `module.exports = {
     'application/json': { charset: 'UTF-8', extensions: ['json'] },
