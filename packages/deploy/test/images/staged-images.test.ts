@@ -86,7 +86,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
     ask: (port) => resolve('kubernetes.default.svc.cluster.local', port),
   },
   dnsmasq: {
-    anonymousMib: 20,
+    anonymousMib: 18,
     args: (port) => [
       '--',
       `--port=${port}`,
@@ -99,7 +99,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
     ask: (port) => resolve('a.test', port),
   },
   sidecar: {
-    anonymousMib: 16,
+    anonymousMib: 14,
     args: (port, otherPort) => [
       '--prometheus-addr=127.0.0.1',
       `--prometheus-port=${port}`,
