@@ -150,10 +150,6 @@ describe('the bench', () => {
     [['kubedns-scale', '--help'], 0, /--headless=N/],
     [[], 2, /^bench: no command: dns, .*\n$/],
     [['nonsense'], 2, /^bench: no command "nonsense"; see bench --help\n$/],
-    [['kubedns-sacle'], 2, /^bench: .*; did you mean kubedns-scale\?\n$/],
-    [['kubedns-scale', '--services=none'], 2, /--services=none: is not a whole number/],
-    [['kubedns-queries', '--peer=192.0.2.1:53'], 2, /is no address and port of this machine/],
-    [['kubedns-scale', ...TINY, '--kubedns=/nowhere.cjs'], 2, /--kubedns=.*: is no file/],
     [
       ['kubedns-scale', ...TINY, '--kubedns-flags=--nonsense'],
       1,

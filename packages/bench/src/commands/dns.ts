@@ -3,9 +3,11 @@ import {
   numberOption,
   type Option,
   type OptionValues,
+  switchOption,
   Owned,
   type CommandContext,
 } from '@kube-dns/testkit';
+import { Precedence } from '../control-group/precedence.js';
 import type { Contest, Score } from '../load/contest.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
 import { Series } from '../load/series.js';
@@ -66,6 +68,7 @@ const OPTIONS = {
   rate: numberOption(20_000, 'queries each second at the fixed rate', { min: 1 }),
   quotas: quotasOption,
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
+  polite: switchOption('takes the cores as any other program of the machine, and not before them'),
   'kube-dns': programOption('a kube-dns of the original to compare with'),
   coredns: programOption('a coredns to compare with'),
   'node-cache': programOption('a node-cache of the original to compare with'),
@@ -128,8 +131,17 @@ function peersOf(values: Values): Programs['peers'] {
   };
 }
 
+/** Other programs of the machine are not in the figures then, as far as they can be kept out. */
+function takePrecedence({ owned, report }: CommandContext): void {
+  const precedence = Precedence.take();
+  if (typeof precedence !== 'string') owned.add(precedence);
+  else
+    report.note(`Other programs of the machine have the cores as much as the bench: ${precedence}`);
+}
+
 async function run(values: Values, context: CommandContext): Promise<void> {
   const { report, owned, progress } = context;
+  if (!values.polite) takePrecedence(context);
   const programs = programsOf(values, peersOf(values));
   const cores = await describeTools(programs, report);
   const plan = planOf(values, cores);

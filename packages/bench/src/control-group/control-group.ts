@@ -1,13 +1,26 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closable, isAlive, messageOf, until } from '@kube-dns/testkit';
+import { type Closable, messageOf, until } from '@kube-dns/testkit';
 
-const ROOT = '/sys/fs/cgroup';
 const PERIOD_US = 100_000;
-/** Version 2 has one tree, and this file in its root; version 1 has a tree for each controller. */
-const IS_VERSION_2 = existsSync(join(ROOT, 'cgroup.controllers'));
+/** The most that there is: `cpu.weight` of version 2, `cpu.shares` of version 1. */
+const MAX_WEIGHT = 10_000;
+const MAX_SHARES = 262_144;
 
 let created = 0;
+
+/** Where the kernel shows control groups and processes; tests have other folders. */
+export interface ControlGroupFiles {
+  readonly groups: string;
+  readonly processes: string;
+}
+
+const FILES: ControlGroupFiles = { groups: '/sys/fs/cgroup', processes: '/proc' };
+
+/** Version 2 has one tree, and this file in its root; version 1 has a tree for each controller. */
+function isVersion2({ groups }: ControlGroupFiles): boolean {
+  return existsSync(join(groups, 'cgroup.controllers'));
+}
 
 /** What a group is for. */
 export type Controller = 'cpu' | 'memory';
@@ -22,26 +35,40 @@ export interface GroupMemory {
   readonly peak: number;
 }
 
-/** A control group of our own, as kubelet makes one of a container's limits; versions 1 and 2. */
+/** A control group, as kubelet makes one of a container's limits; versions 1 and 2. */
 export class ControlGroup implements Closable {
   readonly #path: string;
-  readonly #pids: number[] = [];
+  readonly #isVersion2: boolean;
 
-  private constructor(path: string) {
+  private constructor(path: string, files: ControlGroupFiles) {
     this.#path = path;
+    this.#isVersion2 = isVersion2(files);
   }
 
-  /** An empty group; the reason where this process may not make one. */
-  static create(name: string, controller: Controller): ControlGroup | string {
+  /** An empty group of our own; the reason where this process may not make one. */
+  static create(name: string, controller: Controller, files = FILES): ControlGroup | string {
     const own = `${name}-${process.pid}-${created++}`;
-    const path = join(ROOT, IS_VERSION_2 ? '' : controller, own);
+    const { groups } = files;
+    const path = join(groups, isVersion2(files) ? '' : controller, own);
     try {
-      if (IS_VERSION_2) writeFileSync(join(ROOT, 'cgroup.subtree_control'), `+${controller}`);
+      if (isVersion2(files))
+        writeFileSync(join(groups, 'cgroup.subtree_control'), `+${controller}`);
       mkdirSync(path);
-      return new ControlGroup(path);
+      return new ControlGroup(path, files);
     } catch (error) {
       return messageOf(error);
     }
+  }
+
+  /** The group of a process, which is not to be closed. */
+  static of(pid: number, controller: Controller, files = FILES): ControlGroup {
+    const { groups, processes } = files;
+    const text = readFileSync(join(processes, String(pid), 'cgroup'), 'utf8');
+    // `NUMBER:CONTROLLER,…:PATH`, and `0::PATH` for version 2 (proc_pid_cgroup(5)).
+    const lines = text.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
+    const wanted = isVersion2(files) ? '' : controller;
+    const path = lines.find((line) => line?.[1]?.split(',').includes(wanted))?.[2] ?? '/';
+    return new ControlGroup(join(groups, wanted, path), files);
   }
 
   /** The words in front of a command that is to run in here from its first instruction on. */
@@ -49,21 +76,21 @@ export class ControlGroup implements Closable {
     return ['sh', '-c', `echo $$ >${this.#file('cgroup.procs')}; exec "$@"`, 'sh'];
   }
 
-  /** Takes in a process with all its threads. */
+  /** Takes in a process with all its threads; those that it starts are in here, too. */
   add(pid: number): void {
     this.#write('cgroup.procs', `${pid}`);
-    this.watch(pid);
   }
 
-  /** Waits in `close` for the end of a process that came in by `entrance`. */
-  watch(pid: number): void {
-    this.#pids.push(pid);
+  /** From now on its processes have a core before those of other groups, as far as a weight can do that. */
+  raiseWeight(): void {
+    if (this.#isVersion2) this.#write('cpu.weight', `${MAX_WEIGHT}`);
+    else this.#write('cpu.shares', `${MAX_SHARES}`);
   }
 
   /** From now on its processes have this many thousandths of a CPU together; undefined: as many as there are. */
   limitCpu(milliCpus: number | undefined): void {
     const quotaUs = milliCpus === undefined ? undefined : (milliCpus * PERIOD_US) / 1_000;
-    if (IS_VERSION_2) this.#write('cpu.max', `${quotaUs ?? 'max'} ${PERIOD_US}`);
+    if (this.#isVersion2) this.#write('cpu.max', `${quotaUs ?? 'max'} ${PERIOD_US}`);
     else {
       this.#write('cpu.cfs_period_us', `${PERIOD_US}`);
       this.#write('cpu.cfs_quota_us', `${quotaUs ?? -1}`);
@@ -71,7 +98,7 @@ export class ControlGroup implements Closable {
   }
 
   memory(): GroupMemory {
-    const [stat, current, peak] = IS_VERSION_2
+    const [stat, current, peak] = this.#isVersion2
       ? ['anon', 'memory.current', 'memory.peak']
       : ['rss', 'memory.usage_in_bytes', 'memory.max_usage_in_bytes'];
     const anonymous = new RegExp(`^${stat} (\\d+)$`, 'm').exec(this.#read('memory.stat'))?.[1];
@@ -82,10 +109,17 @@ export class ControlGroup implements Closable {
     };
   }
 
-  /** Removes the group; its processes must end. */
+  /** Removes the group, once its processes have ended, as they must. */
   async close(): Promise<void> {
-    await until('the end of the processes of a group', () => !this.#pids.some(isAlive));
-    rmdirSync(this.#path);
+    await until('the end of the processes of a group', () => {
+      try {
+        rmdirSync(this.#path);
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false;
+        throw error;
+      }
+    });
   }
 
   #file(name: string): string {

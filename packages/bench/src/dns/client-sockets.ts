@@ -1,7 +1,7 @@
 import { MeasureError } from '@kube-dns/testkit';
 import type { UdpEngine } from '@kube-dns/transport';
 import { HEADER_BYTES, RCODE_MASK, readUint16, writeUint16 } from '@kube-dns/wire';
-import type { LatencyHistogram } from './latency-histogram.js';
+import { LatencyHistogram } from './latency-histogram.js';
 
 type Port = NonNullable<ReturnType<UdpEngine['openUpstreamPort']>>;
 
@@ -26,7 +26,7 @@ export class ClientSockets {
   readonly #server: { readonly address: string; readonly port: number };
   readonly #ports: readonly Port[];
   readonly #isRight: readonly boolean[];
-  readonly #times: LatencyHistogram;
+  #times = new LatencyHistogram();
   readonly #limitMs: number;
   /** Of each socket this many questions can be in flight. */
   readonly #window: number;
@@ -44,10 +44,8 @@ export class ClientSockets {
   constructor(
     engine: Pick<UdpEngine, 'openUpstreamPort'>,
     { port, sockets, rcodes, limitMs }: ClientPlan,
-    times: LatencyHistogram,
   ) {
     this.#server = { address: '127.0.0.1', port };
-    this.#times = times;
     this.#limitMs = limitMs;
     this.#isRight = Array.from({ length: RCODE_MASK + 1 }, (_, rcode) => rcodes.includes(rcode));
     const share = 2 ** Math.floor(Math.log2(MAX_IN_FLIGHT / sockets));
@@ -68,6 +66,15 @@ export class ClientSockets {
     if (ports.length === sockets) return;
     this.close();
     throw new MeasureError(`the load has only ${ports.length} of its ${sockets} sockets`);
+  }
+
+  /** Forgets what is in flight, and counts from 0 again; the times of answers go to `times` from now on. */
+  restart(times: LatencyHistogram): void {
+    this.#times = times;
+    this.#plannedMs.fill(NOT_ASKED);
+    this.answered = 0;
+    this.late = 0;
+    this.wrong = 0;
   }
 
   /** The next questions leave from the next socket. */

@@ -42,4 +42,15 @@ describe('a histogram of times', () => {
     expect(p99Ms).toBeCloseTo(1, 1);
     expect(p999Ms).toBe(1_000);
   });
+
+  it('takes in the times of another one', () => {
+    const [first, second] = [new LatencyHistogram(), new LatencyHistogram()];
+    first.addAll(second);
+    expect(first.percentiles().maxMs).toBeNaN();
+    first.add(1, 99);
+    second.add(7);
+    first.addAll(second);
+    expect(first.percentiles()).toMatchObject({ count: 100, maxMs: 7 });
+    expect(first.percentiles().p99Ms).toBeCloseTo(1, 1);
+  });
 });

@@ -35,6 +35,14 @@ export class LatencyHistogram {
     if (!(ms <= this.#maxMs)) this.#maxMs = ms;
   }
 
+  /** Takes in all times of another one. */
+  addAll(other: LatencyHistogram): void {
+    if (other.#count === 0) return;
+    other.#counts.forEach((count, bucket) => (this.#counts[bucket]! += count));
+    this.#count += other.#count;
+    if (!(other.#maxMs <= this.#maxMs)) this.#maxMs = other.#maxMs;
+  }
+
   percentiles(): Percentiles {
     const at = (part: number) => this.#percentileMs(part);
     return {

@@ -13,7 +13,13 @@ const RATE = 1_000;
 const SECONDS = 0.5;
 /** A fifth of the questions falls into a pause. */
 const LATE_PART = PAUSE_MS / 1_000 / SECONDS;
+const WORK_MS = 3;
 const QR = 0x80;
+
+function workFor(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
 
 let owned: Owned;
 beforeEach(() => {
@@ -29,8 +35,12 @@ interface PausingServer {
   readonly clients: ReadonlySet<number>;
 }
 
-/** Sends each query back; one of `skipEvery` never. */
-async function startServer({ skipEvery = Infinity, rcode = 0 } = {}): Promise<PausingServer> {
+/** Sends each query back; one of `skipEvery` never, and works for WORK_MS for one of `worksEvery`. */
+async function startServer({
+  skipEvery = Infinity,
+  worksEvery = Infinity,
+  rcode = 0,
+} = {}): Promise<PausingServer> {
   const socket = createSocket('udp4');
   const clients = new Set<number>();
   let held: { bytes: Buffer; peer: RemoteInfo }[] | undefined;
@@ -39,6 +49,7 @@ async function startServer({ skipEvery = Infinity, rcode = 0 } = {}): Promise<Pa
   socket.on('message', (bytes, peer) => {
     clients.add(peer.port);
     if (++count % skipEvery === 0) return;
+    if (count % worksEvery === 0) workFor(WORK_MS);
     bytes[2]! |= QR;
     bytes[3]! |= rcode;
     if (held === undefined) send(bytes, peer);
@@ -84,8 +95,7 @@ describe('a load that does not wait', () => {
   it('times from when they should have left those that its own pause delays, and says that', async () => {
     const running = new OpenLoop().run(planFor(await startServer()));
     await delay(150);
-    const endMs = performance.now() + PAUSE_MS;
-    while (performance.now() < endMs);
+    workFor(PAUSE_MS);
     const { answered, answers, ownDelays } = await running;
     expect(answered).toBe(RATE * SECONDS);
     for (const times of [answers, ownDelays]) {
@@ -125,5 +135,36 @@ describe('a load that does not wait', () => {
     const { planned, sentInTimePercent } = await new OpenLoop().run(plan);
     expect(planned).toBe(400_000);
     expect(sentInTimePercent).toBeLessThan(50);
+  });
+
+  it('repeats a window in which the machine kept it from its core, and counts only the other', async () => {
+    const server = await startServer();
+    // As if it had had no CPU time in the first window, in which it is late by a pause of this process.
+    let calls = 0;
+    const load = new OpenLoop(() => (++calls <= 2 ? 0 : 1e6 * calls));
+    const running = load.run(planFor(server, { seconds: 0.2, windowSeconds: 0.1 }));
+    await delay(50);
+    workFor(20);
+    const { planned, answered, repeatedPercent, answers } = await running;
+    expect({ planned, answered }).toEqual({ planned: 200, answered: 200 });
+    expect(repeatedPercent).toBeCloseTo(100 / 3);
+    expect(answers.count).toBe(200);
+  });
+
+  it('counts a window that is late for its own work, or of a load that is not to be cut', async () => {
+    // The server is in this process, which is late while that works.
+    const plan = planFor(await startServer({ worksEvery: 20 }), { seconds: 0.1 });
+    const busy = await new OpenLoop(() => performance.now()).run({ ...plan, windowSeconds: 0.05 });
+    expect(busy.ownDelays.maxMs).toBeGreaterThan(1);
+    expect(busy.repeatedPercent).toBe(0);
+    expect((await new OpenLoop(() => 0).run(plan)).repeatedPercent).toBe(0);
+  });
+
+  it('ends where the machine never leaves it its core', async () => {
+    const plan = planFor(await startServer({ worksEvery: 20 }), { seconds: 0.1 });
+    const result = await new OpenLoop(() => 0).run({ ...plan, windowSeconds: 0.05 });
+    expect(result.planned).toBe(100);
+    // Six windows for two.
+    expect(result.repeatedPercent).toBeCloseTo((100 * 4) / 6);
   });
 });

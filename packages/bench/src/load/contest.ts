@@ -70,6 +70,8 @@ export interface Metrics {
   readonly openAnsweredPercent: number;
   /** How late the load itself was there, in ms: its p99.9. */
   readonly ownP999Ms: number;
+  /** Windows of the open loop that were run again because the machine kept the load from its core, in per cent. */
+  readonly repeatedPercent: number;
   /** What part of its questions left before the end, in per cent. */
   readonly sentInTimePercent: number;
   /** Median time to an answer with one query in flight, in µs. */
@@ -97,6 +99,7 @@ export const NO_METRICS: Metrics = {
   p999Ms: Number.NaN,
   openAnsweredPercent: Number.NaN,
   ownP999Ms: Number.NaN,
+  repeatedPercent: Number.NaN,
   sentInTimePercent: Number.NaN,
   singleUs: Number.NaN,
   answeredPercent: Number.NaN,

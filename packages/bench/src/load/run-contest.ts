@@ -56,6 +56,9 @@ const MIB = 2 ** 20;
 const SOCKETS = 4;
 /** Of dnsperf, as fast as the server answers; each socket has one at least. */
 const IN_FLIGHT = 200;
+/** Of the open loop: a pause of the machine spoils a window so long and not the whole run. */
+const WINDOW_SECONDS = 0.25;
+
 /**
  * Gives every subject each trial in turn, run after run: what drifts, drifts for all. Closing `owned`
  * ends the work in progress.
@@ -73,7 +76,7 @@ export async function runContest(
     const file = join(folder.path, String(i));
     const questions = encodeQuestionFile(inRandomOrder(trial.questions));
     writeFileSync(file, questions);
-    return new Load(trial, { file, questions, openLoop }, plan, owned);
+    return new Load(trial, { file, questions, openLoop, yields }, plan, owned);
   });
   for (const load of loads) {
     for (const subject of subjects.filter((each) => load.isFor(each))) {
@@ -100,6 +103,8 @@ interface LoadSource {
   readonly file: string;
   readonly questions: Uint8Array;
   readonly openLoop: Remote<OpenLoopMethods>;
+  /** Whether it leaves its core to a server, which then keeps it back in every window. */
+  readonly yields: boolean;
 }
 
 /** One trial, ready for every subject. */
@@ -163,14 +168,13 @@ class Load {
   async #latencies(subject: Subject): Promise<Partial<Metrics>> {
     const { latencySeconds: seconds, singleSeconds, perSecond: rate } = this.#plan;
     if (seconds === 0 || this.trial.isOverTcp === true) return {};
-    const { questions, openLoop } = this.#source;
+    const { questions, openLoop, yields } = this.#source;
     const { sockets = SOCKETS, rcodes: names } = this.trial;
     const rcodes = names.map((name) => RCODE[name]);
     const load = { port: subject.port, rate, seconds, sockets, questions, rcodes };
-    const { answers, answered, sent, ownDelays, sentInTimePercent } = await openLoop.call(
-      'run',
-      load,
-    );
+    const windows = yields ? {} : { windowSeconds: WINDOW_SECONDS };
+    const result = await openLoop.call('run', { ...load, ...windows });
+    const { answers, answered, sent, ownDelays, sentInTimePercent, repeatedPercent } = result;
     const one = { clients: 1, outstanding: 1, printsLatencies: true };
     const single = await this.#ask(subject, { seconds: singleSeconds, ...one });
     return {
@@ -179,6 +183,7 @@ class Load {
       p999Ms: answers.p999Ms,
       openAnsweredPercent: (100 * answered) / sent,
       ownP999Ms: ownDelays.p999Ms,
+      repeatedPercent: yields ? Number.NaN : repeatedPercent,
       sentInTimePercent,
       singleUs: spreadOf(parseLatencies(single)).p50 * 1_000,
     };

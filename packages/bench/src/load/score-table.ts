@@ -17,6 +17,7 @@ const COLUMNS: readonly {
   { metric: 'p999Ms', title: 'p99.9 ms', digits: 3 },
   { metric: 'openAnsweredPercent', title: 'open loop answered %', digits: 2 },
   { metric: 'ownP999Ms', title: 'load itself late, p99.9 ms', digits: 3 },
+  { metric: 'repeatedPercent', title: 'windows repeated %', digits: 0, isOptional: true },
   { metric: 'singleUs', title: 'one at a time µs', digits: 0 },
   { metric: 'answeredPercent', title: 'answered %', digits: 2 },
   { metric: 'wrong', title: 'wrong', digits: 0 },

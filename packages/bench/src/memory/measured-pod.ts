@@ -3,26 +3,21 @@ import {
   Dnsmasq,
   freePort,
   httpStatus,
-  imageStart,
   Kubedns,
-  MeasureError,
   Owned,
   RunningProgram,
   until,
-  builtProgram,
 } from '@kube-dns/testkit';
-import { ControlGroup, type GroupMemory } from '../control-group/control-group.js';
+import type { ControlGroup, GroupMemory } from '../control-group/control-group.js';
 import type { Subject } from '../load/contest.js';
-import { type Programs, SUBSCRIBED } from '../load/server-testbed.js';
+import { SUBSCRIBED } from '../load/server-testbed.js';
+import { CONTAINERS, type ContainerName } from './container-name.js';
+import type { ContainerRuntime } from './container-runtime.js';
 import { followingKubedns } from '../servers/following-kubedns.js';
 import { stockArguments } from '../servers/stock-arguments.js';
 
-export const CONTAINERS = ['kubedns', 'dnsmasq', 'sidecar'] as const;
-export type ContainerName = (typeof CONTAINERS)[number];
-
-/** The pod's programs and what is around it. */
+/** What is around the pod. */
 export interface PodSurroundings {
-  readonly programs: Programs;
   readonly apiUrl: string;
   /** Of the name server for names of the world. */
   readonly upstreamPort: number;
@@ -33,10 +28,7 @@ const HTTP_LIMIT_MS = 10_000;
 const CACHE_SIZE = '--cache-size=10000';
 const PROBED = 'kubernetes.default.svc.cluster.local,5,SRV';
 
-/**
- * The three containers of the pod, each in a control group of its own from its first instruction on, with the
- * flags and variables of its image.
- */
+/** The three containers of the pod, each in a control group of its own, with the flags and variables of its image. */
 export class MeasuredPod implements Closable {
   readonly kubedns: Subject;
   readonly dnsmasq: Subject;
@@ -56,28 +48,19 @@ export class MeasuredPod implements Closable {
     this.#sidecarPort = servers.sidecarPort;
   }
 
-  /** Starts one after the other, and waits until all are ready; `nodeOf` is the Node of each. */
+  /** Starts one after the other, and waits until all are ready. */
   static async start(
     outer: Owned,
     around: PodSurroundings,
-    nodeOf: (name: ContainerName) => string = () => around.programs.node,
+    runtime: ContainerRuntime,
   ): Promise<MeasuredPod> {
     const owned = outer.add(new Owned());
     const groups = new Map<ContainerName, ControlGroup>();
-    /** What each container is started with. */
-    const how = (name: ContainerName) => {
-      const group = ControlGroup.create(`bench-memory-${name}`, 'memory');
-      if (typeof group === 'string') throw new MeasureError(group);
-      groups.set(name, owned.add(group));
-      return { node: nodeOf(name), nodeFlags: imageStart(name).nodeFlags, through: group.entrance };
-    };
-    const watch = (name: ContainerName, { pid }: RunningProgram) => groups.get(name)!.watch(pid);
 
     const { flags } = followingKubedns(around.apiUrl, []);
     const kubedns = owned.add(
-      await Kubedns.start({ flags, ...how('kubedns'), program: around.programs.kubedns }),
+      await Kubedns.start({ flags, ...(await runtime.place('kubedns', owned)) }),
     );
-    watch('kubedns', kubedns.server);
     await kubedns.ready(READY_LIMIT_MS);
 
     const servers = [
@@ -86,30 +69,29 @@ export class MeasuredPod implements Closable {
     ];
     const dnsmasq = owned.add(
       await Dnsmasq.start({
-        ...how('dnsmasq'),
-        program: around.programs.dnsmasq,
+        ...(await runtime.place('dnsmasq', owned)),
         args: [...servers, CACHE_SIZE, '--dns-forward-max=1500'],
       }),
     );
-    watch('dnsmasq', dnsmasq.server);
     await dnsmasq.ready();
     await dnsmasq.server.waitForLine(SUBSCRIBED);
 
     const sidecarPort = await freePort();
-    const { node, nodeFlags, through } = how('sidecar');
+    const { through, node, nodeFlags, program } = await runtime.place('sidecar', owned);
     const [command, ...args] = [
-      ...[...through, node, ...nodeFlags, builtProgram('sidecar')],
+      ...[...through, node, ...nodeFlags, program],
       `--probe=kubedns,127.0.0.1:${kubedns.ports.dns},${PROBED}`,
       `--probe=dnsmasq,127.0.0.1:${dnsmasq.ports.dns},${PROBED}`,
       ...[`--dnsmasq-port=${dnsmasq.ports.dns}`, '--prometheus-addr=127.0.0.1'],
       `--prometheus-port=${sidecarPort}`,
     ];
     const sidecar = owned.add(new RunningProgram('sidecar', command, args));
-    watch('sidecar', sidecar);
-    await until('the metrics of the sidecar', async () => {
+    const isServed = async () => {
       sidecar.check();
       return (await httpStatus(sidecarPort, '/metrics', HTTP_LIMIT_MS)) === 200;
-    });
+    };
+    await until('the metrics of the sidecar', isServed, { limitMs: READY_LIMIT_MS });
+    for (const name of CONTAINERS) groups.set(name, await runtime.groupOf(name));
     return new MeasuredPod(owned, groups, {
       kubedns: subjectOf('our kubedns', kubedns.server, kubedns.ports.dns),
       dnsmasq: subjectOf('our dnsmasq', dnsmasq.server, dnsmasq.ports.dns),

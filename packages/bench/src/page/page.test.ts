@@ -60,6 +60,16 @@ describe('the page', () => {
     expect(page).toContain('- memory: 2026-01-02, Some <CPU>, commit abc, a load of 1 before.\n');
   });
 
+  it('names the missed bars first', () => {
+    const [head = ''] = page.split('\n## ');
+    expect(head).toContain('Of 3 bars 3 are missed;');
+    expect(head).toContain(
+      '\n\n- kubedns-services: CPU/query\n- kubedns, idle: anonymous\n- kubedns, used: anonymous\n\n',
+    );
+    const met = pageOf(new KeptResults([SCALE])).get(PAGE_FILE)!;
+    expect(met).toContain('\n\nAll 1 bars are met.\n\n');
+  });
+
   it('shows the pictures that there are results for', () => {
     expect([...files.keys()]).toEqual([PAGE_FILE, 'cpu.svg', 'tail.svg', 'memory.svg']);
     for (const file of [...files.keys()].slice(1)) expect(page).toContain(`](${file})\n`);

@@ -39,12 +39,19 @@ export function pageOf(results: KeptResults): ReadonlyMap<string, string> {
   const bars = sections.filter((text) => text.startsWith('Bars\n'));
   const tables = sections.filter((text) => !text.startsWith('Bars\n'));
   const page = [
-    `${heading}\n\n${INTRO}\n${machine.join('\n')}`,
+    `${heading}\n\n${INTRO}\n\n${missedBars(report, results)}\n${machine.join('\n')}`,
     `Plots\n\n${pictures}`,
     ...tables,
     ...bars,
   ].join('\n## ');
   return new Map([[PAGE_FILE, page], ...plots.map(({ file, svg }) => [file, svg] as const)]);
+}
+
+/** Which bars are missed, before everything else. */
+function missedBars({ missed }: Report, { figures }: KeptResults): string {
+  if (missed.length === 0) return `All ${figures.size} bars are met.`;
+  const names = missed.map(({ name }) => `- ${name}`).join('\n');
+  return `Of ${figures.size} bars ${missed.length} are missed; figures and spread are [below](#bars):\n\n${names}`;
 }
 
 /** Those of all reports, each once, and where and when the reports beside the first were made. */

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Owned } from '@kube-dns/testkit';
+import { messageOf, Owned } from '@kube-dns/testkit';
 import { ControlGroup, type GroupMemory } from '../control-group/control-group.js';
 import { LoadTestbed } from '../dnsmasq-load/load-testbed.js';
-import { CONTAINERS, type ContainerName, MeasuredPod } from '../memory/measured-pod.js';
+import { CONTAINERS, type ContainerName } from '../memory/container-name.js';
+import { type ContainerRuntime, GroupRuntime, PodmanRuntime } from '../memory/container-runtime.js';
+import { MeasuredPod } from '../memory/measured-pod.js';
 import { OwnNode } from '../memory/own-node.js';
+import { PodmanImages, podmanSkipReason } from '../memory/podman-images.js';
 import { namesBelow } from '../queries/question-file.js';
 import type { Part, PartContext } from './part.js';
 import { serviceCluster, serviceQuestions } from './services.js';
@@ -52,15 +55,15 @@ function addMemory(
   }
 }
 
-async function measureOnce(context: PartContext): Promise<void> {
+async function measureOnce(context: PartContext, runtime: ContainerRuntime): Promise<void> {
   const { names, owned, programs, series } = context;
   const own = owned.add(new Owned());
   const testbed = new LoadTestbed({ programs, cores: undefined, owned: own });
   const { port: upstreamPort } = await testbed.servers.nameServer();
   const cluster = await serviceCluster(testbed.servers, { names });
-  const around = { programs, apiUrl: cluster.apiUrl, upstreamPort };
+  const around = { apiUrl: cluster.apiUrl, upstreamPort };
 
-  const pod = await MeasuredPod.start(own, around);
+  const pod = await MeasuredPod.start(own, around, runtime);
   await delay(SETTLE_MS);
   addMemory(context, 'idle', pod.memory());
   const ask = { seconds: FILL_SECONDS, outstanding: OUTSTANDING };
@@ -78,7 +81,8 @@ async function measureOnce(context: PartContext): Promise<void> {
   await pod.close();
 
   const node = own.add(new OwnNode(programs.node));
-  const cold = await MeasuredPod.start(own, around, (name) => node.cold(name));
+  const ownNodes = new GroupRuntime(programs, (name) => node.cold(name));
+  const cold = await MeasuredPod.start(own, around, ownNodes);
   await delay(SETTLE_MS);
   for (const [name, { peak, current }] of cold.memory()) {
     const kind = { unit: 'MiB', digits: 1 };
@@ -86,6 +90,27 @@ async function measureOnce(context: PartContext): Promise<void> {
     series.add(`${name}, cold start: charged after it`, current / MIB, kind);
   }
   await own.close();
+}
+
+/** Podman where it is; otherwise control groups, and a note says why. */
+async function chooseRuntime({ owned, programs, progress, note }: PartContext) {
+  const skipReason = podmanSkipReason();
+  const groups = (reason: string) => {
+    note(`idle and used in a control group for each container and not under podman: ${reason}`);
+    return new GroupRuntime(programs);
+  };
+  if (skipReason !== undefined) return groups(`it ${skipReason}`);
+  progress('building the images, some ten seconds');
+  const images = owned.add(new PodmanImages());
+  try {
+    await images.build(programs);
+  } catch (error) {
+    return groups(`its images cannot be built: ${messageOf(error).trim().split('\n').at(-1)}`);
+  }
+  note(
+    'idle and used under podman, with the limits of manifests/kube-dns, on one layer with Node.',
+  );
+  return new PodmanRuntime(images);
 }
 
 async function measure(context: PartContext): Promise<void> {
@@ -96,16 +121,16 @@ async function measure(context: PartContext): Promise<void> {
     return;
   }
   await tried.close();
+  const runtime = await chooseRuntime(context);
   for (let run = 1; run <= runs; run++) {
     progress(`run ${run} of ${runs}`);
-    await measureOnce(context);
+    await measureOnce(context, runtime);
   }
 }
 
 /** What a node pays for the pod. */
 export const MEMORY: Part = {
   name: 'memory',
-  summary:
-    'the memory of the three containers, each in a control group: idle, used, and a cold start',
+  summary: 'the memory of the three containers: idle, used, and a cold start',
   measure,
 };

@@ -44,7 +44,6 @@ async function measureOurs(
   series.add(`${what}: first answer after`, (monotonicMs() - startMs) / 1_000, { ...kind, ...bar });
   const { userMs, systemMs } = cpuUsage(subject.pid);
   series.add(`${what}: CPU until then`, (userMs + systemMs) / 1_000, kind);
-  group.watch(subject.pid);
   await measureHits(context, { testbed, group, subject, ...limited, answers: 0 }, milliCpus);
   await own.close();
 }

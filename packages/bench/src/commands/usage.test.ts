@@ -1,0 +1,24 @@
+import { expect, it } from '@jest/globals';
+import { hint, parseArguments } from '@kube-dns/daemon';
+import { type CommandEntry, commandEntry, Owned } from '@kube-dns/testkit';
+import { DNS } from './dns.js';
+import { DNSMASQ_LOAD } from './dnsmasq-load.js';
+import { KUBEDNS_QUERIES } from './kubedns-queries.js';
+import { KUBEDNS_SCALE } from './kubedns-scale.js';
+
+const call = () => ({ program: 'bench', owned: new Owned(), hint, parseArguments });
+
+it.each<[CommandEntry, string, RegExp]>([
+  [commandEntry(DNS), '--only=hits,nothing', /"nothing" is none of hits, /],
+  [commandEntry(DNS), '--runs=0', /--runs=0: is not a whole number from 1 to 100/],
+  [commandEntry(DNS), '--quotas=25,0', /--quotas=25,0: "0" is not a whole number from 1 to 9999/],
+  [commandEntry(DNS), '--kubedns=/nowhere', /--kubedns=\/nowhere: is no file/],
+  [commandEntry(DNS), '--dnsmasq=/tmp', /--dnsmasq=\/tmp: is no file/],
+  [commandEntry(DNS), '--coredns=/nowhere', /--coredns=\/nowhere: is no program that can be run/],
+  [commandEntry(DNSMASQ_LOAD), '--kubedns=/nowhere', /--kubedns=\/nowhere: is no file/],
+  [commandEntry(KUBEDNS_SCALE), '--services=none', /--services=none: is not a whole number/],
+  [commandEntry(KUBEDNS_SCALE), '--kubedns=/nowhere.cjs', /--kubedns=.*: is no file/],
+  [commandEntry(KUBEDNS_QUERIES), '--peer=192.0.2.1:53', /is no address and port of this machine/],
+])('%o takes no %s', async (command, option, message) => {
+  await expect(command.run([option], call())).rejects.toThrow(message);
+});

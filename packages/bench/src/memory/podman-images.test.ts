@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals';
+import { CONTAINERS } from './container-name.js';
+import { limitsOf } from './container-runtime.js';
+import { lastStage } from './podman-images.js';
+
+describe('a container under podman', () => {
+  it.each(CONTAINERS)('is the image of %s without the stage that builds it', (name) => {
+    const text = lastStage(name);
+    expect(text).toMatch(/^ARG BASE_IMAGE\nFROM \$\{BASE_IMAGE\}\n/);
+    expect(text.match(/^COPY .*$/gm)).toEqual([`COPY ${name} /app`]);
+    expect(text).toMatch(/^ENV .*MALLOC_/m);
+    expect(text).not.toMatch(/^RUN /m);
+  });
+
+  it.each(CONTAINERS)('has the limits of %s in the manifest', async (name) => {
+    expect(await limitsOf(name)).toEqual([
+      expect.stringMatching(/^--memory=\d{9}$/),
+      expect.stringMatching(/^--env=NODE_OPTIONS=--max-old-space-size=\d+$/),
+    ]);
+  });
+});
