@@ -8,7 +8,7 @@ import { clusterSize, type CostContext } from './cost-context.js';
 const BAR_PERCENT = 3;
 const FIGURE = { unit: '% of a core', digits: 2 } as const;
 const JUDGED = { ...FIGURE, bar: { atMost: BAR_PERCENT } };
-/** A program that has just started is not what it is later. */
+/** A program that has just started is not what it is later. Not longer than what is measured after it. */
 const WARM_UP_MS = 3_000;
 
 /** What a stream of events costs with a subscription, beyond what it costs without. */
@@ -46,7 +46,7 @@ async function cpuOf(
   subjects: readonly Subject[],
   { seconds }: CostContext,
 ): Promise<readonly number[]> {
-  await delay(WARM_UP_MS);
+  await delay(Math.min(WARM_UP_MS, seconds * 1_000));
   const before = subjects.map(({ pid }) => cpuUsage(pid));
   const startMs = monotonicMs();
   await delay(seconds * 1_000);

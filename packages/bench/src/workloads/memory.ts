@@ -12,6 +12,7 @@ import type { Part, PartContext } from './part.js';
 import { serviceCluster, serviceQuestions } from './services.js';
 
 const MIB = 2 ** 20;
+/** Until it is idle, but not longer than a run of a load. */
 const SETTLE_MS = 3_000;
 const CACHED_NAMES = 10_000;
 const SERVICE_QUESTIONS = 10_000;
@@ -56,7 +57,8 @@ function addMemory(
 }
 
 async function measureOnce(context: PartContext, runtime: ContainerRuntime): Promise<void> {
-  const { names, owned, programs, series } = context;
+  const { names, owned, programs, seconds, series } = context;
+  const settle = () => delay(Math.min(SETTLE_MS, seconds * 1_000));
   const own = owned.add(new Owned());
   const testbed = new LoadTestbed({ programs, cores: undefined, owned: own });
   const { port: upstreamPort } = await testbed.servers.nameServer();
@@ -64,7 +66,7 @@ async function measureOnce(context: PartContext, runtime: ContainerRuntime): Pro
   const around = { apiUrl: cluster.apiUrl, upstreamPort };
 
   const pod = await MeasuredPod.start(own, around, runtime);
-  await delay(SETTLE_MS);
+  await settle();
   addMemory(context, 'idle', pod.memory());
   const ask = { seconds: FILL_SECONDS, outstanding: OUTSTANDING };
   const services = testbed.questionFile(serviceQuestions(cluster.plan));
@@ -83,7 +85,7 @@ async function measureOnce(context: PartContext, runtime: ContainerRuntime): Pro
   const node = own.add(new OwnNode(programs.node));
   const ownNodes = new GroupRuntime(programs, (name) => node.cold(name));
   const cold = await MeasuredPod.start(own, around, ownNodes);
-  await delay(SETTLE_MS);
+  await settle();
   for (const [name, { peak, current }] of cold.memory()) {
     const kind = { unit: 'MiB', digits: 1 };
     series.add(`${name}, cold start: peak`, peak / MIB, kind);
@@ -100,7 +102,7 @@ async function chooseRuntime({ owned, programs, progress, note }: PartContext) {
     return new GroupRuntime(programs);
   };
   if (skipReason !== undefined) return groups(`it ${skipReason}`);
-  progress('building the images, some ten seconds');
+  progress('building the images: ten seconds on an idle machine, half a minute on a busy one');
   const images = owned.add(new PodmanImages());
   try {
     await images.build(programs);
