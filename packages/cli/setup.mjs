@@ -48,17 +48,18 @@ function wantedInstall() {
   return hash.digest('hex');
 }
 
-const wanted = wantedInstall();
-if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  say('installing the packages of package-lock.json (about 30 s the first time)');
-  await run('install', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  writeFileSync(stamp, wanted);
-}
 /** What compiles the sources of each package. */
 function projects() {
   return readdirSync(`${root}packages`)
     .map((name) => `packages/${name}/tsconfig.build.json`)
     .filter((file) => existsSync(root + file));
+}
+
+const wanted = wantedInstall();
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  say('installing the packages of package-lock.json (about 30 s the first time)');
+  await run('install', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stamp, wanted);
 }
 
 // One compiler for all reads the declarations that they share once: half the time of one for each package.
