@@ -109,6 +109,20 @@ const LATE = {
   'socks-proxy-agent': ['SocksProxyAgent'],
   socks: ['SocksClient'],
 };
+// The same of Node for our own packages: most pods make no hash and read no certificate, which is 0.5 MiB.
+const LATE_OF_NODE = {
+  'node:crypto': [
+    'createHash',
+    'createHmac',
+    'randomInt',
+    'randomUUID',
+    'timingSafeEqual',
+    'X509Certificate',
+  ],
+  'node:zlib': ['createGunzip', 'createGzip', 'gzip'],
+};
+const lateFor = (folder) => (folder.includes('node_modules') ? {} : LATE_OF_NODE);
+const exportsOf = (path) => LATE[path] ?? LATE_OF_NODE[path];
 const lateFunction = (path) => (name) => `export function ${name}(...args) {
   const it = require('late:${path}').${name};
   return new.target ? new it(...args) : it(...args);
@@ -117,10 +131,9 @@ const withLateModules = {
   name: 'with-late-modules',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^/ }, ({ path, kind, namespace, resolveDir }) =>
-      Object.hasOwn(LATE, path) &&
       namespace === 'file' &&
       kind === 'import-statement' &&
-      resolveDir.includes(CLIENT_NODE)
+      Object.hasOwn(resolveDir.includes(CLIENT_NODE) ? LATE : lateFor(resolveDir), path)
         ? { path, namespace: 'late', pluginData: resolveDir, sideEffects: false }
         : undefined,
     );
@@ -130,11 +143,11 @@ const withLateModules = {
       pluginData: resolveDir,
     }));
     onLoad({ filter: /^/, namespace: 'late' }, ({ path, pluginData }) => ({
-      contents: LATE[path].map(lateFunction(path)).join('\n'),
+      contents: exportsOf(path).map(lateFunction(path)).join('\n'),
       resolveDir: pluginData,
     }));
     onLoad({ filter: /^/, namespace: 'late-exports' }, ({ path, pluginData }) => ({
-      contents: `export { ${LATE[path].join(', ')} } from '${path}';`,
+      contents: `export { ${exportsOf(path).join(', ')} } from '${path}';`,
       resolveDir: pluginData,
     }));
   },

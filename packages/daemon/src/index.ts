@@ -98,6 +98,7 @@ export {
 } from './query-log-rules.js';
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
+export { readTextFile } from './text-file.js';
 export { MAX_TIMER_MS } from './timer.js';
 export { readTlsCa } from './tls-ca-file.js';
 export { readTsigKey } from './tsig-key-file.js';

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { systemReason } from '@kube-dns/wire';
 import { StartupError } from './errors.js';
+import { readTextFile } from './text-file.js';
 
 /** Reads a file that the start needs; throws a StartupError with the exit code that names the file and the reason. */
 export function readStartupFile(path: string, exitCode: number): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextFile(path);
   } catch (error) {
     throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { randomId } from './random-id.js';
+import { randomBelow, randomId } from './random-id.js';
 
 describe('randomId', () => {
   it('gives 16-bit numbers that fill the range evenly, beyond one pool too', () => {
@@ -10,5 +10,20 @@ describe('randomId', () => {
     // 5,000 each; 500 away is eight standard deviations.
     for (const count of quarters) expect(Math.abs(count - 5000)).toBeLessThan(500);
     expect(new Set(ids).size).toBeGreaterThan(16_000);
+  });
+});
+
+describe('randomBelow', () => {
+  it.each([1, 3, 64_512, 65_536])('gives each number below %d as often as another', (size) => {
+    const third = size / 3;
+    const counts = [0, 0, 0];
+    for (let i = 0; i < 9_000; i++) {
+      const number = randomBelow(size);
+      expect(Number.isInteger(number) && number >= 0 && number < size).toBe(true);
+      counts[Math.floor(number / third)]!++;
+    }
+    if (size === 1) return;
+    // 3,000 each; 360 away is eight standard deviations.
+    for (const count of counts) expect(Math.abs(count - 3_000)).toBeLessThan(360);
   });
 });

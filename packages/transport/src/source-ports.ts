@@ -1,5 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { randomBelow } from './random-id.js';
 
 /** The source ports of queries. */
 export interface SourcePorts {
@@ -30,10 +30,10 @@ export function* portsToTry(ports: SourcePorts): Generator<number> {
   const lowest = Math.min(min, max);
   const size = max - lowest + 1;
   for (let i = 0; i < DRAWS; i++) {
-    const port = lowest + randomInt(size);
+    const port = lowest + randomBelow(size);
     if (avoided?.has(port) !== true) yield port;
   }
-  const start = randomInt(size);
+  const start = randomBelow(size);
   for (let i = 0; i < Math.min(size, MAX_IN_A_ROW); i++) {
     const port = lowest + ((start + i) % size);
     if (avoided?.has(port) !== true) yield port;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from './random.js';
 
 /** The standard start of 32-bit FNV-1a, for a hash without a secret. */
 export const FNV_OFFSET = 0x811c_9dc5;

@@ -11,6 +11,29 @@ import { STATUS_STYLE } from './status-style.js';
 const PAGE = '/';
 const JSON_PAGE = '/status';
 
+let headersMade: Readonly<Record<string, string>> | undefined;
+
+/** Made for the first page, as it takes Node's crypto. */
+function headers(): Readonly<Record<string, string>> {
+  return (headersMade ??= makeHeaders());
+}
+
+function makeHeaders(): Readonly<Record<string, string>> {
+  const hash = createHash('sha256').update(STATUS_STYLE).digest('base64');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${hash}'`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return {
+    'Content-Security-Policy': policy,
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  };
+}
+
 /** The flag `--status` of each program. */
 export const STATUS_FLAG = boolFlag(
   false,
@@ -25,24 +48,19 @@ export function openStatusPaths(isOpen: boolean): ReadonlySet<string> {
 /** The status pages of a program: `/`, which people read, and `/status`, the same as JSON. */
 export function statusPages(about: ProgramAbout, source: StatusSource): Map<string, LocalPage> {
   const report = sharedResult(() => statusReport(about, source));
-  const hash = createHash('sha256').update(STATUS_STYLE).digest('base64');
-  const policy = [
-    "default-src 'none'",
-    `style-src 'sha256-${hash}'`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
-  const headers = {
-    'Content-Security-Policy': policy,
-    'Referrer-Policy': 'no-referrer',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-  };
   return new Map<string, LocalPage>([
     [
       PAGE,
-      async () => ({ status: 200, type: 'text/html', headers, body: statusPage(await report()) }),
+      async () => ({
+        status: 200,
+        type: 'text/html',
+        headers: headers(),
+        body: statusPage(await report()),
+      }),
     ],
-    [JSON_PAGE, async () => ({ status: 200, headers, body: statusJson(await report()) })],
+    [
+      JSON_PAGE,
+      async () => ({ status: 200, headers: headers(), body: statusJson(await report()) }),
+    ],
   ]);
 }

@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorText, type Log, StartupError } from '@kube-dns/daemon';
+import { errorText, type Log, readTextFile, StartupError } from '@kube-dns/daemon';
 import { parseResolvConf, type ServerAddress } from '@kube-dns/transport';
 
 export interface ResolvFilesOptions {
@@ -49,7 +49,7 @@ export class ResolvFiles {
     this.#seen = new Map(stats.map(({ path, version }) => [path, version]));
     const newest = stats.reduce((best, each) => (each.changedMs > best.changedMs ? each : best));
     try {
-      const servers = parseResolvConf(readFileSync(newest.path, 'utf8'), KEYWORDS);
+      const servers = parseResolvConf(readTextFile(newest.path), KEYWORDS);
       this.#isFailing = false;
       this.#servers = servers;
       this.path = newest.path;

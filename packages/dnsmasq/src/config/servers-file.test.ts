@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -88,6 +89,16 @@ describe('a servers file that is read again', () => {
     await unlink(path);
     expect(file.read()).toBe(rules);
     expect(log.messages).toEqual([`cannot read ${path}: No such file or directory`]);
+  });
+
+  it('retains them when a pipe takes its place, and does not wait for it', async () => {
+    const file = new ServersFile(path, log);
+    await writeFile(path, 'server=/a/1.0.0.1\n');
+    const rules = file.read();
+    await unlink(path);
+    execFileSync('mkfifo', [path]);
+    expect(file.read()).toBe(rules);
+    expect(log.messages).toEqual([`cannot read ${path}: it is a pipe`]);
   });
 
   it('logs twenty bad lines and counts the others', async () => {

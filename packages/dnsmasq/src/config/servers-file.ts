@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import type { Log } from '@kube-dns/daemon';
+import { type Log, readTextFile } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { findByName } from '../options/find-option.js';
 import type { GivenOptions } from '../options/given-options.js';
@@ -43,7 +42,7 @@ export class ServersFile {
    */
   read(): readonly ServerRule[] {
     try {
-      const text = readFileSync(this.#path, 'utf8');
+      const text = readTextFile(this.#path);
       const { rules, given, complaints } = parseServersFile(text, this.#path);
       for (const complaint of complaints.slice(0, MAX_COMPLAINTS)) this.#log.error(complaint);
       const more = complaints.length - MAX_COMPLAINTS;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,6 +106,13 @@ describe('a configuration file', () => {
       new StartupError(`cannot read ${missing}: No such file or directory`, 3),
     );
     expect(refusal(['-C', missing])).toMatchObject({ exitCode: 3 });
+  });
+
+  it('is no pipe, which may never end; a device may be', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect(refusal(['-C', pipe])).toEqual(new StartupError(`cannot read ${pipe}: it is a pipe`, 3));
+    expect(parseOptions(['-C', '/dev/null'])).toMatchObject({ port: 53 });
   });
 
   it.each([

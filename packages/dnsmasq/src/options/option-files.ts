@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { StartupError } from '@kube-dns/daemon';
+import { readTextFile, StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { systemText } from '../log/system-text.js';
 import { findByName } from './find-option.js';
@@ -85,7 +85,7 @@ export class OptionFiles {
     if (path === STANDARD_INPUT) return readFileSync(0, 'utf8').split('\n');
     const id = realpathSync(path);
     if (this.#filesRead.has(id)) return [];
-    const lines = readFileSync(id, 'utf8').split('\n');
+    const lines = readTextFile(id).split('\n');
     this.#filesRead.add(id);
     return lines;
   }

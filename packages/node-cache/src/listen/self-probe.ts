@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { BucketHistogram } from '@kube-dns/daemon';
 import { type Exchange, exchange, randomId, type ServerAddress } from '@kube-dns/transport';
 import {
@@ -6,6 +5,7 @@ import {
   buildQuery,
   encodeKey,
   type Query,
+  randomBytes,
   RCODE,
   RCODE_MASK,
   readUint16,

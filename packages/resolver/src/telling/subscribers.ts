@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Session, SessionService } from '@kube-dns/transport';
 import {
   changedTlv,
@@ -9,6 +8,7 @@ import {
   keepaliveTlv,
   lowerCaseByte,
   plainNameEnd,
+  randomBytes,
   RCODE,
   readDso,
   serialTlv,

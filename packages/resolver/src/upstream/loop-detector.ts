@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Log } from '@kube-dns/daemon';
 import {
   type Exchange,
@@ -7,7 +6,15 @@ import {
   type ServerAddress,
   serverText,
 } from '@kube-dns/transport';
-import { buildQuery, decodeName, encodeKey, type Query, TYPE, writeUint16 } from '@kube-dns/wire';
+import {
+  buildQuery,
+  decodeName,
+  encodeKey,
+  type Query,
+  randomBytes,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
 
 /** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is, unless it is of another zone. */
 const ZONE = 'test';

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import {
   CLIENT_COOKIE_BYTES,
   COOKIE_OPTION_BYTES,
   EDNS_OPTION,
   type Query,
+  randomBytes,
   readUint32,
   SERVER_COOKIE_BYTES,
   SIP_HASH_BYTES,

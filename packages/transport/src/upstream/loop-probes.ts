@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import {
   buildQuery,
   MAX_NAME_BYTES,
   NameTable,
   QUESTION_FIXED_BYTES,
+  randomBytes,
   readUint16,
   ROOT_NAME,
 } from '@kube-dns/wire';

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import {
   appendOption,
   CLIENT_COOKIE_BYTES,
   EDNS_OPTION,
   findOption,
   isCookieLength,
+  randomBytes,
   RCODE,
   RCODE_MASK,
   readUint16,
