@@ -121,7 +121,11 @@ const LATE_OF_NODE = {
   ],
   'node:zlib': ['createGunzip', 'createGzip', 'gzip'],
 };
-const lateFor = (folder) => (folder.includes('node_modules') ? {} : LATE_OF_NODE);
+/** What a file in this folder gets late. */
+function lateFor(folder) {
+  if (folder.includes(CLIENT_NODE)) return LATE;
+  return folder.includes('node_modules') ? {} : LATE_OF_NODE;
+}
 const exportsOf = (path) => LATE[path] ?? LATE_OF_NODE[path];
 const lateFunction = (path) => (name) => `export function ${name}(...args) {
   const it = require('late:${path}').${name};
@@ -133,7 +137,7 @@ const withLateModules = {
     onResolve({ filter: /^/ }, ({ path, kind, namespace, resolveDir }) =>
       namespace === 'file' &&
       kind === 'import-statement' &&
-      Object.hasOwn(resolveDir.includes(CLIENT_NODE) ? LATE : lateFor(resolveDir), path)
+      Object.hasOwn(lateFor(resolveDir), path)
         ? { path, namespace: 'late', pluginData: resolveDir, sideEffects: false }
         : undefined,
     );

@@ -61,14 +61,14 @@ describe('a file of cookie secrets', () => {
     expect(open).toThrow(new StartupError(`cannot read ${path}: no such file or directory`, 3));
   });
 
-  it('is read again; a bad one is logged once, and the last good one stays', async () => {
+  it('is read again; a bad one is logged once, and the last good one stays', () => {
     const file = follow(SECRET);
-    await file.reload();
+    file.reload();
     writeFileSync(path, 'bad');
-    await file.reload();
-    await file.reload();
+    file.reload();
+    file.reload();
     writeFileSync(path, `${OTHER}\n${SECRET}`);
-    await file.reload();
+    file.reload();
     expect(seen).toEqual([SECRET, `${OTHER.toLowerCase()},${SECRET}`]);
     expect(logged).toEqual([
       `${path}:1: a cookie secret has 32 hexadecimal digits; the last cookie secrets stay active`,

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs';
-import { promisify } from 'node:util';
 import { systemReason } from '@kube-dns/wire';
 import { ConfigError, errorText, StartupError } from './errors.js';
 import type { Log } from './log.js';
 import { readStartupFile } from './startup-file.js';
+import { readTextFile } from './text-file.js';
 import { MAX_TIMER_MS } from './timer.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. */
@@ -45,14 +44,14 @@ export class CookieSecretFile {
       throw new StartupError(errorText(error), exitCode);
     }
     const timerMs = Math.min(periodMs, MAX_TIMER_MS);
-    this.#timer = setInterval(() => void this.reload(), timerMs).unref();
+    this.#timer = setInterval(() => this.reload(), timerMs).unref();
   }
 
-  /** Reads the file again; never rejects. */
-  async reload(): Promise<void> {
+  /** Reads the file again; never throws. */
+  reload(): void {
     const { path, log, onChange } = this.#options;
     try {
-      const text = await promisify(readFile)(path, 'utf8');
+      const text = readTextFile(path);
       if (text !== this.#text) {
         onChange(parseCookieSecrets(text, path));
         log.info(`the cookie secrets of ${path} changed`);

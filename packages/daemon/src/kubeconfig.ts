@@ -1,7 +1,8 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { systemReason } from '@kube-dns/wire';
 import type { ClusterChoice } from './api-server-url.js';
 import { errorText } from './errors.js';
+import { readTextFile } from './text-file.js';
 
 /** The part of client-node's KubeConfig that reads a file. */
 export interface KubeconfigReader extends ClusterChoice {
@@ -20,7 +21,7 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
     throw new Error(`cannot read the kubeconfig ${path}: ${reason}`, { cause });
   };
   try {
-    readFileSync(path);
+    readTextFile(path);
   } catch (error) {
     fail(systemReason(error), error);
   }

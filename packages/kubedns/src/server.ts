@@ -215,7 +215,7 @@ export class KubednsServer {
   /** SIGHUP: reads resolv.conf, where it is used, and the cookie secrets again, and resolves the names of servers again. */
   reload(): void {
     this.#upstreams.refresh();
-    void this.#cookieSecrets?.reload();
+    this.#cookieSecrets?.reload();
   }
 
   /** The records as JSON, in pieces. */

@@ -11,14 +11,8 @@ import { STATUS_STYLE } from './status-style.js';
 const PAGE = '/';
 const JSON_PAGE = '/status';
 
-let headersMade: Readonly<Record<string, string>> | undefined;
-
-/** Made for the first page, as it takes Node's crypto. */
+/** Made for each page and not at the start, as they take Node's crypto. */
 function headers(): Readonly<Record<string, string>> {
-  return (headersMade ??= makeHeaders());
-}
-
-function makeHeaders(): Readonly<Record<string, string>> {
   const hash = createHash('sha256').update(STATUS_STYLE).digest('base64');
   const policy = [
     "default-src 'none'",

@@ -44,7 +44,7 @@ export class DnsPort {
 
   /** SIGHUP: reads the cookie secrets again. */
   reload(): void {
-    void this.#cookieSecrets?.reload();
+    this.#cookieSecrets?.reload();
   }
 
   /** Finds the addresses to serve on, before `open`; throws a StartupError for a missing interface. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,6 +69,13 @@ describe('a kubeconfig', () => {
     const config = loadKubeConfig({ kubecfgFile, masterUrl: 'http://127.0.0.1:8001' });
     expect(config.getCurrentCluster()?.server).toBe('http://127.0.0.1:8001');
     expect(config.getCurrentUser()?.token).toBe('secret');
+  });
+
+  it('that is a pipe is not waited for', () => {
+    const kubecfgFile = join(folder, 'pipe');
+    execFileSync('mkfifo', [kubecfgFile]);
+    const [message] = failure({ kubecfgFile });
+    expect(message).toBe(`cannot read the kubeconfig ${kubecfgFile}: it is a pipe`);
   });
 
   it('that is not there ends the program with one line that names it', () => {

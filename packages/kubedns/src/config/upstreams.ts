@@ -1,6 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { type DnsConfig, errorText, type Log, parseNameServer } from '@kube-dns/daemon';
+import {
+  type DnsConfig,
+  errorText,
+  type Log,
+  parseNameServer,
+  readTextFile,
+} from '@kube-dns/daemon';
 import {
   type HostPace,
   isOwnAddress,
@@ -261,7 +266,7 @@ export class Upstreams {
 
   #readResolvConf(): ServerAddress[] {
     try {
-      return parseResolvConf(readFileSync(this.#resolvConf, 'utf8'));
+      return parseResolvConf(readTextFile(this.#resolvConf));
     } catch (error) {
       this.#options.log.warn(`${this.#resolvConf}: ${errorText(error)}; no name servers`);
       return [];

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { statSync } from 'node:fs';
+import { errorText, type Log, readTextFile } from '@kube-dns/daemon';
 import { parseResolvConf, type ServerAddress, ServerGroup } from '@kube-dns/transport';
 import type { ForwardRules, ForwardTarget } from '../corefile/server-block.js';
 import type { Upstreams } from './upstreams.js';
@@ -62,7 +62,7 @@ export class BlockServers {
       const { mtimeMs, size, ino } = statSync(path);
       const version = `${ino} ${size} ${mtimeMs}`;
       if (known?.version === version) return known.servers;
-      const servers = parseResolvConf(readFileSync(path, 'utf8'));
+      const servers = parseResolvConf(readTextFile(path));
       this.#files.set(path, { version, servers });
       if (servers.length === 0) this.#log.warn(`no servers found in ${path}, will retry`);
       return servers;

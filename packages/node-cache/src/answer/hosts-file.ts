@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { statSync } from 'node:fs';
+import { errorText, type Log, readTextFile } from '@kube-dns/daemon';
 import type { Query } from '@kube-dns/wire';
 import type { HostsRules } from '../corefile/server-block.js';
 import { Hosts } from './hosts.js';
@@ -47,7 +47,7 @@ export class HostsFile {
       const version = `${ino} ${size} ${mtimeMs}`;
       if (version === this.#version) return;
       if (size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`);
-      this.#hosts = new Hosts(this.#rules, readFileSync(file, 'utf8'), this.#zones);
+      this.#hosts = new Hosts(this.#rules, readTextFile(file), this.#zones);
       this.#version = version;
       this.readAtSeconds = Date.now() / 1_000;
       this.#failure = '';
