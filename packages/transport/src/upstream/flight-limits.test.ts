@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Script } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
 import {
   answered,
@@ -117,6 +118,18 @@ describe('many variants of a question', () => {
     expect(clients.map(({ result }) => result)).toEqual(Array(40).fill('A 10.0.0.1'));
     expect(most).toBeLessThanOrEqual(5);
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+  });
+
+  it('wait for their turn when the questions before them were answered long ago', async () => {
+    const script: Script = (request) =>
+      request.question.name === 'b' ? says('10.0.0.1')(request) : null;
+    const { group } = await fixture.groupOf([script]);
+    await answered(...Array.from({ length: 10 }, (_none, i) => forward(group, i, 'b')));
+    fixture.wait(2_000);
+    for (let i = 0; i < 10; i++) forward(group, i);
+    for (let ms = 0; ms < 800; ms += 50) fixture.wait(50);
+    await fixture.asked(4, 'a');
+    expect(group.servers[0]!.counts.queries).toBe(10 + 4);
   });
 
   it('take the place of one that only waits for a late reply', async () => {

@@ -15,10 +15,11 @@ export class RetryClock {
     this.#plan = plan;
   }
 
-  /** For a question to these servers, which is started next. */
+  /** For a question to these servers: it is not sent again before it is started, which may be much later. */
   begin(group: ServerGroup): void {
     this.#group = group;
     this.starts = 0;
+    this.dueAtMs = Number.POSITIVE_INFINITY;
   }
 
   /** The question is sent for the first time, or anew. */
