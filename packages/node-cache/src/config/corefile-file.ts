@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { DnsConfig, Log } from '@kube-dns/daemon';
 import { systemReason } from '@kube-dns/wire';
-import { readTextFile } from '../corefile/text-file.js';
+import { readPlainFile } from '../corefile/plain-file.js';
 import type { RenderedCorefile } from '../template/render-template.js';
 
 const MAX_LOGGED_LINES = 500;
@@ -20,7 +20,7 @@ export class CorefileFile {
   /** What is in it already: without a template that is the Corefile, as CoreDNS takes it. */
   read(): string | undefined {
     try {
-      return readTextFile(this.#path);
+      return readPlainFile(this.#path);
     } catch {
       return undefined; // nor is there one: the failure of the template is what to say
     }

@@ -36,11 +36,14 @@ afterEach(async () => {
 });
 
 async function start(
-  options: Partial<CorefileSourceOptions> & { readonly file?: string } = {},
+  options: Partial<CorefileSourceOptions> & {
+    readonly file?: string;
+    readonly templateFolder?: string;
+  } = {},
 ): Promise<void> {
   source = new CorefileSource({
     corefile: {
-      templateFile: join(template.path, 'Corefile.base'),
+      templateFile: join(options.templateFolder ?? template.path, 'Corefile.base'),
       file: options.file ?? written(),
       kubeDnsFolder: configMap.path,
       upstreamService: 'kube-dns-upstream',
@@ -103,6 +106,13 @@ describe('the Corefile at the start', () => {
     expect(source.errors.configmap).toBe(1);
     await putTemplate(ROOT);
     await until('the template', () => zones()[0] === '.');
+  });
+
+  it('ends the start when the template is no file', async () => {
+    mkdirSync(join(folder.path, 'Corefile.base'));
+    await expect(start({ templateFolder: folder.path })).rejects.toThrow(
+      /^Failed to read node-cache coreFile .* - it is no plain file$/,
+    );
   });
 
   it('is applied when it cannot be written, which is counted', async () => {

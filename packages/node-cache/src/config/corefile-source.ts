@@ -15,7 +15,7 @@ import { systemReason } from '@kube-dns/wire';
 import { CorefileError } from '../corefile/corefile-error.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';
-import { readTextFile } from '../corefile/text-file.js';
+import { readPlainFile } from '../corefile/plain-file.js';
 import { CLUSTER_DNS, type RenderedCorefile, renderTemplate } from '../template/render-template.js';
 import { type LookupService, serviceVariable } from '../template/service-address.js';
 import { CorefileFile } from './corefile-file.js';
@@ -209,7 +209,7 @@ export class CorefileSource {
     const { templateFile } = corefile;
     let template;
     try {
-      template = readTextFile(templateFile) ?? '';
+      template = readPlainFile(templateFile);
     } catch (error) {
       this.#fail(`Failed to read node-cache coreFile ${templateFile} - ${systemReason(error)}`);
       return undefined;

@@ -1,9 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { systemReason } from '@kube-dns/wire';
 import { CorefileError } from './corefile-error.js';
 import type { FindImports, ImportedFile } from './resolve.js';
-import { readTextFile } from './text-file.js';
+import { readPlainFile } from './plain-file.js';
 
 /** Imports of a Corefile on disk: files by their pattern, relative to the Corefile's folder. Throws a CorefileError. */
 export function importsOnDisk(corefile: string): FindImports {
@@ -19,8 +19,8 @@ export function importsOnDisk(corefile: string): FindImports {
       .filter((name) => isMatch(name, basename(path)))
       .flatMap((name): ImportedFile[] => {
         const file = join(folder, name);
-        const text = readable(file, () => readTextFile(file));
-        return text === undefined ? [] : [{ name: file, text }];
+        const isFile = readable(file, () => statSync(file).isFile());
+        return isFile ? [{ name: file, text: readable(file, () => readPlainFile(file)) }] : [];
       });
   };
 }
