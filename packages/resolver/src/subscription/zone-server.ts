@@ -14,9 +14,12 @@ import type { SubscriptionRow } from './subscription-row.js';
 
 /** Processes behind the address of one server that are subscribed to; the answers of others have their TTL. */
 export const MAX_INSTANCES = 8;
-/** Pauses between connections in search of another process: each is twice the last one. */
+/**
+ * Pauses between connections in search of another process: each is twice the last one. Where one leads is chance, and
+ * a connection costs less than answers that are not kept.
+ */
 const FIRST_SEARCH_MS = 1_000;
-const LAST_SEARCH_MS = 30_000;
+const LAST_SEARCH_MS = 5_000;
 
 export interface ZoneServerOptions {
   readonly server: ServerAddress;
