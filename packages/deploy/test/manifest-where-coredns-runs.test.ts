@@ -14,7 +14,7 @@ import {
   render,
 } from '@kube-dns/testkit/manifests';
 import { parse } from 'yaml';
-import { ROOT } from './support/dockerfile.js';
+import { ROOT } from './support/root.js';
 import { shellBlock, shellBlocks } from './support/shell-block.js';
 import { Workloads } from './support/workloads.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort, RunningProgram } from '@kube-dns/testkit';
 import { type RunningApiServer, startApiServer } from './support/api-server.js';
-import { ROOT } from './support/dockerfile.js';
+import { ROOT } from './support/root.js';
 
 /** What a curious client tries: pages of ours, of the originals' and of other servers. */
 const TRIED = [

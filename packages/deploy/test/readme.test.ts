@@ -17,7 +17,7 @@ import {
 } from '@kube-dns/testkit';
 import { containersOf, findObject, MANIFESTS, readObjects } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT } from './support/base-deployment.js';
-import { ROOT } from './support/dockerfile.js';
+import { ROOT } from './support/root.js';
 import {
   commandWith,
   NpxCommands,

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { IMAGES, ROOT } from './support/dockerfile.js';
+import { IMAGES } from '@kube-dns/testkit';
+import { ROOT } from './support/root.js';
 
 interface About {
   readonly version?: string;

@@ -7,7 +7,7 @@ import { renderFolder } from '@kube-dns/cli';
 import { missing, unless } from '@kube-dns/testkit';
 import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
 import { parse, stringify } from 'yaml';
-import { ROOT } from './support/dockerfile.js';
+import { ROOT } from './support/root.js';
 
 const BASE = join(MANIFESTS, 'kube-dns');
 const withKubectl = unless(missing('kubectl'), it);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { ROOT } from './support/dockerfile.js';
+import { ROOT } from './support/root.js';
 
 const SECURITY = readFileSync(`${ROOT}SECURITY.md`, 'utf8');
 const UNITS: Readonly<Record<string, number>> = {

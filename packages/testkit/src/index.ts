@@ -83,6 +83,7 @@ export {
   withoutChromium,
 } from './process/chromium.js';
 export { builtProgram } from './process/built-program.js';
+export { Dockerfile, type ImageName, IMAGES } from './process/dockerfile.js';
 export { imageStart, type ImageStart } from './process/image-start.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';
@@ -101,6 +102,7 @@ export {
   testTools,
 } from './process/installed.js';
 export { NetworkNamespace } from './process/network-namespace.js';
+export { PodmanStore } from './process/podman-store.js';
 export {
   anonymousBytes,
   cpuUsage,

@@ -1,8 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { imageStart } from '@kube-dns/testkit';
+import { IMAGES, imageStart } from '@kube-dns/testkit';
 import { IMAGE_ENVIRONMENT } from './image-environment.js';
 
-it.each(['kubedns', 'dnsmasq', 'sidecar', 'node-cache'])(
-  'a container of the local pod has the malloc of the image %s',
-  (name) => expect(IMAGE_ENVIRONMENT).toEqual(imageStart(name).malloc),
+it.each(IMAGES)('a container of the local pod has the malloc of the image %s', (name) =>
+  expect(IMAGE_ENVIRONMENT).toEqual(imageStart(name).malloc),
 );

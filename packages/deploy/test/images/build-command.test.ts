@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { containersOf, findObject } from '@kube-dns/testkit/manifests';
+import { IMAGES as NAMES } from '@kube-dns/testkit';
 import { BASE_DEPLOYMENT, NODE_OBJECTS } from '../support/base-deployment.js';
-import { IMAGES as NAMES, ROOT } from '../support/dockerfile.js';
+import { ROOT } from '../support/root.js';
 import { shellBlock } from '../support/shell-block.js';
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
+import { Dockerfile, IMAGES } from '@kube-dns/testkit';
+import { ROOT } from '../support/root.js';
 
 const { license } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   readonly license: string;

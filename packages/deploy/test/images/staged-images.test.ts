@@ -3,8 +3,15 @@ import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { cpuUsage, freePort, monotonicMs } from '@kube-dns/testkit';
-import { Dockerfile, IMAGES, ROOT, type ImageName } from '../support/dockerfile.js';
+import {
+  cpuUsage,
+  Dockerfile,
+  freePort,
+  type ImageName,
+  IMAGES,
+  monotonicMs,
+} from '@kube-dns/testkit';
+import { ROOT } from '../support/root.js';
 import { startApiServer, type RunningApiServer } from '../support/api-server.js';
 import { StagedImages, type StagedProcess } from '../support/staged-image.js';
 

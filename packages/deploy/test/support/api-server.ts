@@ -1,5 +1,5 @@
 import { RunningProgram } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 
 /** An API server with the objects of manifests/local, in its own process. */
 export interface RunningApiServer {

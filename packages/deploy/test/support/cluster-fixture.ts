@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigVolume, untilEqual } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 import type { PodNetwork } from './pod-network.js';
 
 const PROXY = fileURLToPath(new URL('../fixtures/api-proxy.mjs', import.meta.url));

@@ -16,7 +16,7 @@ import {
   type ProgramEnd,
   RunningProgram,
 } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 
 /** The ports of the pod; each test maps them to free ports of this machine. */
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];

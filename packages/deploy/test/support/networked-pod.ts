@@ -8,7 +8,7 @@ import {
 } from '@kube-dns/testkit';
 import { containersOf, type HttpProbe } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT } from './base-deployment.js';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 import { PodNetwork } from './pod-network.js';
 
 /** The addresses that a pod has, and what else is particular in its network. */

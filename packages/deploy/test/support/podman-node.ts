@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parsePod } from '@kube-dns/cli';
 import { NetworkNamespace, Owned, RunningProgram, runProgram, until } from '@kube-dns/testkit';
 import { containersOf, findObject, type KubeManifest } from '@kube-dns/testkit/manifests';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 import type { Podman } from './podman.js';
 
 export const LOCAL_DNS = '169.254.20.10';

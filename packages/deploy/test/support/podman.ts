@@ -1,9 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { missing, missingNamespaces } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { existsSync } from 'node:fs';
+import { missing, missingNamespaces, PodmanStore } from '@kube-dns/testkit';
+import { ROOT } from './root.js';
 import type { PodNetwork } from './pod-network.js';
 
 /** The programs that build and run images; those that query the containers are below. */
@@ -30,31 +28,12 @@ export function imagesSkipReason(): string | undefined {
 
 /** A podman with a separate store: it touches neither images nor network of this machine. */
 export class Podman {
-  readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-podman-'));
+  readonly #store = new PodmanStore();
   /** What the programs that call podman need in their environment. */
-  readonly environment: NodeJS.ProcessEnv;
+  readonly environment: NodeJS.ProcessEnv = { ...process.env, ...this.#store.variables };
 
-  constructor() {
-    const storage = join(this.folder, 'storage.conf');
-    const settings = join(this.folder, 'containers.conf');
-    writeFileSync(
-      storage,
-      `[storage]\ndriver = "overlay"\ngraphroot = "${this.folder}/graph"\nrunroot = "${this.folder}/run"\n`,
-    );
-    // runc, because crun refuses a machine with both versions of cgroups; limits, because a machine
-    // without CAP_SYS_RESOURCE cannot raise its own.
-    writeFileSync(
-      settings,
-      '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n' +
-        '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n',
-    );
-    this.environment = {
-      ...process.env,
-      NODE_OPTIONS: '',
-      CONTAINERS_STORAGE_CONF: storage,
-      CONTAINERS_CONF: settings,
-      BUILDAH_ISOLATION: 'chroot',
-    };
+  get folder(): string {
+    return this.#store.folder;
   }
 
   /** Runs a program in the checkout with this podman in its environment; returns its stdout, throws with its stderr. */
@@ -90,14 +69,7 @@ export class Podman {
     return this.command('nsenter', '-t', this.pid(container), '-n', program, ...args);
   }
 
-  close(): void {
-    this.run('rm', '--all', '--force', '--time', '0');
-    this.run('rmi', '--all', '--force');
-    try {
-      this.command('umount', join(this.folder, 'graph', 'overlay'));
-    } catch {
-      // Not mounted: podman does that only on some file systems.
-    }
-    rmSync(this.folder, { recursive: true, force: true });
+  close(): Promise<void> {
+    return this.#store.close();
   }
 }

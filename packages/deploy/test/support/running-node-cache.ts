@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, outputOf, RunningProgram } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 
 /** A node-cache on loopback, in front of a name server, which changes nothing of this machine's network. */
 export class RunningNodeCache {

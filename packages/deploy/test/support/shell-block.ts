@@ -1,5 +1,5 @@
 import { RunningProgram } from '@kube-dns/testkit';
-import { ROOT } from './dockerfile.js';
+import { ROOT } from './root.js';
 
 /** The commands of the first `sh` block of a section of a Markdown text, one a line, without comments. */
 export function shellBlock(markdown: string, heading: string): string[] {

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RunningProgram } from '@kube-dns/testkit';
-import { Dockerfile, IMAGES, ROOT, type ImageName } from './dockerfile.js';
+import { Dockerfile, type ImageName, IMAGES, RunningProgram } from '@kube-dns/testkit';
+import { ROOT } from './root.js';
 
 const MIB_IN_KIB = 1024;
 

@@ -1,8 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-/** The root of the checkout, with a slash at its end. */
-export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'] as const;
 export type ImageName = (typeof IMAGES)[number];
@@ -13,12 +9,13 @@ export interface Instruction {
   readonly value: string;
 }
 
-/** A parsed Dockerfile, and how its image is started. */
+/** The Dockerfile of an image in this checkout, parsed, and how the image is started. */
 export class Dockerfile {
   readonly instructions: readonly Instruction[];
 
   constructor(name: ImageName) {
-    const text = readFileSync(`${ROOT}images/${name}/Dockerfile`, 'utf8');
+    const path = new URL(`../../../../images/${name}/Dockerfile`, import.meta.url);
+    const text = readFileSync(path, 'utf8');
     this.instructions = text
       .replaceAll(/^#.*\n/gm, '')
       .replaceAll(/\s*\\\n\s*/g, ' ')

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { MeasureError } from '../errors.js';
+import { Dockerfile, type ImageName } from './dockerfile.js';
 
 /** How the image of a container starts it. */
 export interface ImageStart {
@@ -10,18 +10,11 @@ export interface ImageStart {
 }
 
 /** Reads the Dockerfile of a container, which alone defines this; throws a MeasureError for one without flags. */
-export function imageStart(container: string): ImageStart {
-  const dockerfile = new URL(`../../../../images/${container}/Dockerfile`, import.meta.url);
-  const text = readFileSync(dockerfile, 'utf8');
-  const flags = /^ENTRYPOINT \[.*"node", (.+), "[^"]+"\]$/m.exec(text)?.[1];
-  if (flags === undefined) throw new MeasureError(`the image of ${container} has no flags of Node`);
-  const [environment = ''] = /^ENV .*$/m.exec(text) ?? [];
-  const malloc = Array.from(environment.matchAll(/(MALLOC_\w+)=(\S+)/g), ([, name, value]) => [
-    name,
-    value,
-  ]);
-  return {
-    nodeFlags: JSON.parse(`[${flags}]`) as readonly string[],
-    malloc: Object.fromEntries(malloc) as Record<string, string>,
-  };
+export function imageStart(container: ImageName): ImageStart {
+  const { command, environment } = new Dockerfile(container);
+  const nodeFlags = command.slice(1, -1);
+  if (nodeFlags.length === 0)
+    throw new MeasureError(`the image of ${container} has no flags of Node`);
+  const malloc = Object.entries(environment).filter(([name]) => name.startsWith('MALLOC_'));
+  return { nodeFlags, malloc: Object.fromEntries(malloc) };
 }
