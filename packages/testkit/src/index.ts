@@ -126,6 +126,7 @@ export {
 } from './process/running-program.js';
 export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
+export { againIfStalled, timed } from './stalls.js';
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { type Certificate, type CertificateFields, TestAuthority } from './tls/certificate.js';
