@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ownedBy } from '@kube-dns/testkit';
+import { freePort, ownedBy } from '@kube-dns/testkit';
 import { ListenError } from '../src/errors.js';
 import { listen } from '../src/listener.js';
 import { ENGINES } from './engines.js';
@@ -38,9 +38,10 @@ describe.each(ENGINES)('a port that a listener with the engine %s has', (_, engi
 
   it('says that it is in use for TCP, and lets go of UDP', async () => {
     const server = opened(createServer());
-    server.listen(0, '127.0.0.1');
+    // A port of the system's choice may be another program's for UDP.
+    const port = await freePort();
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as { port: number };
     await expect(start(port)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port} over TCP: address already in use`,
     );
