@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { deadServer } from '@kube-dns/testkit';
 
 import { ask, readReply, type Question } from '../src/ask.js';
 import { HostResolver } from '../src/host-resolver.js';
@@ -54,12 +55,8 @@ describe('ask', () => {
   });
 
   it('fails immediately when no server listens', async () => {
-    const { port } = responder;
-    await responder.close();
-    responder = await new Responder(() => null).start();
-    await expect(askFor({ server: { host: '127.0.0.1', port } })).rejects.toThrow(
-      'connection refused',
-    );
+    const { address: host, port } = await deadServer();
+    await expect(askFor({ server: { host, port } })).rejects.toThrow('connection refused');
   });
 
   it.each([

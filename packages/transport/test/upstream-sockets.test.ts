@@ -61,7 +61,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const ids = server.requests.map(({ query }) => query.readUInt16BE(0));
     // The system may give a port again once its socket is closed.
     expect(new Set(ports).size).toBeGreaterThan(36);
-    expect(new Set(ids).size).toBeGreaterThan(38);
+    // Three IDs that occur twice are rarer than one time in 10^6.
+    expect(new Set(ids).size).toBeGreaterThan(37);
     const steps = ports.slice(1).map((port, i) => port - ports[i]!);
     expect(new Set(steps).size).toBeGreaterThan(20);
   });
