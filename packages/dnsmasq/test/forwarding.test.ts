@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { againIfStalled, endPrograms, freePort, until } from '@kube-dns/testkit';
 import { RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import { addressRecords, ask, askTcp, responseTo } from '@kube-dns/resolver/testing';
 import { FakeUpstream, type Script } from './fake-upstream.js';
@@ -164,20 +164,23 @@ describe('an upstream that fails', () => {
   });
 
   it('is replaced when it is silent; silence of all is SERVFAIL before the client gives up', async () => {
-    const silent = await upstreamWith(() => null);
-    const second = await upstreamWith(answering('10.0.0.2'));
-    const { port } = await serveFor(
-      `--server=${silent.text}`,
-      `--server=${second.text}`,
-      `--server=/dead.example/${silent.text}`,
-    );
-    const startedAt = performance.now();
-    const [alive, dead] = await Promise.all([ask(port, 'a.example'), ask(port, 'x.dead.example')]);
-    expect(alive.texts).toEqual(['A 10.0.0.2']);
-    expect(dead.rcode).toBe('SERVFAIL');
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(silent.names.filter((name) => name === 'x.dead.example')).toHaveLength(3);
-  });
+    await againIfStalled(async () => {
+      const silent = await upstreamWith(() => null);
+      const second = await upstreamWith(answering('10.0.0.2'));
+      const { port } = await serveFor(
+        `--server=${silent.text}`,
+        `--server=${second.text}`,
+        `--server=/dead.example/${silent.text}`,
+      );
+      const names = ['a.example', 'x.dead.example'];
+      const startedAt = performance.now();
+      const [alive, dead] = await Promise.all(names.map((name) => ask(port, name)));
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      expect(alive!.texts).toEqual(['A 10.0.0.2']);
+      expect(dead!.rcode).toBe('SERVFAIL');
+      expect(silent.names.filter((name) => name === 'x.dead.example')).toHaveLength(3);
+    });
+  }, 60_000);
 });
 
 describe('SIGTERM', () => {

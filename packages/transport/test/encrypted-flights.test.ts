@@ -1,7 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type EncryptedNameServer, ownedBy, ScriptedNameServer, until } from '@kube-dns/testkit';
+import {
+  type EncryptedNameServer,
+  ownedBy,
+  ScriptedNameServer,
+  timed,
+  until,
+} from '@kube-dns/testkit';
 import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
 import { QueryForwarder } from '../src/upstream/query-forwarder.js';
 import { retryPlan } from '../src/upstream/retry-plan.js';
@@ -115,11 +121,10 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
     isSilent = true;
     for (const limitMs of [3_500, 1_000]) {
-      const before = performance.now();
-      const client = await ask(group, `n${limitMs}`);
+      const { result: client, runningMs } = await timed(() => ask(group, `n${limitMs}`));
       expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 22]);
       // The whole time-out is 4.5 s.
-      expect(performance.now() - before).toBeLessThan(limitMs);
+      expect(runningMs).toBeLessThan(limitMs);
     }
     isSilent = false;
     await until(async () => (await ask(group, 'n3')).result === 'A 10.0.0.3');
@@ -145,10 +150,14 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     slow.handshakeDelayMs = 60_000;
     const good = await fixture.serve();
     const group = groupOf([at(slow), at(good)], 'strict');
-    const before = performance.now();
-    for (let i = 0; i < 3; i++) expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
+    const { result: clients, runningMs } = await timed(async () => [
+      await ask(group, 'n0'),
+      await ask(group, 'n1'),
+      await ask(group, 'n2'),
+    ]);
+    expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.0', 'A 10.0.0.1', 'A 10.0.0.2']);
     // The plan for retransmissions alone would take a second for each.
-    expect(performance.now() - before).toBeLessThan(900);
+    expect(runningMs).toBeLessThan(900);
     expect(slow.names).toEqual([]);
   });
 
