@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, it } from '@jest/globals';
-import { endPrograms } from '@kube-dns/testkit';
+import { againIfStalled, endPrograms } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-cache-differences.js';
@@ -10,6 +10,9 @@ import { respond } from './oracle-cache-zone.js';
 import { REPLY_SCENARIOS } from './oracle-reply-scenarios.js';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
+
+/** Of a scenario: the longest take seven seconds, again when the machine stalled. */
+const LIMIT_MS = 60_000;
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 
@@ -84,22 +87,27 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
   for (const [what, scenario] of Object.entries({ ...CACHE_SCENARIOS, ...REPLY_SCENARIOS })) {
     // Those in which seconds pass wait at the same time.
     const test = isWaiting(scenario) ? it.concurrent : it;
-    test(`is the same: ${what}`, async () => {
-      await beside(scenario.options, (ours, real) => expectSame(scenario, ours, real));
-    });
+    const run = () => beside(scenario.options, (ours, real) => expectSame(scenario, ours, real));
+    test(`is the same: ${what}`, () => againIfStalled(run), LIMIT_MS);
   }
 
-  it.each(Object.entries(DIFFERENT))('differs: %s', async (_what, { options, steps, fields }) => {
-    await beside(options, async (ours, real) => {
-      await expectSame({ steps: steps.slice(0, -1) }, ours, real);
-      const [seen, expected] = await take(steps.at(-1)!, ours, real);
-      const names = Object.keys(seen.fields);
-      const differing = names.filter(
-        (name) => JSON.stringify(seen.fields[name]) !== JSON.stringify(expected.fields[name]),
-      );
-      const hasOtherTtls =
-        seen.ttls.length === expected.ttls.length && !haveSameTtls(seen, expected);
-      expect([...differing, ...(hasOtherTtls ? ['ttls'] : [])]).toEqual(fields);
-    });
-  });
+  const differences = Object.entries(DIFFERENT);
+  it.each(differences)(
+    'differs: %s',
+    (_what, { options, steps, fields }) =>
+      againIfStalled(() =>
+        beside(options, async (ours, real) => {
+          await expectSame({ steps: steps.slice(0, -1) }, ours, real);
+          const [seen, expected] = await take(steps.at(-1)!, ours, real);
+          const names = Object.keys(seen.fields);
+          const differing = names.filter(
+            (name) => JSON.stringify(seen.fields[name]) !== JSON.stringify(expected.fields[name]),
+          );
+          const hasOtherTtls =
+            seen.ttls.length === expected.ttls.length && !haveSameTtls(seen, expected);
+          expect([...differing, ...(hasOtherTtls ? ['ttls'] : [])]).toEqual(fields);
+        }),
+      ),
+    LIMIT_MS,
+  );
 });
