@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { timed, until } from '@kube-dns/testkit';
 
 import { startHttpServer, type HttpServer } from '../src/http-server.js';
 import { createLog } from '../src/log.js';
@@ -108,12 +108,12 @@ describe('more connections than the limit', () => {
 
 describe('a client that is slow', () => {
   it('has five seconds for its headers', async () => {
-    const startedMs = performance.now();
-    const [socket] = await open(1, 'GET /readi');
-    await once(socket!, 'close');
-    const tookMs = performance.now() - startedMs;
-    expect(tookMs).toBeGreaterThan(4_500);
-    expect(tookMs).toBeLessThan(8_000);
+    const { elapsedMs, runningMs } = await timed(async () => {
+      const [socket] = await open(1, 'GET /readi');
+      await once(socket!, 'close');
+    });
+    expect(elapsedMs).toBeGreaterThan(4_500);
+    expect(runningMs).toBeLessThan(8_000);
   }, 20_000);
 });
 

@@ -9,6 +9,7 @@ import {
   ownedBy,
   type Script,
   ScriptedNameServer,
+  timed,
   UdpClient,
   unless,
   until,
@@ -36,11 +37,12 @@ async function startFrozen(...options: string[]) {
   const { dns: port } = dnsmasq.ports;
   const client = opened(await UdpClient.connect(port));
   const ask = async (name: string) => {
-    const startMs = performance.now();
-    const message = decodeMessage(await client.ask(encodeQuery({ name, type: 'A' })));
+    const query = encodeQuery({ name, type: 'A' });
+    const { result, ...times } = await timed(() => client.ask(query));
+    const message = decodeMessage(result);
     const [record] = message.answers;
     const text = record?.type === 'A' ? record.data : message.rcode;
-    return { text, tookMs: performance.now() - startMs };
+    return { text, ...times };
   };
   for (const name of NAMES) await ask(name);
   await delay(1_100);
@@ -58,16 +60,16 @@ it('answers known names in time while upstream is frozen, others with SERVFAIL, 
   const known = [];
   for (const name of NAMES.slice(0, 3)) known.push(await ask(name));
   expect(known.map(({ text }) => text)).toEqual(Array(3).fill('10.0.0.1'));
-  known.sort((one, other) => one.tookMs - other.tookMs);
-  expect(known[1]!.tookMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
-  expect(known[1]!.tookMs).toBeLessThan(TIMEOUT_MS + SLACK_MS);
+  known.sort((one, other) => one.elapsedMs - other.elapsedMs);
+  expect(known[1]!.elapsedMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
+  expect(known[1]!.runningMs).toBeLessThan(TIMEOUT_MS + SLACK_MS);
 
   const first = await ask('unknown.example');
   expect(first.text).toBe('SERVFAIL');
-  expect(first.tookMs).toBeLessThan(1_800 + SLACK_MS);
+  expect(first.runningMs).toBeLessThan(1_800 + SLACK_MS);
   const following = await ask('other.example');
   expect(following.text).toBe('SERVFAIL');
-  expect(following.tookMs).toBeLessThan(SLACK_MS);
+  expect(following.runningMs).toBeLessThan(SLACK_MS);
   expect((await ask(NAMES[3]!)).text).toBe('10.0.0.1');
 
   upstream.script = answers('10.0.0.2', 60);

@@ -114,6 +114,7 @@ export {
 } from './process/process-usage.js';
 export { type ExampleLines, runExample } from './process/readme-example.js';
 export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
+export { threadCpuMs } from './process/thread-cpu.js';
 export {
   endPrograms,
   isAlive,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { EncryptedNameServer, TestAuthority, until } from '@kube-dns/testkit';
+import { EncryptedNameServer, TestAuthority, threadCpuMs, until } from '@kube-dns/testkit';
 import {
   ADDRESS,
   addressesOf,
@@ -190,7 +190,7 @@ async function listening(server: Server): Promise<number> {
 class Stalls {
   #most = 0;
   #isOver = false;
-  #beforeMs = cpuMs();
+  #beforeMs = threadCpuMs();
 
   constructor() {
     this.#turn();
@@ -203,15 +203,9 @@ class Stalls {
   }
 
   #turn(): void {
-    const nowMs = cpuMs();
+    const nowMs = threadCpuMs();
     this.#most = Math.max(this.#most, nowMs - this.#beforeMs);
     this.#beforeMs = nowMs;
     if (!this.#isOver) setImmediate(() => this.#turn()).unref();
   }
-}
-
-function cpuMs(): number {
-  const thread = (process as { threadCpuUsage?: typeof process.cpuUsage }).threadCpuUsage;
-  const { user, system } = thread?.() ?? process.cpuUsage();
-  return (user + system) / 1_000;
 }

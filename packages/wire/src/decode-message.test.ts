@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { threadCpuMs } from '@kube-dns/testkit';
 import packet from 'dns-packet';
 import fc from 'fast-check';
 import { errorOf } from '../test/error-of.js';
@@ -83,9 +84,8 @@ describe('decodeMessage', () => {
     ['a pointer to itself', bytesOf(0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1)],
     ['64 KiB of pointers to pointers', pointerChains()],
   ])('refuses %s in no time', (_, bytes) => {
-    const startedAt = performance.now();
     expect(() => decodeMessage(bytes)).toThrow(WireError);
-    expect(performance.now() - startedAt).toBeLessThan(MAX_MS);
+    expectSoon(bytes);
   });
 
   it('takes a message of thousands of records with one pointer each', () => {
@@ -122,10 +122,10 @@ describe('decodeMessage', () => {
 function expectSoon(bytes: Uint8Array): void {
   // The machine may stop for a collection; only one that is slow each time is slow.
   const times = Array.from({ length: 3 }, () => {
-    const startedAt = performance.now();
+    const startedMs = threadCpuMs();
     const error = errorOf(() => decodeMessage(bytes));
     if (error !== undefined) expect(error).toBeInstanceOf(WireError);
-    return performance.now() - startedAt;
+    return threadCpuMs() - startedMs;
   });
   expect(Math.min(...times)).toBeLessThan(MAX_MS);
 }

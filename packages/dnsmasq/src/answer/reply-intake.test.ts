@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { threadCpuMs } from '@kube-dns/testkit';
 import { decodeMessage, encodeKey, RCODE, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
 import {
@@ -186,9 +187,9 @@ describe('a reply on its way to the clients', () => {
     const intake = createIntake(cache);
     fc.assert(
       fc.property(fc.oneof(mutated, cut, random), (message) => {
-        const startedAt = performance.now();
+        const startedMs = threadCpuMs();
         const taken = intake.take(message, true);
-        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        expect(threadCpuMs() - startedMs).toBeLessThan(1_000);
         expect(taken === null || taken.length >= 12).toBe(true);
       }),
       { numRuns: 5_000 },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { queryFor, readAnswer } from '@kube-dns/resolver/testing';
+import { threadCpuMs } from '@kube-dns/testkit';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { LocalData } from './local-data.js';
@@ -15,6 +16,8 @@ const LINES = 100_000;
 const MAX_STALL_MS = 100;
 /** A collection of garbage may fall into any turn, but not into one of each reading. */
 const READINGS = 3;
+/** Each reading computes for a quarter of a second: ten times as long beside much other work. */
+const LIMIT_MS = 60_000;
 
 let folder: string;
 let hosts: string;
@@ -54,23 +57,16 @@ async function reloadCalling(onTurn: () => void): Promise<void> {
   await loading;
 }
 
-function processorMs(): number {
-  // Before version 23.9 Node has no time of a thread.
-  const { user, system } =
-    (process as Partial<NodeJS.Process>).threadCpuUsage?.() ?? process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
 describe('a hosts file of 100,000 lines', () => {
   it('is read without holding up answers', async () => {
     writeFileSync(hosts, manyLines());
     const stallsMs: number[] = [];
     let turns = 0;
     for (let reading = 0; reading < READINGS; reading++) {
-      let last = processorMs();
+      let last = threadCpuMs();
       let longestMs = 0;
       await reloadCalling(() => {
-        const now = processorMs();
+        const now = threadCpuMs();
         longestMs = Math.max(longestMs, now - last);
         last = now;
         turns++;
@@ -81,7 +77,7 @@ describe('a hosts file of 100,000 lines', () => {
     expect(answerTo('h70000')).toBe('A 10.1.17.112');
     expect(Math.min(...stallsMs)).toBeLessThan(MAX_STALL_MS);
     expect(turns).toBeGreaterThan(20 * READINGS);
-  });
+  }, LIMIT_MS);
 
   it('becomes active as a whole; the previous data is answered until then', async () => {
     writeFileSync(hosts, '10.9.9.9 one.x\n');
@@ -99,7 +95,7 @@ describe('a hosts file of 100,000 lines', () => {
       'A 10.9.9.9 undefined undefined',
       'A 10.8.8.8 A 10.0.0.0 A 10.1.134.159',
     ]);
-  });
+  }, LIMIT_MS);
 
   it('may have all its names in one line', async () => {
     writeFileSync(hosts, `10.0.0.1 ${Array.from({ length: 9_000 }, (_, i) => `n${i}`).join(' ')}`);

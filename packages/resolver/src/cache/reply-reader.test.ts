@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { threadCpuMs } from '@kube-dns/testkit';
 import { FLAG, RCODE, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
@@ -185,9 +186,9 @@ describe('a malformed reply', () => {
     fc.assert(
       fc.property(fc.oneof(mutated, random), (message) => {
         const cache = new AnswerCache({ maxRecords: 100 });
-        const startedAt = performance.now();
+        const startedMs = threadCpuMs();
         if (reader.read(message)) cache.store(reader.answer, () => true);
-        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        expect(threadCpuMs() - startedMs).toBeLessThan(1_000);
         for (const { message: shown } of cache.entries.answers()) {
           const again = new ReplyReader(rules);
           again.read(Buffer.from(shown));
@@ -210,8 +211,8 @@ describe('a malformed reply', () => {
     writeUint16(message, 6, count);
     const reader = new ReplyReader(PLAIN_RULES);
     reader.read(message);
-    const startedAt = performance.now();
+    const startedMs = threadCpuMs();
     expect(reader.read(message)).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(threadCpuMs() - startedMs).toBeLessThan(500);
   });
 });

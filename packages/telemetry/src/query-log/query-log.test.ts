@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseQueryLogRules } from '@kube-dns/daemon';
-import { until } from '@kube-dns/testkit';
+import { threadCpuMs, until } from '@kube-dns/testkit';
 import { encodeQuery, RCODE } from '@kube-dns/wire';
 import { answerTo, observed, type ObservedFields } from '../../test/observed.js';
 import type { BlockOutput } from './block-output.js';
@@ -130,9 +130,9 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'json');
     reader.isStopped = true;
-    const before = performance.now();
+    const before = threadCpuMs();
     for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
-    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(threadCpuMs() - before).toBeLessThan(5_000);
     await until(() => reader.blocks === 1);
     expect(log.dropped).toBeGreaterThan(MANY / 2);
     reader.goOn();
