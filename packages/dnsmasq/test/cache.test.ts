@@ -37,10 +37,14 @@ const numbers = async (...names: string[]) => {
 describe('the cache', () => {
   it('answers again with TTLs that go down, and asks upstream once', async () => {
     const { port } = dnsmasq;
+    const startedAt = performance.now();
     expect((await ask(port, 'a.example')).ttls).toEqual([100, 100]);
     let ttls: readonly number[] = [];
     await until(async () => (ttls = (await ask(port, 'a.example')).ttls)[0]! < 100);
-    expect(ttls).toEqual([99, 99]);
+    // 99 on a machine that does not stall.
+    const [ttl] = ttls;
+    expect(ttl).toBeGreaterThanOrEqual(100 - Math.floor((performance.now() - startedAt) / 1_000));
+    expect(ttls).toEqual([ttl, ttl]);
     expect(upstream.asked).toHaveLength(1);
   });
 
@@ -115,7 +119,9 @@ describe('-logInterval', () => {
     const startedAt = performance.now();
     const { process } = await serve(['--no-resolv'], ['-logInterval=1ns']);
     await process.waitForLine('queries forwarded');
-    expect(performance.now() - startedAt).toBeGreaterThan(1_000);
-    expect(process.stderr.split('queries forwarded')).toHaveLength(2);
+    const count = process.stderr.split('queries forwarded').length - 1;
+    const seconds = Math.floor((performance.now() - startedAt) / 1_000);
+    expect(seconds).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(seconds);
   });
 });

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
+import { againIfStalled, endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
 import { addressRecords, ask, queryMessage } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { runDnsmasq, serve, type Serving } from './processes.js';
@@ -48,22 +48,27 @@ describeBesideReal('what goes on while it runs, beside the real dnsmasq', () => 
   }
 
   it('a silent server is asked at the same times under --fast-dns-retry', async () => {
-    const [ours, real] = await serveBoth('-R', '--log-facility=-', '--fast-dns-retry=200,3000');
-    const [seen, expected] = await Promise.all([
-      pausesOf(ours, 'silent-ours.x.example', 4),
-      pausesOf(real, 'silent-real.x.example', 4),
-    ]);
-    for (const [i, pause] of [200, 600, 1_400].entries()) {
-      for (const time of [seen[i]!, expected[i]!]) {
-        expect(time).toBeGreaterThan(pause * 0.8);
-        expect(time).toBeLessThan(pause + 700);
+    let run = 0;
+    await againIfStalled(async () => {
+      run++;
+      const [ours, real] = await serveBoth('-R', '--log-facility=-', '--fast-dns-retry=200,3000');
+      const [own, other] = [`silent-ours${run}.x.example`, `silent-real${run}.x.example`];
+      const [seen, expected] = await Promise.all([
+        pausesOf(ours, own, 4),
+        pausesOf(real, other, 4),
+      ]);
+      for (const [i, pause] of [200, 600, 1_400].entries()) {
+        for (const time of [seen[i]!, expected[i]!]) {
+          expect(time).toBeGreaterThan(pause * 0.8);
+          expect(time).toBeLessThan(pause + 700);
+        }
       }
-    }
-    // The fourth pause would end at the limit: SERVFAIL comes after 4.5 s, and no sending before.
-    await until(() => performance.now() - times.get('silent-ours.x.example')![0]! > 3_400);
-    expect(times.get('silent-ours.x.example')).toHaveLength(4);
-    expect(times.get('silent-real.x.example')).toHaveLength(4);
-  }, 15_000);
+      // The fourth pause would end at the limit: SERVFAIL comes after 4.5 s, and no sending before.
+      await until(() => performance.now() - times.get(own)![0]! > 3_400);
+      expect(times.get(own)).toHaveLength(4);
+      expect(times.get(other)).toHaveLength(4);
+    });
+  }, 60_000);
 
   it.each([
     [['--clear-on-reload'], 2],

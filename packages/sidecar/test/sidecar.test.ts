@@ -46,6 +46,8 @@ describe('sidecar', () => {
     const good = await until(async () => {
       const answer = await get(`${url}/healthcheck/good`);
       if (answer.status === 200) return answer;
+      // On a machine that stalls, a probe may be too late.
+      if (answer.body.includes('no reply within')) return undefined;
       expect(answer.body).toBe('{"IsOk":false,"LatencySeconds":0,"Err":"waiting for first probe"}');
       return undefined;
     });
