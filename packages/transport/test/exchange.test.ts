@@ -6,6 +6,7 @@ import {
   type Script,
   ScriptedNameServer,
   until,
+  timed,
 } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import type { ExchangeError } from '../src/errors.js';
@@ -21,19 +22,21 @@ interface Outcome {
   readonly error: ExchangeError | null;
   readonly reply: Buffer | null;
   readonly ms: number;
+  /** Without stalls of the machine. */
+  readonly runningMs: number;
 }
 
 /** Runs one exchange to its end. */
-function run(
+async function run(
   request: Pick<ExchangeRequest, 'server'> & Partial<ExchangeRequest>,
 ): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const startedAt = performance.now();
-    const all = { query, protocol: 'udp', timeoutMs: 2000, ...request } as const;
-    exchange(all, (error, reply) => {
-      resolve({ error, reply, ms: performance.now() - startedAt });
+  const all = { query, protocol: 'udp', timeoutMs: 2000, ...request } as const;
+  const exchanged = () =>
+    new Promise<Pick<Outcome, 'error' | 'reply'>>((resolve) => {
+      exchange(all, (error, reply) => resolve({ error, reply }));
     });
-  });
+  const { result, elapsedMs, runningMs } = await timed(exchanged);
+  return { ...result, ms: elapsedMs, runningMs };
 }
 
 const serve = async (script: Script, address = '127.0.0.1') =>
@@ -68,12 +71,12 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
 
   it('fails immediately when no server listens on the port', async () => {
     const server = await deadServer();
-    const { error, ms } = await run({ server, protocol });
+    const { error, runningMs } = await run({ server, protocol });
     expect(error).toMatchObject({
       code: 'refused',
       message: `127.0.0.1#${server.port} over ${protocol}: connection refused`,
     });
-    expect(ms).toBeLessThan(1000);
+    expect(runningMs).toBeLessThan(1000);
   });
 
   it('ends without a word when it is canceled at once', async () => {
@@ -218,9 +221,9 @@ describe('an exchange over TCP', () => {
     ['resets the connection', ({ socket }) => void socket!.resetAndDestroy()],
   ])('fails at once when the server %s', async (_, script) => {
     const server = await serve(script);
-    const { error, ms } = await run({ server: server.at, protocol: 'tcp' });
+    const { error, runningMs } = await run({ server: server.at, protocol: 'tcp' });
     expect(error).toMatchObject({ code: 'closed' });
-    expect(ms).toBeLessThan(1000);
+    expect(runningMs).toBeLessThan(1000);
   });
 
   it.each([

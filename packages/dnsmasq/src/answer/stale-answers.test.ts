@@ -15,7 +15,7 @@ import type { Reply, Script } from '../../test/fake-upstream.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
 /** For servers that reply: a busy machine is late. */
-const PATIENT = { stale: { ...STALE, timeoutMs: 900 } };
+const PATIENT = { stale: { ...STALE, timeoutMs: 4_000 } };
 const OLD = 'A 10.0.0.1';
 const NEW = 'A 10.0.0.2';
 

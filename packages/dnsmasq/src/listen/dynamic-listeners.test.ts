@@ -54,7 +54,7 @@ describe('--bind-dynamic', () => {
   it('serves an added address on the same port, and stops serving a removed one', async () => {
     there = ['127.0.0.2'];
     await start();
-    expect(await isServed('127.0.0.2')).toBe(true);
+    await until(() => isServed('127.0.0.2'));
     expect(await isServed('127.0.0.3')).toBe(false);
     there = ['127.0.0.3'];
     await until(() => isServed('127.0.0.3'));
@@ -65,7 +65,7 @@ describe('--bind-dynamic', () => {
   it('waits for a missing address, and logs it once', async () => {
     there = [ABSENT, '127.0.0.2'];
     await start();
-    expect(await isServed('127.0.0.2')).toBe(true);
+    await until(() => isServed('127.0.0.2'));
     there = [ABSENT, '127.0.0.2', '127.0.0.3'];
     await until(() => isServed('127.0.0.3'));
     expect(log.messages.filter((message) => message.includes(ABSENT))).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('--bind-dynamic', () => {
     expect([listeners!.port, listeners!.listeners]).toEqual([0, []]);
     there = ['127.0.0.2'];
     await until(() => listeners!.port > 0);
-    expect(await isServed('127.0.0.2')).toBe(true);
+    await until(() => isServed('127.0.0.2'));
   });
 
   it('does not start on a port that another program uses, and leaves nothing open', async () => {
@@ -90,7 +90,7 @@ describe('--bind-dynamic', () => {
     await first.close();
     there = ['127.0.0.2'];
     await start(port);
-    expect(await isServed('127.0.0.2')).toBe(true);
+    await until(() => isServed('127.0.0.2'));
   });
 
   it('continues when the addresses cannot be read for a while', async () => {
