@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy } from '../owned.js';
 import { TcpClient } from './clients.js';
@@ -12,6 +13,11 @@ async function serve(script: Script): Promise<ScriptedNameServer> {
 }
 
 describe('a scripted name server', () => {
+  it('answers later, also by a promise of Node itself', async () => {
+    const { port } = await serve(() => delay(20, { rcode: 'NXDOMAIN' }));
+    expect((await ask(port, 'none.example')).rcode).toBe('NXDOMAIN');
+  });
+
   it.each([false, true])('answers by its script, over TCP: %s', async (isOverTcp) => {
     const { port, requests } = await serve(({ question, protocol }) =>
       Promise.resolve({

@@ -180,7 +180,7 @@ export class ScriptedNameServer implements Closable {
     const request = new NameServerRequest({ ...fields, count: this.requests.length }, send);
     this.requests.push(request);
     const reply = this.script(request);
-    if (reply instanceof Promise) void reply.then((later) => this.#reply(request, later));
+    if (isLater(reply)) void reply.then((later) => this.#reply(request, later));
     else this.#reply(request, reply);
   }
 
@@ -189,6 +189,11 @@ export class ScriptedNameServer implements Closable {
     const messages = isMessages(reply) ? reply : [encodeReply(request.query, reply)];
     for (const message of messages) request.send(message);
   }
+}
+
+/** Not `instanceof`: what Node itself returns inside a test is a promise of another realm. */
+function isLater(reply: ReturnType<Script>): reply is Promise<ScriptedReply> {
+  return reply !== null && reply !== undefined && 'then' in reply;
 }
 
 function opcodeOf(message: Buffer): number {
