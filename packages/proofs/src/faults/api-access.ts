@@ -91,6 +91,7 @@ function runRotation({ begin, renew }: Rotation): (context: FaultContext) => Pro
     const labels = { resource: 'services', reason: 'error' };
     const errors = page.sum('kubedns_watch_restarts_total', labels);
     context.claim(errors > 0, `kubedns_watch_restarts_total of error is ${errors} meanwhile`);
+    await context.signs.seen();
     const renewedMs = performance.now();
     renew(account);
     const shownMs = await awaitChanges(client);

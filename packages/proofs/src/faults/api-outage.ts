@@ -25,7 +25,7 @@ export interface Outage {
   /** Other right answers for names, in addition to the changes. */
   readonly also?: Readonly<Record<string, readonly string[]>>;
   /** Further claims, at the end of the outage. */
-  readonly meanwhile?: (context: FaultContext, testbed: ApiTestbed) => void;
+  readonly meanwhile?: (context: FaultContext, testbed: ApiTestbed, lastedMs: number) => void;
 }
 
 const LASTS_MS = 1_500;
@@ -82,7 +82,8 @@ export function runOutage(outage: Outage): (context: FaultContext) => Promise<nu
     const counted = restarts(during, reasons);
     const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;
     context.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
-    outage.meanwhile?.(context, testbed);
+    outage.meanwhile?.(context, testbed, performance.now() - beginMs);
+    await context.signs.seen();
     const endMs = performance.now();
     await outage.end(testbed);
     const shownMs = await awaitChanges(testbed.client);

@@ -48,6 +48,7 @@ export async function emptyCluster(context: FaultContext): Promise<number> {
   await api.restart({ data: 'empty' });
   await delay(OUTAGE_MS);
   await claimServing(context, testbed, OUTAGE_MS * 0.9);
+  await context.signs.seen();
   const backMs = performance.now();
   await front.open();
   const names = [...rightTexts(SERVICES).keys()];

@@ -57,6 +57,7 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
   };
   const hasEnded = await becomesTrue(ended, { limitMs: WAIT_LIMIT_MS, stepMs: STEP_MS });
   context.claim(hasEnded, 'with --initial-sync-timeout it did not end with 255');
+  await context.signs.seen();
 
   const backMs = performance.now();
   await front.open();
@@ -86,6 +87,7 @@ export async function replaceServer(context: FaultContext): Promise<number> {
   const page = await claimServing(context, testbed, OUTAGE_MS * 0.9);
   const restarts = page.sum('kubedns_watch_restarts_total', { resource: 'services' });
   context.claim(restarts > 0, `kubedns_watch_restarts_total is ${restarts}`);
+  await context.signs.seen();
   const next = await startCluster(context);
   await moveService(next, 1, NEW_ADDRESS);
   deleteService(next, 2);
@@ -211,6 +213,7 @@ export async function relistHalf(context: FaultContext): Promise<number> {
   api.compact({ cache: true });
   await delay(OUTAGE_MS);
   await claimServing(context, testbed, OUTAGE_MS * 0.9);
+  await context.signs.seen();
   const backMs = performance.now();
   await front.open();
   const rest = POD_ADDRESSES.slice(0, 2).join(',');

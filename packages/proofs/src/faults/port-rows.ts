@@ -56,6 +56,7 @@ function takenPort({ name, end, answer }: TakenPort) {
       `question with ${answer}`,
       async () => (await answerText(testbed)) === answer,
     );
+    if (answer !== 'NOERROR') await context.signs.read();
     holder.server?.close();
     const freeMs = performance.now();
     await testbed.settled();

@@ -45,6 +45,7 @@ async function killKubedns(context: FaultContext): Promise<number> {
   const testbed = await ProcessTestbed.start(context);
   await testbed.settled();
   const killedMs = performance.now();
+  testbed.containers.kubedns.hold();
   testbed.containers.kubedns.signal('SIGKILL');
   await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('kubedns')));
   context.claim(!(await testbed.isReady()), '/readiness is 200 without a kubedns');
@@ -56,6 +57,8 @@ async function killKubedns(context: FaultContext): Promise<number> {
   context.claim(failures > 0, `${FAILURES}{reason="unreachable"} is ${failures}`);
   const live = await testbed.liveZones();
   context.claim(live === 0, `dnsmasq_subscription_live is ${live} without a kubedns`);
+  await context.signs.seen();
+  testbed.containers.kubedns.release();
   await testbed.well();
   await testbed.rightSince('cluster', performance.now());
   await testbed.subscribed();
@@ -71,10 +74,13 @@ async function killDnsmasq(context: FaultContext): Promise<number> {
   const testbed = await ProcessTestbed.start(context);
   await testbed.settled();
   const killedMs = performance.now();
+  testbed.containers.dnsmasq.hold();
   testbed.containers.dnsmasq.signal('SIGKILL');
   await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('dnsmasq')));
   context.claim(await testbed.isReady(), '/readiness is not 200');
   context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
+  await context.signs.seen();
+  testbed.containers.dnsmasq.release();
   await testbed.well();
   await Promise.all(EVERY_KIND.map((kind) => testbed.rightSince(kind, performance.now())));
   await claimErrors(context, testbed, 'dnsmasq');
@@ -88,9 +94,11 @@ async function killSidecar(context: FaultContext): Promise<number> {
   const testbed = await ProcessTestbed.start(context);
   await testbed.settled();
   const killedMs = performance.now();
+  testbed.containers.sidecar.hold();
   testbed.containers.sidecar.signal('SIGKILL');
   await testbed.waitFor('sidecar that is away', async () => !(await testbed.isHealthy('dnsmasq')));
   context.claim(await testbed.isReady(), '/readiness is not 200');
+  testbed.containers.sidecar.release();
   await testbed.well();
   await testbed.claimEnds({ sidecar: 1 });
   const seen = await testbed.finish(killedMs);

@@ -29,7 +29,9 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
   const owned = new Owned();
   programs.owned?.add(owned);
   const broken: string[] = [];
-  const signs = new FaultSigns(fault.shows?.found);
+  const { reasons: listed = [], haveAllReason = true } = fault;
+  const canRead = findProgram('dig') !== undefined;
+  const signs = new FaultSigns(fault.shows?.found, canRead && haveAllReason && listed.length > 0);
   let measuredMs = Number.NaN;
   const claim = (holds: boolean, otherwise: string) => {
     if (!holds) broken.push(otherwise);
@@ -42,11 +44,9 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
     for (const difference of disagreements.slice(0, 3)) claim(false, difference);
     const isShown = fault.shows === undefined || signs.isShown;
     claim(isShown, `no status page shows ${String(fault.shows?.found)}`);
-    const { reasons: listed = [], haveAllReason = true } = fault;
     const isRead = reasons.size > 0 || listed.length === 0 || !haveAllReason;
     const isListed = [...reasons].every((code) => listed.includes(code));
     const codes = [...reasons].join(', ') || 'none';
-    const canRead = findProgram('dig') !== undefined;
     claim(!canRead || (isRead && isListed), `dig read the Extended DNS Errors ${codes}`);
   } catch (error) {
     broken.push(messageOf(error));

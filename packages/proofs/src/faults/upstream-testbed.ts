@@ -109,6 +109,12 @@ export class UpstreamTestbed {
     return value;
   }
 
+  /** Waits for the result of some question; the claims say so where it does not come. */
+  async waitForSeen(isIt: (seen: Seen) => boolean): Promise<void> {
+    const isThere = () => this.#client.seen.some(isIt);
+    await becomesTrue(isThere, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS });
+  }
+
   /** Sends no more, and returns what became of the questions from a moment on. */
   async seenSince(sinceMs: number): Promise<readonly Seen[]> {
     const seen = await this.#client.finish();

@@ -12,9 +12,12 @@ export class Stalls implements Closable {
   longestMs = 0;
   readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
   readonly #timer: NodeJS.Timeout;
+  readonly #lateMs: number;
   #lastMs = monotonicMs();
 
-  constructor() {
+  /** A turn that comes later than `lateMs` is a stall. */
+  constructor(lateMs = LATE_MS) {
+    this.#lateMs = lateMs;
     this.#timer = setInterval(() => this.look(), TICK_MS);
   }
 
@@ -22,7 +25,7 @@ export class Stalls implements Closable {
   look(): void {
     const nowMs = monotonicMs();
     const lateMs = nowMs - this.#lastMs - TICK_MS;
-    if (lateMs > LATE_MS) {
+    if (lateMs > this.#lateMs) {
       this.#stalls.push({ fromMs: this.#lastMs, toMs: nowMs });
       this.totalMs += lateMs;
       this.longestMs = Math.max(this.longestMs, lateMs);
