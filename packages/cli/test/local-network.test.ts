@@ -42,7 +42,7 @@ unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
     resolver = start('resolver', process.execPath, fixture('counting-name-server.mjs'));
     await resolver.waitForLine('there');
     const pod = start('kube-dns', process.execPath, PROGRAM, 'up');
-    await pod.waitForLine(/is ready after [0-9.]+ s\. In another shell/);
+    await pod.waitForLine(/is ready after [0-9.]+ s\. In another shell/, { limitMs: 45_000 });
   }, 60_000);
 
   afterAll(async () => {
@@ -67,7 +67,8 @@ unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
       return Number(/^kubedns_probe_dnsmasq_latency_ms_count (\d+)$/m.exec(page)?.[1]);
     };
     const before = await probes();
-    await until('three more rounds of probes', async () => (await probes()) >= before + 3);
+    const isThere = async () => (await probes()) >= before + 3;
+    await until('three more rounds of probes', isThere, { limitMs: 30_000 });
     await output('dig', '@127.0.0.1', '-p', '1053', 'web.shop.svc.cluster.local');
     expect(resolver.stdout).toBe('there\n');
     await output('dig', '@127.0.0.1', '-p', '1053', '+time=1', '+tries=1', 'www.example.com').catch(
@@ -76,5 +77,5 @@ unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
     await resolver.waitForLine('asked www.example.com.');
     // It has no reply, and is asked again and probed.
     expect(resolver.stdout).toMatch(/^there\nasked www\.example\.com\.\n/);
-  });
+  }, 60_000);
 });

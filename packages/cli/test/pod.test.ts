@@ -14,7 +14,7 @@ const pod = new LocalPod();
 beforeAll(async () => {
   await pod.prepare();
   await pod.start('--node-cache');
-}, 30_000);
+}, 60_000);
 
 afterAll(() => pod.close());
 
@@ -34,6 +34,23 @@ async function statusOf(words: string): Promise<{ rcode: string; flags: string; 
 
 function get(path: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${pod.ports.http}${path}`);
+}
+
+/**
+ * Runs a round up to three times, which returns how long something took; once it took less than a second, unless the
+ * machine stood still.
+ */
+async function expectWithinASecond(round: () => Promise<number>): Promise<void> {
+  let tookMs = Number.POSITIVE_INFINITY;
+  for (let rounds = 0; rounds < 3 && tookMs >= 1_000; rounds++) tookMs = await round();
+  expect(tookMs).toBeLessThan(1_000);
+}
+
+/** Waits for this answer; resolves to the ms that it took. */
+async function timeUntil(expected: string, answer: () => Promise<string>): Promise<number> {
+  const startMs = performance.now();
+  await untilEqual(expected, answer);
+  return performance.now() - startMs;
 }
 
 withDig('the pod of manifests/local', () => {
@@ -113,19 +130,19 @@ withDig('the pod of manifests/local', () => {
 
   it('serves an object within a second of its file, and forgets it with the file', async () => {
     const file = join(pod.objects, 'extra.yaml');
-    writeFileSync(
-      file,
-      `apiVersion: v1
+    const text = `apiVersion: v1
 kind: Service
 metadata: { name: extra, namespace: shop }
 spec: { clusterIP: 10.96.77.77, ports: [{ port: 80 }] }
-`,
-    );
+`;
     const direct = () => dig('+short extra.shop.svc.cluster.local', pod.ports.kubedns);
-    await untilEqual('10.96.77.77', direct, { limitMs: 1_000 });
-    rmSync(file);
-    await untilEqual('', direct, { limitMs: 1_000 });
-  });
+    await expectWithinASecond(async () => {
+      writeFileSync(file, text);
+      const servedMs = await timeUntil('10.96.77.77', direct);
+      rmSync(file);
+      return Math.max(servedMs, await timeUntil('', direct));
+    });
+  }, 60_000);
 });
 
 /** The `dig +short` examples of the README and what it shows of them, but for those after an apply. */
@@ -168,13 +185,16 @@ metadata: { name: applied, namespace: shop }
 spec: { clusterIP: 10.96.88.88, ports: [{ name: http, port: 80 }] }
 `,
     );
-    await kubectl('apply', '-f', file);
-    const direct = () => dig('+short applied.shop.svc.cluster.local', pod.ports.kubedns);
-    await untilEqual('10.96.88.88', direct, { limitMs: 1_000 });
-    expect(await dig('+short applied.shop.svc.cluster.local')).toBe('10.96.88.88');
-    await kubectl('delete', '-f', file);
-    await untilEqual('', direct, { limitMs: 1_000 });
-  });
+    const name = '+short applied.shop.svc.cluster.local';
+    const direct = () => dig(name, pod.ports.kubedns);
+    await expectWithinASecond(async () => {
+      await kubectl('apply', '-f', file);
+      const servedMs = await timeUntil('10.96.88.88', direct);
+      expect(await dig(name)).toBe('10.96.88.88');
+      await kubectl('delete', '-f', file);
+      return Math.max(servedMs, await timeUntil('', direct));
+    });
+  }, 60_000);
 });
 
 /** The commands of the README that change a service while a loop asks for it, and what each prints. */
@@ -220,12 +240,14 @@ withKubectl('a service that is asked for all the time', () => {
       }
       expect(printed).toBe(plain(shown));
     },
+    60_000,
   );
 
   it('comes from the cache, negative or not', async () => {
     const file = join(ROOT, 'manifests/local/example.yaml');
     const answers = async (expected: string) => {
-      await untilEqual(expected, () => dig(`+short ${asked}`), { limitMs: 1_000 });
+      // Less than the TTL of a negative answer.
+      await untilEqual(expected, () => dig(`+short ${asked}`), { limitMs: 4_000 });
       const before = await misses();
       for (let i = 0; i < 5; i++) expect(await dig(`+short ${asked}`)).toBe(expected);
       // The probe of the sidecar may be one of them.
@@ -236,7 +258,7 @@ withKubectl('a service that is asked for all the time', () => {
     await answers('10.96.20.30');
     await kubectl('delete', '-f', file);
     await answers('');
-  });
+  }, 60_000);
 });
 
 withDig('a container that is killed', () => {
@@ -251,10 +273,11 @@ withDig('a container that is killed', () => {
     const [first = 0] = pidsOf('dnsmasq');
     process.kill(first, 'SIGKILL');
     expect(await dig('+short web.shop.svc.cluster.local', pod.ports.kubedns)).toBe('10.96.20.10');
-    await until('a second dnsmasq', () => pidsOf('dnsmasq').length === 2);
+    const isBack = () => pidsOf('dnsmasq').length === 2;
+    await until('a second dnsmasq', isBack, { limitMs: 30_000 });
     const viaCache = () => dig('+short web.shop.svc.cluster.local').catch(() => 'no answer');
     await untilEqual('10.96.20.10', viaCache);
     expect(pidsOf('kubedns')).toHaveLength(1);
     expect(pidsOf('sidecar')).toHaveLength(1);
-  });
+  }, 60_000);
 });

@@ -45,7 +45,7 @@ describe("the end of a container's process", () => {
 
   it('is reported although a grandchild holds the output open', async () => {
     const grandchild = `const { spawn } = require('node:child_process');
-      const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 3000)'],
+      const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 60000)'],
         { stdio: ['ignore', 'inherit', 'inherit'] });
       child.unref(); console.log('child', child.pid)`;
     const out = new LogText();

@@ -65,12 +65,17 @@ describe('the programs', () => {
   });
 
   it('do not show a failure of explain’s own question as one of before', async () => {
-    const { text } = await explain('x.dead.test.');
+    // It is remembered for a second: a machine that stands still in between is asked again, for another name.
+    let text = '';
+    for (const name of ['x.dead.test.', 'x.more.dead.test.', 'x.most.dead.test.']) {
+      ({ text } = await explain(name));
+      if (text.includes('of what explain itself asked')) break;
+    }
     expect(text).toMatch(
-      /^x\.dead\.test cannot be answered: SERVFAIL \(EDE 22 SERVFAIL 127\.0\.0\.1#\d+\)\. /,
+      /^x\.[a-z.]*dead\.test cannot be answered: SERVFAIL \(EDE 22 SERVFAIL 127\.0\.0\.1#\d+\)\. /,
     );
     expect(text).toMatch(
-      /What kubedns says about x\.dead\.test\. A: SERVFAIL, 0 records, from upstream/,
+      /What kubedns says about x\.[a-z.]*dead\.test\. A: SERVFAIL, 0 records, from upstream/,
     );
     expect(text).toContain(
       'Extended DNS Error 13 (upstream: SERVFAIL of a moment ago): kubedns remembers the failure of what explain itself asked it just before.',

@@ -22,6 +22,8 @@ const PORTS = {
   nodeMetrics: 9253,
   nodeSetup: 9353,
 };
+/** Eight programs start at the same time, beside those of other tests. */
+const START_LIMIT = { limitMs: 45_000 };
 export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
 /**
@@ -80,7 +82,7 @@ export class LocalPod {
   /** Starts the pod and waits until it reports that it is ready. */
   async start(...flags: readonly string[]): Promise<RunningProgram> {
     this.run = startCommand(['up', '--manifest', this.manifest, ...flags]);
-    await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/);
+    await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/, START_LIMIT);
     return this.run;
   }
 
