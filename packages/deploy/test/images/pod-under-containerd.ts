@@ -33,9 +33,12 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
     }, 4 * READY_MS);
 
     afterAll(async () => {
-      await pod.close();
-      await containerd.close();
-    }, READY_MS);
+      try {
+        await pod.close();
+      } finally {
+        await containerd.close();
+      }
+    }, 3 * READY_MS);
 
     const status = (name: string, field: string) =>
       new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(pod.proc(name, 'status'))?.[1];

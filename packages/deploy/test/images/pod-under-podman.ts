@@ -75,16 +75,21 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
     }, 60_000);
 
     it('moves a stub domain when the ConfigMap is swapped, without losing a query', async () => {
-      const load = new DnsLoad(pod.network, 53, NAMES, 6);
-      await load.hasBegun();
-      await pod.cluster.configure({ 'acme.test': [NAME_SERVERS.newAcme.server] });
-      const { address } = NAME_SERVERS.newAcme;
-      await untilEqual(address, () => dig('www.acme.test'), { limitMs: READY_MS });
-      await untilEqual(address, () => dig('-p', '10053', 'www.acme.test'), { limitMs: READY_MS });
-      expect(load.hasEnded).toBe(false);
-      const { sent, ...others } = await load.result();
-      expect(others).toEqual({ completed: sent, lost: 0, rcodes: { NOERROR: sent } });
-    }, 60_000);
+      // Moved there and back, until the load lasts longer than a move: on a busy machine that takes its time.
+      let isMeanwhile = false;
+      for (const { server, address } of [NAME_SERVERS.newAcme, NAME_SERVERS.acme]) {
+        const load = new DnsLoad(pod.network, 53, NAMES, 6);
+        await load.hasBegun();
+        await pod.cluster.configure({ 'acme.test': [server] });
+        await untilEqual(address, () => dig('www.acme.test'), { limitMs: READY_MS });
+        await untilEqual(address, () => dig('-p', '10053', 'www.acme.test'), { limitMs: READY_MS });
+        isMeanwhile = !load.hasEnded;
+        const { sent, ...others } = await load.result();
+        expect(others).toEqual({ completed: sent, lost: 0, rcodes: { NOERROR: sent } });
+        if (isMeanwhile) break;
+      }
+      expect(isMeanwhile).toBe(true);
+    }, 180_000);
 
     it.each(CONTAINERS)(
       'has %s back when its process is killed',

@@ -1,13 +1,15 @@
 import { mkdtempSync, readFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePod, type ContainerSpec } from '@kube-dns/cli';
-import { memoryBytes } from '@kube-dns/testkit';
+import { memoryBytes, until } from '@kube-dns/testkit';
 import { containerOf, type Deployment } from '@kube-dns/testkit/manifests';
 import type { Containerd } from './containerd.js';
 import type { CriMessage } from './cri-messages.js';
 import { PodNetwork } from './pod-network.js';
 import { ClusterFixture } from './cluster-fixture.js';
 
+const END_LIMIT_MS = 20_000;
+const END_STEP_MS = 500;
 const RUNTIME_DEFAULT = { profile_type: 0 };
 
 /** The pod of a Deployment under containerd, each field as kubelet passes it to the runtime. */
@@ -66,12 +68,28 @@ export class CriPod {
 
   async close(): Promise<void> {
     await this.#network?.close();
-    if (this.#sandbox !== '') {
-      const request = { pod_sandbox_id: this.#sandbox };
-      await this.#containerd.client.call('StopPodSandbox', request);
-      await this.#containerd.client.call('RemovePodSandbox', request);
+    try {
+      if (this.#sandbox !== '') {
+        for (const method of ['StopPodSandbox', 'RemovePodSandbox']) await this.#end(method);
+      }
+    } finally {
+      await this.cluster.close();
     }
-    await this.cluster.close();
+  }
+
+  /** Calls a method until it succeeds, as kubelet does: both may be called again after a failure. */
+  async #end(method: string): Promise<void> {
+    let failure: unknown;
+    const hasEnded = async () => {
+      try {
+        await this.#containerd.client.call(method, { pod_sandbox_id: this.#sandbox });
+        return true;
+      } catch (error) {
+        failure = error;
+        return false;
+      }
+    };
+    await until(() => String(failure), hasEnded, { limitMs: END_LIMIT_MS, stepMs: END_STEP_MS });
   }
 
   #sandboxConfig(): CriMessage {

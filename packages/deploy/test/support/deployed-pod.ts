@@ -22,6 +22,8 @@ import { ROOT } from './root.js';
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
 /** `timeoutSeconds` of the manifest's probes. */
 const PROBE_TIMEOUT_MS = 2_000;
+/** Of a page that is no probe, also where others use the cores. */
+const PAGE_TIMEOUT_MS = 15_000;
 
 /** How a test changes the containers that it starts. */
 export interface StartOptions {
@@ -98,7 +100,7 @@ export class DeployedPod {
   }
 
   async text(manifestPort: number, path: string): Promise<string> {
-    const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(PAGE_TIMEOUT_MS);
     const url = `http://127.0.0.1:${this.portFor(manifestPort)}${path}`;
     return (await fetch(url, { signal })).text();
   }
