@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, missingIpv6, unless, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, missingIpv6, unless, until } from '@kube-dns/testkit';
 import {
   addressRecords,
   ask,
@@ -194,9 +194,10 @@ describe('a port that is in use', () => {
 
   it('over TCP ends it with 2 and names address, port and reason', async () => {
     const taken = createServer();
-    taken.listen(0, '127.0.0.1');
+    // Free for UDP, too.
+    const port = await freePort();
+    taken.listen(port, '127.0.0.1');
     await once(taken, 'listening');
-    const { port } = taken.address() as { port: number };
     const run = runDnsmasq(...argv(port));
     expect(await run.ended).toBe(2);
     expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(

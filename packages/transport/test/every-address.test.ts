@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { missingIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/testkit';
+import { freePort, missingIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/testkit';
 import { decodeMessage, EVERY_ADDRESS } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
@@ -85,9 +85,10 @@ withIpv6.each(ENGINES)('listeners of both families with the engine %s', (_name, 
 
   it.each(['0.0.0.0', '::'])('do not start when %s has the port for TCP', async (taken) => {
     const server = opened(createServer());
-    server.listen({ port: 0, host: taken, ipv6Only: taken === '::' });
+    // Free for UDP, too.
+    const port = await freePort();
+    server.listen({ port, host: taken, ipv6Only: taken === '::' });
     await once(server, 'listening');
-    const { port } = server.address() as { port: number };
     await expect(serve(engine, EVERY_ADDRESS, port)).rejects.toThrow(
       `cannot listen on :${port} over TCP: address already in use`,
     );
