@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  againIfStalled,
   type EncryptedNameServer,
   ownedBy,
   ScriptedNameServer,
@@ -115,24 +116,28 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
   });
 
   it('fail soon when their server is silent that has replied before, and the next ones at once', async () => {
-    let isSilent = false;
-    const server = await fixture.serve((request) => (isSilent ? null : addressOfName(request)));
-    const group = groupOf([at(server)]);
-    expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
-    isSilent = true;
-    for (const limitMs of [3_500, 1_000]) {
-      const { result: client, runningMs } = await timed(() => ask(group, `n${limitMs}`));
-      expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 22]);
-      // The whole time-out is 4.5 s.
-      expect(runningMs).toBeLessThan(limitMs);
-    }
-    isSilent = false;
-    await until(async () => (await ask(group, 'n3')).result === 'A 10.0.0.3');
-    // Probes, too.
-    expect(server.requests.map(({ query }) => query.length % 128)).toEqual(
-      server.requests.map(() => 0),
-    );
-  });
+    // To a machine that stalls, a silent server is soon no better than one that is away.
+    await againIfStalled(async () => {
+      let isSilent = false;
+      const server = await fixture.serve((request) => (isSilent ? null : addressOfName(request)));
+      const group = groupOf([at(server)]);
+      expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
+      isSilent = true;
+      for (const limitMs of [3_500, 1_000]) {
+        const before = performance.now();
+        const client = await ask(group, `n${limitMs}`);
+        expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 22]);
+        // The whole time-out is 4.5 s.
+        expect(performance.now() - before).toBeLessThan(limitMs);
+      }
+      isSilent = false;
+      await until(async () => (await ask(group, 'n3')).result === 'A 10.0.0.3');
+      // Probes, too.
+      expect(server.requests.map(({ query }) => query.length % 128)).toEqual(
+        server.requests.map(() => 0),
+      );
+    });
+  }, 60_000);
 
   it.each(['preferred', 'strict', 'all'] as const)(
     'go to the next server when the first has a wrong certificate, in order %s',
