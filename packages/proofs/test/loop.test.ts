@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, freePort, ownedBy, Remote } from '@kube-dns/testkit';
+import { ask, freePort, ownedBy, Remote, timed } from '@kube-dns/testkit';
 import type { ApiServerMethods } from '../src/fixtures/api-server.js';
 import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
 
@@ -38,10 +38,10 @@ describe('dnsmasq and kubedns that point at each other', () => {
     async (first) => {
       const loop = await startLoop();
       const port = loop[first].ports.dns;
-      const startedMs = performance.now();
-      const { rcode } = await ask(port, 'in.a.loop.example', { limitMs: CLIENT_LIMIT_MS });
-      expect(performance.now() - startedMs).toBeLessThan(QUERY_LIMIT_MS);
-      expect(rcode).toBe('SERVFAIL');
+      const asked = () => ask(port, 'in.a.loop.example', { limitMs: CLIENT_LIMIT_MS });
+      const { result, runningMs } = await timed(asked);
+      expect(runningMs).toBeLessThan(QUERY_LIMIT_MS);
+      expect(result.rcode).toBe('SERVFAIL');
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
       const [dnsmasq, kubedns] = [await loop.dnsmasq.metrics(), await loop.kubedns.metrics()];
       const packets =

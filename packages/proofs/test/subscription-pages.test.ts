@@ -18,8 +18,9 @@ beforeEach(async () => {
   await kubedns.ready();
   const servers = ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${kubedns.ports.dns}`);
   dnsmasq = await startDnsmasq({ args: ['--cache-size=1000', '--negcache=push', ...servers] });
-  await dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
-});
+  await dnsmasq.ready();
+  await dnsmasq.server.waitForLine(/tells the changes of cluster.local/, { limitMs: 30_000 });
+}, 60_000);
 afterEach(async () => {
   await dnsmasq.close();
   await kubedns.close();
@@ -64,4 +65,4 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   const live = { ...here, zone: 'cluster.local' };
   expect((await dnsmasq.metrics()).sum('dnsmasq_subscription_live', live)).toBe(0);
   expect(await statistics()).toBe('live 0,down 2');
-});
+}, 60_000);
