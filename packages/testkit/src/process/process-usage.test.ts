@@ -12,12 +12,16 @@ describe('the usage of a process', () => {
 
   it('grows with the work that is done', () => {
     const before = cpuUsage(process.pid);
-    const endMs = performance.now() + 100;
-    while (performance.now() < endMs) Math.sqrt(endMs);
+    // CPU time, which comes late on a busy machine.
+    const { user, system } = process.cpuUsage();
+    for (let ms = 0; ms < 100;) {
+      const worked = process.cpuUsage({ user, system });
+      ms = (worked.user + worked.system) / 1_000;
+    }
     const own = process.cpuUsage();
     const now = cpuUsage(process.pid);
     const { userMs, systemMs } = usageSince(before, now);
-    expect(userMs + systemMs).toBeGreaterThanOrEqual(20);
+    expect(userMs + systemMs).toBeGreaterThanOrEqual(80);
     expect(Math.abs(now.userMs - own.user / 1_000)).toBeLessThan(200);
   });
 
