@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 async function resolve(name: string, port: number): Promise<string> {
-  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  const resolver = new Resolver({ timeout: 5_000, tries: 1 });
   resolver.setServers([`127.0.0.1:${port}`]);
   return (await resolver.resolve4(name)).join();
 }
