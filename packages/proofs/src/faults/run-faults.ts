@@ -56,17 +56,18 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
   return { fault, measuredMs, broken, agreed: signs.agreed };
 }
 
-/** Runs rows, a limited number at the same time; each result can be awaited by the row's ID. */
+/** Runs rows by `run`, a limited number at the same time; each result can be awaited by the row's ID. */
 export function runFaults(
   faults: readonly Fault[],
   together: number,
   programs: FaultPrograms,
+  run: typeof runFault = runFault,
 ): ReadonlyMap<string, Promise<FaultResult>> {
   const results = new Map<string, Promise<FaultResult>>();
   const lanes = Array.from({ length: together }, () => Promise.resolve());
   faults.forEach((fault, i) => {
     // A row of a lane begins when the one before it has ended.
-    const result = lanes[i % together]!.then(() => runFault(fault, programs));
+    const result = lanes[i % together]!.then(() => run(fault, programs));
     lanes[i % together] = result.then(() => undefined);
     results.set(fault.id, result);
   });
