@@ -15,5 +15,6 @@ export default {
     ],
   },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  testTimeout: 20_000,
+  // Above the sum of what a test waits for on a busy machine: what is missing is named, not the time.
+  testTimeout: 60_000,
 };

@@ -72,6 +72,7 @@ export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-
 export { LoopbackUpstream } from './dns/loopback-upstream.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
+export { holdsOnce } from './holds-once.js';
 export { memoryBytes } from './memory-quantity.js';
 export { monotonicMs } from './monotonic.js';
 export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';

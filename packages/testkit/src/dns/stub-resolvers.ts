@@ -24,8 +24,11 @@ const AD = 0x20;
 const CD = 0x10;
 const RA = 0x80;
 const AA = 0x0400;
-/** No retransmission of theirs comes sooner. */
-const LIMIT_MS = 1_000;
+/**
+ * An answer that has not come by then never comes: these models send nothing again. The resolvers themselves wait for
+ * one second at least, which a busy machine can take away.
+ */
+const LIMIT_MS = 10_000;
 const MAX_TRIES = 3;
 /** Rcodes that they take for an answer; after any other they ask the next server. */
 const ANSWERS: ReadonlySet<string> = new Set(['NOERROR', 'NXDOMAIN']);
