@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { namespaceObject, serviceObject, sliceObject } from './support/objects.js';
-import { WatchTestbed } from './support/watch-testbed.js';
+import { SYNC_LIMIT_MS, WatchTestbed } from './support/watch-testbed.js';
 
 const RESOURCES = ['services', 'endpointslices', 'namespaces'];
 
@@ -19,7 +19,7 @@ const relists = () => RESOURCES.map((resource) => testbed.of(resource).relists);
 
 async function watched(): Promise<void> {
   testbed.watch.start();
-  expect(await testbed.watch.waitForSync(10_000)).toBe(true);
+  expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
   await until('the watches', () => RESOURCES.every((name) => testbed.of(name).isConnected));
 }
 

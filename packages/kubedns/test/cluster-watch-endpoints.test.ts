@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { endpointsObject, HEADLESS, serviceObject, sliceObject } from './support/objects.js';
-import { WatchTestbed } from './support/watch-testbed.js';
+import { SYNC_LIMIT_MS, WatchTestbed } from './support/watch-testbed.js';
 
 let testbed: WatchTestbed;
 beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('ClusterWatch', () => {
     it('uses Endpoints while slices are denied, which it logs once', async () => {
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       expect(testbed.at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
       expect(testbed.at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.1');
       expect(testbed.at('web-2.web.default.svc.cluster.local')).toContain('A 10.1.0.2');
@@ -43,11 +43,13 @@ describe('ClusterWatch', () => {
     it('uses slices again when they are allowed', async () => {
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       testbed.api.clearFailures();
       await until('the slice', () =>
         testbed.at('web.default.svc.cluster.local')?.includes('A 10.1.0.1'),
       );
+      // The Endpoints stay until all slices are listed.
+      await until('the end of Endpoints', () => testbed.of('endpoints').objects === 0);
       expect(testbed.at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.2');
       expect(testbed.at('web-2.web.default.svc.cluster.local')).toBeUndefined();
       await until('the end of the other watch', () => testbed.api.watchCount('endpoints') === 0);
@@ -55,7 +57,7 @@ describe('ClusterWatch', () => {
 
     it('uses Endpoints when slices are denied later, and slices again when they are allowed', async () => {
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       expect(testbed.at('web.default.svc.cluster.local')).toContain('A 10.1.0.1');
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.api.failRequests({ status: 500, resource: 'endpoints', times: 2 });
@@ -86,7 +88,7 @@ describe('ClusterWatch', () => {
 
     it('lists slices again that are back before the Endpoints are listed', async () => {
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.api.failRequests({ status: 500, resource: 'endpoints' });
       testbed.api.dropWatches();
@@ -104,7 +106,7 @@ describe('ClusterWatch', () => {
 
     it('retains slices that are denied only once', async () => {
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       testbed.api.failRequests({ status: 403, resource: 'endpointslices', times: 1 });
       testbed.api.dropWatches();
       await until('another watch', () => testbed.of('endpointslices').restarts.denied === 1);
@@ -120,7 +122,7 @@ describe('ClusterWatch', () => {
       await until('the first page', () => testbed.of('endpointslices').objects > 0);
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.api.delayRequests(0);
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       await until('the end of slices', () => testbed.of('endpointslices').objects === 0);
       const known = testbed
         .at('web.default.svc.cluster.local')
@@ -131,7 +133,7 @@ describe('ClusterWatch', () => {
     it('asks only for Endpoints when the flag says so', async () => {
       testbed.renew('endpoints');
       testbed.watch.start();
-      expect(await testbed.watch.waitForSync(5_000)).toBe(true);
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
       expect(testbed.at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
       expect(testbed.tries('endpointslices')).toBe(0);
     });

@@ -93,7 +93,7 @@ describe('an object above 2 MiB', () => {
     // More comes all the time; on a busy machine the collector is late.
     await until('a fifth of what came', () => grown() < 32 * 1024 * 1024, { limitMs: 30_000 });
     await follower.close();
-  });
+  }, 180_000);
 });
 
 describe('an object that takes long to be parsed', () => {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { until } from '@kube-dns/testkit';
+import { againIfStalled, until } from '@kube-dns/testkit';
 import {
   closeAll,
   fakeServer,
@@ -159,10 +159,13 @@ describe('a new list that fails', () => {
 
 describe('a list from a server that', () => {
   const pace = { listStallMs: 500, silentMs: 60_000 };
-  const give = async (listener: RequestListener) =>
-    new Follower(await rawServer(listener), { pace });
+  const give = async (listener: RequestListener, headLimitMs?: number) =>
+    new Follower(await rawServer(listener), {
+      pace,
+      ...(headLimitMs !== undefined && { headLimitMs }),
+    });
   it('accepts and is silent is aborted', async () => {
-    const follower = (await give(() => undefined)).start();
+    const follower = (await give(() => undefined, 1_000)).start();
     await until(
       'the end of the time limit',
       () => follower.said(/W.*: no answer within 1000 ms/)[0],
@@ -191,13 +194,13 @@ describe('a list from a server that', () => {
   });
 
   it('is slow but continues is read to the end', async () => {
-    const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
-    pieces.push(listText(['web']));
     const slow: RequestListener = (request, response) => {
       if (request.url?.includes('watch')) {
         response.flushHeaders();
         return;
       }
+      const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
+      pieces.push(listText(['web']));
       const timer = setInterval(() => {
         const piece = pieces.shift();
         if (piece !== undefined) return void response.write(piece);
@@ -206,9 +209,11 @@ describe('a list from a server that', () => {
       }, 150);
       response.once('close', () => clearInterval(timer));
     };
-    const follower = (await give(slow)).start();
-    await until('the list', () => follower.synced === 1);
-    expect(follower.said(/^W/)).toEqual([]);
+    await againIfStalled(async () => {
+      const follower = (await give(slow)).start();
+      await until('the list', () => follower.synced === 1);
+      expect(follower.said(/^W/)).toEqual([]);
+    });
   });
 
   it('breaks off in the middle is asked again', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerAddress } from '@kube-dns/transport';
-import { type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { freePort, type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
 import {
   decodeMessage,
   encodeKey,
@@ -118,10 +118,13 @@ describe('a target of --notify', () => {
   });
 
   it('is not taken for silent because its port is closed at first', async () => {
-    const { port } = server;
-    await server.close();
+    // Of the system's choice it could be another socket's meanwhile.
+    const port = await freePort();
+    target.close();
+    create(undefined, { address: server.address, port });
     notify(serviceName('web'));
     await until(() => target.sent >= 2);
+    await server.close();
     server = await ScriptedNameServer.start(acknowledge, { port });
     await until(() => target.results.acknowledged === 1);
     expect(log).toEqual([]);
@@ -190,13 +193,13 @@ describe('a target of --notify', () => {
         notify(serviceName(`s${Math.random()}`.replace('.', '')), `${i}.0.0.10.in-addr.arpa`);
       }
     }, 5);
-    await until(() => performance.now() - sinceMs > 1_000);
+    // After a pause of this process the server has the first ones later.
+    await until(() => performance.now() - sinceMs > 1_000 && asked().length > 16);
     isOver = true;
     clearInterval(changes);
     const seconds = (performance.now() - sinceMs) / 1_000;
     // 16 at first, 40 names and 20 of each zone a second.
     expect(asked().length).toBeLessThanOrEqual(16 + 3 + 100 * seconds);
-    expect(asked().length).toBeGreaterThan(16);
   });
 });
 

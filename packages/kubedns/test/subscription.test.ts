@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, frameMessage, Frames, Inbox, until } from '@kube-dns/testkit';
+import { endPrograms, frameMessage, Frames, freePort, Inbox, until } from '@kube-dns/testkit';
 import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/transport';
 import {
   decodeName,
@@ -125,8 +125,10 @@ describe('a subscription at kubedns', () => {
   });
 
   it('is lost with the program, and lives again when it is back', async () => {
+    // Of the system's choice it could be another program's meanwhile.
+    const port = await freePort();
+    kubedns = await startKubedns(api, upstream, [`--dns-port=${port}`]).ready();
     const told = await live();
-    const port = await kubedns.port();
     kubedns.program.signal('SIGKILL');
     await until('lost', () => told.events.some((event) => event.startsWith('lost')));
     kubedns = startKubedns(api, upstream, [`--dns-port=${port}`]);

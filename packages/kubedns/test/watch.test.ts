@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type KubeObject, type ObjectAccess } from '@kube-dns/apiserver';
-import { until } from '@kube-dns/testkit';
+import { freePort, until } from '@kube-dns/testkit';
 import {
   closeAll,
   eventText,
@@ -120,7 +120,9 @@ describe('a watch', () => {
   });
 
   it('is followed by a diff when another server replaces the first', async () => {
-    const api = await server('old', 'kept');
+    // Of the system's choice the port could be another program's meanwhile.
+    const api = owned(await createApiServer({ port: await freePort() }));
+    await api.apply(['old', 'kept'].map((name) => service(name)));
     const follower = await following(api);
     await api.close();
     const seed = (objects: ObjectAccess) =>
@@ -133,7 +135,8 @@ describe('a watch', () => {
 
   it('is closed when the server hangs, and opened again when it is back', async () => {
     const api = await server('web');
-    const follower = await following(api, { pace: { watchSeconds: 1, overdueMs: 100 } });
+    const pace = { watchSeconds: 1, overdueMs: 100 };
+    const follower = await following(api, { pace, headLimitMs: 1_000 });
     api.hang();
     api.create(service('new'));
     await until(

@@ -1,23 +1,24 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
+import { freePort } from '@kube-dns/testkit';
 
-/** A port that is taken until it is closed. */
+/** A port that is taken until it is closed, over one protocol: a client has it over none. */
 export interface BoundPort {
   readonly port: number;
   readonly close: () => Promise<unknown>;
 }
 
 export async function boundUdp(): Promise<BoundPort> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  const port = await freePort();
+  const socket = createSocket('udp4').bind(port, '127.0.0.1');
   await once(socket, 'listening');
-  const { port } = socket.address();
   return { port, close: () => once(socket.close(), 'close') };
 }
 
 export async function boundTcp(host = '127.0.0.1'): Promise<BoundPort> {
-  const server = createServer().listen(0, host);
+  const port = await freePort();
+  const server = createServer().listen(port, host);
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   return { port, close: () => once(server.close(), 'close') };
 }

@@ -12,7 +12,8 @@ import { serviceObject } from './objects.js';
 
 /** The first pause of tests is half of it, without randomness. */
 const FIRST_PAUSE_MS = 100;
-const HEAD_LIMIT_MS = 1_000;
+/** Long beside a moment without CPU time; servers that are silent on purpose have a short one. */
+const HEAD_LIMIT_MS = 20_000;
 /** Bookmarks are as frequent as events. */
 const BOOKMARK_INTERVAL_MS = 50;
 
@@ -20,7 +21,10 @@ interface StoredObject extends Projection {
   readonly object: ApiObject;
 }
 
-type FollowerOptions = Partial<ListWatchOptions<ApiObject, StoredObject>>;
+interface FollowerOptions extends Partial<ListWatchOptions<ApiObject, StoredObject>> {
+  /** Until the head of an answer. */
+  readonly headLimitMs?: number;
+}
 
 const opened: { close(): unknown }[] = [];
 let bookmarks: Bookmarks | undefined;
@@ -49,9 +53,9 @@ export class Follower {
   readonly watch: ListWatch<ApiObject, StoredObject>;
   readonly #client: ApiClient;
 
-  constructor(url: string, options: FollowerOptions = {}) {
+  constructor(url: string, { headLimitMs = HEAD_LIMIT_MS, ...options }: FollowerOptions = {}) {
     const config = loadKubeConfig({ kubecfgFile: '', masterUrl: url });
-    this.#client = new ApiClient(config, 'test', HEAD_LIMIT_MS);
+    this.#client = new ApiClient(config, 'test', headLimitMs);
     this.watch = new ListWatch({
       client: this.#client,
       path: '/api/v1/services',

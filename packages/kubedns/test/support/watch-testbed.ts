@@ -1,4 +1,5 @@
 import { type ApiServer, type Bookmarks, createApiServer } from '@kube-dns/apiserver';
+import { freePort } from '@kube-dns/testkit';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import {
   ClusterWatch,
@@ -12,6 +13,9 @@ import { textsAt } from './record-text.js';
 
 /** Bookmarks are as frequent as events. */
 const BOOKMARK_INTERVAL_MS = 50;
+
+/** Far above what a list takes on a busy machine. */
+export const SYNC_LIMIT_MS = 20_000;
 
 /** An API server, and a watch of its cluster that was not started. */
 export class WatchTestbed {
@@ -31,7 +35,9 @@ export class WatchTestbed {
 
   /** The server sends bookmarks all the time, or as rarely as a real one. */
   static async create(bookmarks: Bookmarks = 'usual'): Promise<WatchTestbed> {
-    const api = await createApiServer({ bookmarkIntervalMs: BOOKMARK_INTERVAL_MS });
+    // After a restart it has the same port: one of the system's choice could be another program's meanwhile.
+    const port = await freePort();
+    const api = await createApiServer({ port, bookmarkIntervalMs: BOOKMARK_INTERVAL_MS });
     api.setBookmarks(bookmarks);
     return new WatchTestbed(api);
   }
