@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, holdsOnce, until } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
@@ -116,9 +116,11 @@ describe('the directory of the ConfigMap', () => {
     await kubedns.waitForLine(
       /upstreamNameservers: 127\.0\.0\.1#\d+ is this server itself; left out/,
     );
-    const startedMs = performance.now();
-    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('SERVFAIL');
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    await holdsOnce(async (attempt) => {
+      const startedMs = performance.now();
+      expect((await kubedns.ask(`a${attempt}.example.com`, 'A')).rcode).toBe('SERVFAIL');
+      expect(performance.now() - startedMs).toBeLessThan(2_000);
+    });
   });
 });
 
