@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { ask, askTcp } from '@kube-dns/resolver/testing';
-import { ownedBy, type Script, until } from '@kube-dns/testkit';
+import { againIfStalled, ownedBy, type Script, until } from '@kube-dns/testkit';
 import { Testbed } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
@@ -56,14 +56,26 @@ it('errors names question, server and reason of a failure', async () => {
 it('errors counts failures of a pattern together', async () => {
   const consolidate = 'errors {\n        consolidate 100ms ".*servfail$"\n    }';
   const { port, lines } = await start(() => ({ rcode: 'SERVFAIL' }), consolidate);
-  await ask(port, 'a.example');
-  await ask(port, 'b.example');
-  await until(() => lines.length > 0);
-  expect(lines).toEqual(["plugin/errors: 2 errors like '.*servfail$' occurred in last 0.1s"]);
+  let attempt = 0;
+  await againIfStalled(async () => {
+    lines.length = 0;
+    attempt++;
+    await ask(port, `a${attempt}.example`);
+    await ask(port, `b${attempt}.example`);
+    await until(() => lines.length > 0);
+    expect(lines).toEqual(["plugin/errors: 2 errors like '.*servfail$' occurred in last 0.1s"]);
+  });
 });
 
 it('the log of failures has a bound', async () => {
   const { port, lines } = await start(() => ({ rcode: 'SERVFAIL' }), 'errors');
-  await Promise.all(Array.from({ length: 60 }, (_, i) => ask(port, `n${i}.example`)));
-  expect(lines.length).toBeLessThan(40);
+  let attempt = 0;
+  // Twenty, and twenty a second.
+  await againIfStalled(async () => {
+    lines.length = 0;
+    attempt++;
+    const names = Array.from({ length: 60 }, (_, i) => `n${i}.a${attempt}.example`);
+    await Promise.all(names.map((name) => ask(port, name)));
+    expect(lines.length).toBeLessThan(40);
+  });
 });

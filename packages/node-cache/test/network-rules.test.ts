@@ -104,7 +104,7 @@ unless(SKIP_REASON, describe)('the rules of a node', () => {
       expect([...(await node.rules())].sort()).toEqual([...EXPECTED[setup]].sort());
       for (const address of LOCAL_ADDRESSES.slice(1)) {
         expect(await node.ask(address)).toBe('REFUSED');
-        expect(await node.ask(address, 'tcp')).toBe('REFUSED');
+        expect(await node.ask(address, { transport: 'tcp' })).toBe('REFUSED');
       }
       expect(await node.ask('169.254.20.10')).toBe('REFUSED');
       expect(await tracked()).toBe(0);

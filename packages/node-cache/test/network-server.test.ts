@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  holdsOnce,
   missing,
   missingNamespaces,
   Owned,
@@ -75,13 +76,18 @@ unless(SKIP_REASON, describe)('node-cache on a node', () => {
   };
 
   it('leads pods to itself once it answers, and to the DNS of the cluster within two seconds of a kill -9', async () => {
-    const program = await start();
-    for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('NOERROR');
-    process.kill(childOf(childOf(program.pid)), 'SIGKILL');
-    const killed = performance.now();
-    for (const address of DNS_ADDRESSES) await untilEqual('NXDOMAIN', () => node.ask(address));
-    expect(performance.now() - killed).toBeLessThan(2_000);
-    expect(await program.ended).toBe(128 + 9);
+    await holdsOnce(async () => {
+      const program = await start();
+      for (const address of DNS_ADDRESSES) expect(await node.ask(address)).toBe('NOERROR');
+      process.kill(childOf(childOf(program.pid)), 'SIGKILL');
+      const killed = performance.now();
+      for (const address of DNS_ADDRESSES) {
+        await untilEqual('NXDOMAIN', () => node.ask(address, { limitSeconds: 1 }));
+      }
+      const ms = performance.now() - killed;
+      expect(await program.ended).toBe(128 + 9);
+      expect(ms).toBeLessThan(2_000);
+    });
     await end(await start());
     expect(await node.rules()).toEqual([]);
     expect(await node.hasInterface()).toBe(false);
@@ -91,7 +97,7 @@ unless(SKIP_REASON, describe)('node-cache on a node', () => {
     const first = await start();
     const second = await start();
     await end(second);
-    await untilEqual('NOERROR', () => node.ask('10.96.0.10'));
+    await untilEqual('NOERROR', () => node.ask('10.96.0.10', { limitSeconds: 1 }));
     await node.untilRules(36);
     expect(await node.ask('169.254.20.10')).toBe('NOERROR');
     await end(first);

@@ -23,6 +23,14 @@ const KUBE_PROXY = `
   iptables -A INPUT -s 192.0.2.0/24 -m comment --comment "NodeLocal DNS Cache: of others" -j ACCEPT
   nft add table inet others`;
 
+interface AskOptions {
+  readonly transport?: 'udp' | 'tcp';
+  readonly limitSeconds?: number;
+}
+
+/** Long beside a moment without CPU time. */
+const ASK_SECONDS = 10;
+
 /** A node with kube-proxy and the cluster's DNS, and a pod on it, each a network of its own. */
 export class NodeNetwork {
   readonly #owned: Owned;
@@ -75,8 +83,12 @@ export class NodeNetwork {
   }
 
   /** How a pod's query is answered: `REFUSED` by node-cache, `NXDOMAIN` by the cluster's DNS, '' not at all. */
-  async ask(address: string, transport: 'udp' | 'tcp' = 'udp'): Promise<string> {
-    const how = [transport === 'tcp' ? '+tcp' : '+notcp', '+time=1', '+tries=1', '+noedns'];
+  async ask(
+    address: string,
+    { transport = 'udp', limitSeconds = ASK_SECONDS }: AskOptions = {},
+  ): Promise<string> {
+    const protocol = transport === 'tcp' ? '+tcp' : '+notcp';
+    const how = [protocol, `+time=${limitSeconds}`, '+tries=1', '+noedns'];
     const [nsenter = '', ...words] = [...this.#pod.entrance, 'dig', `@${address}`, ...how];
     const { stdout } = await runProgram(nsenter, [...words, 'name.example']);
     return /status: (\w+)/.exec(stdout)?.[1] ?? '';
@@ -94,7 +106,7 @@ export class NodeNetwork {
   }
 
   /** Waits until there are as many rules. */
-  async untilRules(count: number, limitMs = 10_000): Promise<void> {
+  async untilRules(count: number, limitMs = 20_000): Promise<void> {
     const isSo = async () => (await this.rules()).length === count;
     await until(`${count} rules`, isSo, { limitMs });
   }
