@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, createReadStream, openSync, truncateSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Closable, TemporaryFolder } from '@kube-dns/testkit';
+import { becomesTrue, type Closable, TemporaryFolder } from '@kube-dns/testkit';
 
 /** What was read of a log since the last time. */
 export interface ReadLines {
@@ -11,6 +11,9 @@ export interface ReadLines {
   /** Lines that are no JSON. */
   readonly broken: number;
 }
+
+const LINE_FEED = 0x0a;
+const BEHIND_MS = 20_000;
 
 /** A process that reads a pipe, as a container runtime does, into a file. */
 export class LineReader implements Closable {
@@ -31,8 +34,12 @@ export class LineReader implements Closable {
     return this.#child.pid!;
   }
 
-  /** Counts the lines that it has, and forgets them; none may come meanwhile. */
-  async take(): Promise<ReadLines> {
+  /**
+   * Counts the lines that it has, and forgets them; none may be written meanwhile. It has less CPU time than the program
+   * that writes, so those in the pipe are waited for: as many as `expected`, if they come.
+   */
+  async take(expected: number): Promise<ReadLines> {
+    await becomesTrue(() => this.#count() >= expected, { limitMs: BEHIND_MS });
     let [lines, broken] = [0, 0];
     for await (const line of createInterface({ input: createReadStream(this.#file) })) {
       lines++;
@@ -44,6 +51,10 @@ export class LineReader implements Closable {
     }
     truncateSync(this.#file);
     return { lines, broken };
+  }
+
+  #count(): number {
+    return readFileSync(this.#file).filter((byte) => byte === LINE_FEED).length;
   }
 
   async close(): Promise<void> {

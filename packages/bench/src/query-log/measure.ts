@@ -142,7 +142,8 @@ export class LogTestbed {
       },
       { limitMs: 20_000 },
     ).catch(() => undefined);
-    const { lines, broken } = await this.#reader.take();
+    const written = this.#counted.lines - before.lines;
+    const { lines, broken } = await this.#reader.take(written);
     const dropped = this.#counted.dropped - before.dropped;
     const missing = Math.abs(this.#counted.answers - before.answers - lines - dropped);
     return { lines, broken, dropped, missing };
