@@ -42,8 +42,8 @@ async function measure(
   return { output, figures };
 }
 
-/** Its many parts, each with programs of its own, on a loaded machine. */
-const COST_LIMIT_MS = 90_000;
+/** Of a command with its many parts, each with programs of its own, on a loaded machine. */
+const LIMIT_MS = 180_000;
 
 describe('the bench', () => {
   it('--help without a reader ends without a stack', async () => {
@@ -53,46 +53,64 @@ describe('the bench', () => {
     expect(bench.stderr).toBe('');
   });
 
-  it('measures memory, start, stalls and a relist', async () => {
-    const { output, figures } = await measure('kubedns-scale', ...TINY, '--settle=0', '--rate=200');
-    expect(output.machine).toMatchObject({
-      cores: expect.any(Number),
-      serverNode: process.version,
-    });
-    expect(figures.get('ready after')).toBeGreaterThan(0);
-    expect(figures.get('peak RSS when ready')).toBeGreaterThan(10);
-    expect(figures.get('stall while loading, longest')).toBeGreaterThan(0);
-    // Every resource is listed again, and watched again, in addition to the refused watch.
-    expect(figures.get('relist 1, all served after')).toBeGreaterThan(0);
-    expect(figures.get('relist 1, watches')).toBeGreaterThanOrEqual(3);
-    expect(figures.get('queries in relist 1')).toBeGreaterThan(100);
-    expect(figures.get('wrong answers in relist 1')).toBe(0);
-    expect(figures.get('missing answers in relist 1')).toBe(0);
-  });
+  it(
+    'measures memory, start, stalls and a relist',
+    async () => {
+      const { output, figures } = await measure(
+        'kubedns-scale',
+        ...TINY,
+        '--settle=0',
+        '--rate=200',
+      );
+      expect(output.machine).toMatchObject({
+        cores: expect.any(Number),
+        serverNode: process.version,
+      });
+      expect(figures.get('ready after')).toBeGreaterThan(0);
+      expect(figures.get('peak RSS when ready')).toBeGreaterThan(10);
+      expect(figures.get('stall while loading, longest')).toBeGreaterThan(0);
+      // Every resource is listed again, and watched again, in addition to the refused watch.
+      expect(figures.get('relist 1, all served after')).toBeGreaterThan(0);
+      expect(figures.get('relist 1, watches')).toBeGreaterThanOrEqual(3);
+      expect(figures.get('queries in relist 1')).toBeGreaterThan(100);
+      expect(figures.get('wrong answers in relist 1')).toBe(0);
+      expect(figures.get('missing answers in relist 1')).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('times changes, one by one and under a stream of events', async () => {
-    const few = ['--changes=6', '--pause=0', '--seconds=1', '--events=100'];
-    const { figures } = await measure('kubedns-changes', ...TINY, ...few, '--sample-every=50');
-    for (const kind of ['endpoint', 'port', 'new service']) {
-      expect(figures.get(`change of ${kind}, longest`)).toBeGreaterThan(0);
-      expect(figures.get(`change of ${kind}, longest`)).toBeLessThan(10_000);
-    }
-    expect(figures.get('changes never served')).toBe(0);
-    expect(figures.get('events written')).toBeGreaterThan(50);
-    expect(figures.get('lag at 0-1 s, median')).toBeGreaterThan(0);
-    expect(figures.get('changes never served meanwhile')).toBe(0);
-  });
+  it(
+    'times changes, one by one and under a stream of events',
+    async () => {
+      const few = ['--changes=6', '--pause=0', '--seconds=1', '--events=100'];
+      const { figures } = await measure('kubedns-changes', ...TINY, ...few, '--sample-every=50');
+      for (const kind of ['endpoint', 'port', 'new service']) {
+        expect(figures.get(`change of ${kind}, longest`)).toBeGreaterThan(0);
+        expect(figures.get(`change of ${kind}, longest`)).toBeLessThan(10_000);
+      }
+      expect(figures.get('changes never served')).toBe(0);
+      expect(figures.get('events written')).toBeGreaterThan(50);
+      expect(figures.get('lag at 0-1 s, median')).toBeGreaterThan(0);
+      expect(figures.get('changes never served meanwhile')).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('times changes through the cache of the pod', async () => {
-    const few = ['--services=20', '--slices=40', '--seconds=2', '--events=100', '--pause=10'];
-    const { figures } = await measure('pod-changes', ...few, '--alone');
-    for (const change of CHANGES) {
-      expect(figures.get(`${change}, p50`)).toBeGreaterThan(-10);
-      expect(figures.get(`${change}, p99`)).toBeLessThan(10_000);
-    }
-    expect(figures.get('changes never seen')).toBe(0);
-    expect(figures.get('events meanwhile')).toBeGreaterThan(50);
-  });
+  it(
+    'times changes through the cache of the pod',
+    async () => {
+      const few = ['--services=20', '--slices=40', '--seconds=2', '--events=100', '--pause=10'];
+      const { figures } = await measure('pod-changes', ...few, '--alone');
+      for (const change of CHANGES) {
+        // Seen before the API has replied: where that is kept from the CPU.
+        expect(figures.get(`${change}, p50`)).toBeGreaterThan(-5_000);
+        expect(figures.get(`${change}, p99`)).toBeLessThan(10_000);
+      }
+      expect(figures.get('changes never seen')).toBe(0);
+      expect(figures.get('events meanwhile')).toBeGreaterThan(50);
+    },
+    LIMIT_MS,
+  );
 
   it(
     'measures what a subscription costs',
@@ -111,39 +129,51 @@ describe('the bench', () => {
         expect(figures.get(`${side}: cost of the subscription`)).toBeGreaterThan(-50);
       }
     },
-    COST_LIMIT_MS,
+    LIMIT_MS,
   );
 
   const queries = unless(missing('dnsperf'), it);
-  queries('counts lines of a query log, all of them (skipped without dnsperf)', async () => {
-    const few = ['--runs=1', '--seconds=0.5', '--rate=2000', '--names=10'];
-    const { figures } = await measure('query-log', ...few);
-    expect(figures.get('lines')).toBeGreaterThan(100);
-    expect(figures.get('lines that are no JSON')).toBe(0);
-    expect(figures.get('answers without a line that is counted')).toBe(0);
-  });
+  queries(
+    'counts lines of a query log, all of them (skipped without dnsperf)',
+    async () => {
+      const few = ['--runs=1', '--seconds=0.5', '--rate=2000', '--names=10'];
+      const { figures } = await measure('query-log', ...few);
+      expect(figures.get('lines')).toBeGreaterThan(100);
+      expect(figures.get('lines that are no JSON')).toBe(0);
+      expect(figures.get('answers without a line that is counted')).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
-  queries('counts queries beside the real dnsmasq (skipped without dnsperf)', async () => {
-    const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
-    const { figures } = await measure('kubedns-queries', ...few);
-    const servers = findRealDnsmasq() === undefined ? ['kubedns'] : ['kubedns', 'dnsmasq'];
-    for (const server of servers) {
-      expect(figures.get(`A, ${server}, median`)).toBeGreaterThan(100);
-      expect(figures.get(`A, ${server}, wrong rcode`)).toBe(0);
-      expect(figures.get(`A, ${server}, CPU × echo, median`)).toBeGreaterThan(0);
-    }
-    if (servers.length > 1) expect(figures.get('A, kubedns/dnsmasq, median')).toBeGreaterThan(0);
-  });
+  queries(
+    'counts queries beside the real dnsmasq (skipped without dnsperf)',
+    async () => {
+      const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
+      const { figures } = await measure('kubedns-queries', ...few);
+      const servers = findRealDnsmasq() === undefined ? ['kubedns'] : ['kubedns', 'dnsmasq'];
+      for (const server of servers) {
+        expect(figures.get(`A, ${server}, median`)).toBeGreaterThan(100);
+        expect(figures.get(`A, ${server}, wrong rcode`)).toBe(0);
+        expect(figures.get(`A, ${server}, CPU × echo, median`)).toBeGreaterThan(0);
+      }
+      if (servers.length > 1) expect(figures.get('A, kubedns/dnsmasq, median')).toBeGreaterThan(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('ends everything that it has started when it is interrupted', async () => {
-    const bench = startBench(['kubedns-scale', ...TINY, '--settle=600']);
-    await bench.waitForLine(/ready; waiting/);
-    const children = childrenOf(bench);
-    expect(children.length).toBeGreaterThanOrEqual(3);
-    bench.signal('SIGINT');
-    expect(await bench.ended).toBe(130);
-    await until('the end of its children', () => !children.some(isRunning));
-  });
+  it(
+    'ends everything that it has started when it is interrupted',
+    async () => {
+      const bench = startBench(['kubedns-scale', ...TINY, '--settle=600']);
+      await bench.waitForLine(/ready; waiting/, { limitMs: 60_000 });
+      const children = childrenOf(bench);
+      expect(children.length).toBeGreaterThanOrEqual(3);
+      bench.signal('SIGINT');
+      expect(await bench.ended).toBe(130);
+      await until('the end of its children', () => !children.some(isRunning));
+    },
+    LIMIT_MS,
+  );
 
   it.each([
     [['--help'], 0, /^Usage: bench COMMAND/],

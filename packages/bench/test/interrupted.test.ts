@@ -5,7 +5,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { endPrograms, missing, unless, until } from '@kube-dns/testkit';
 import { childrenOf, isRunning, startBenchGroup } from './bench-process.js';
 
-const TIMEOUT_MS = 60_000;
+/** Three programs start, one after the other. */
+const START_LIMIT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 const ENDLESS = ['--runs=1', '--seconds=600', '--latency-seconds=0', '--warm-up=0', '--names=50'];
 
 let folder: string;
@@ -25,7 +27,7 @@ unless(missing('dnsperf'), it).each([
   'a bench leaves no process and no folder when its group gets %s, as from a terminal',
   async (signal, status) => {
     const bench = startBenchGroup(['dns', '--only=misses-zone', ...ENDLESS], folder);
-    await bench.waitForLine(/run 1 of 1/);
+    await bench.waitForLine(/run 1 of 1/, { limitMs: START_LIMIT_MS });
     await until('dnsperf', () => childrenOf(bench).length >= 4);
     const children = childrenOf(bench);
     process.kill(-bench.pid, signal);

@@ -30,7 +30,8 @@ export interface SteadyLoadMethods {
 
 const TICK_MS = 2;
 const MAX_IDS = 0x1_0000;
-const TIMEOUT_MS = 2_000;
+/** Waited for where answers are missing: long beside a moment in which the server has no CPU time. */
+const TIMEOUT_MS = 10_000;
 const STEP_MS = 20;
 const MAX_EXAMPLES = 5;
 const FREE = -1;

@@ -10,7 +10,7 @@ export interface SubscriberCrowdMethods {
   leave(): void;
 }
 
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 30_000;
 const STEP_MS = 5;
 
 /** Clients that are told the changes of the zone, and do nothing with them. */

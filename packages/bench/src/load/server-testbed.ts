@@ -120,7 +120,7 @@ export class ServerTestbed {
   /** Another dnsmasq of that kind. */
   async subscribedDnsmasq(kubedns: Subject, args: readonly string[] = []): Promise<Subject> {
     const { server, ports } = await this.#startDnsmasq([...stockArguments(kubedns.port), ...args]);
-    await server.waitForLine(SUBSCRIBED);
+    await server.waitForLine(SUBSCRIBED, { limitMs: READY_LIMIT_MS });
     return this.#subject(OUR_DNSMASQ, server, ports.dns);
   }
 
