@@ -13,7 +13,7 @@ let upstream: NameServer;
 let answers: Answers;
 beforeEach(async () => {
   upstream = await NameServer.start();
-  answers = new Answers({ deadlineMs: 300, maxInFlight: 1 });
+  answers = new Answers({ maxInFlight: 1 });
   answers.forwardTo(upstream.address);
 });
 afterEach(async () => {
@@ -23,6 +23,14 @@ afterEach(async () => {
 
 function alias(name: string, externalName: string): void {
   answers.cluster.services.put(serviceObject({ name, externalName }));
+}
+
+/** The name server is silent, and questions are over soon. */
+function silence(): void {
+  upstream.isSilent = true;
+  answers = new Answers({ deadlineMs: 300, maxInFlight: 1 });
+  answers.forwardTo(upstream.address);
+  alias('ext', 'db.example.com');
 }
 
 describe('an ExternalName outside of the cluster', () => {
@@ -157,7 +165,7 @@ describe('an ExternalName outside of the cluster', () => {
   });
 
   it('is SERVFAIL with the CNAME and a reason when the name server is silent', async () => {
-    upstream.isSilent = true;
+    silence();
     expect(await answers.ask(EXT, 'A', { hasEdns: true })).toMatchObject({
       rcode: 'SERVFAIL',
       answers: [`${EXT} CNAME db.example.com`],
@@ -174,7 +182,7 @@ describe('an ExternalName outside of the cluster', () => {
   });
 
   it('is SERVFAIL with the CNAME immediately when too many questions are in flight', async () => {
-    upstream.isSilent = true;
+    silence();
     const first = answers.ask(EXT, 'A');
     expect(await answers.ask(EXT, 'AAAA')).toMatchObject({
       rcode: 'SERVFAIL',

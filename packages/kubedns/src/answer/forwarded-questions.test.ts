@@ -10,13 +10,18 @@ let answers: Answers;
 beforeEach(async () => {
   first = await NameServer.start();
   second = await NameServer.start();
-  answers = new Answers({ deadlineMs: 300, maxInFlight: 1 });
-  answers.forwardTo(first.address, second.address);
+  create();
 });
 afterEach(async () => {
   answers.close();
   await Promise.all([first.close(), second.close()]);
 });
+
+/** `deadlineMs` where a server is silent. */
+function create(deadlineMs?: number): void {
+  answers = new Answers({ maxInFlight: 1, ...(deadlineMs !== undefined && { deadlineMs }) });
+  answers.forwardTo(first.address, second.address);
+}
 
 const address = (server: NameServer, name: string, data: string) =>
   server.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 9, data }] });
@@ -33,6 +38,7 @@ describe('a question for a name outside the zone', () => {
 
   it('goes to the next server in order when the first is silent', async () => {
     first.isSilent = true;
+    create(3_000);
     address(second, 'a.example', '192.0.2.2');
     expect((await answers.ask('a.example', 'A')).answers).toEqual(['a.example A 192.0.2.2']);
     expect(first.asked).toContain('a.example A');
@@ -40,6 +46,7 @@ describe('a question for a name outside the zone', () => {
 
   it('is SERVFAIL in time when all are silent', async () => {
     first.isSilent = second.isSilent = true;
+    create(300);
     expect((await answers.ask('a.example', 'A')).rcode).toBe('SERVFAIL');
     expect(answers.forwarder).toMatchObject({
       inFlight: 0,
@@ -71,6 +78,7 @@ describe('a question for a name outside the zone', () => {
 
   it('is REFUSED immediately, and counted, when too many are in flight', async () => {
     first.isSilent = second.isSilent = true;
+    create(300);
     const waiting = answers.ask('a.example', 'A');
     expect((await answers.ask('b.example', 'A')).rcode).toBe('REFUSED');
     expect(answers.forwarder.counters.overflows).toBe(1);

@@ -26,6 +26,7 @@ import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './me
 const TTLS = { ttlSeconds: 30, negativeTtlSeconds: 5 };
 
 export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'>> {
+  /** Default: long beside a moment without CPU time. */
   readonly deadlineMs?: number;
   readonly maxInFlight?: number;
   readonly endpointNames?: EndpointNames;
@@ -49,7 +50,13 @@ export class Answers {
   isSynced = true;
 
   constructor(options: AnswersOptions = {}) {
-    const { deadlineMs = 2_000, maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
+    const {
+      deadlineMs = 10_000,
+      maxInFlight = 10,
+      endpointNames,
+      ptr = 'all',
+      ...others
+    } = options;
     const { changes, ...rest } = others;
     this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes);
     this.forwarder = new QueryForwarder({
