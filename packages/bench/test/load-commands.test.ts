@@ -2,15 +2,24 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, findProgram, findRealDnsmasq, missing, unless } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  findProgram,
+  findRealDnsmasq,
+  holdsOnce,
+  missing,
+  unless,
+} from '@kube-dns/testkit';
 import { CONTAINERS } from '../src/memory/container-name.js';
 import type { SeriesResult } from '../src/load/series.js';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 import { startBench } from './bench-process.js';
+import { BESIDE_DNSMASQ, SUBJECTS, TRIALS, WITH_LATENCIES } from './workload-expectations.js';
 
+const SECONDS = 0.15;
 const SHORT = [
   '--runs=1',
-  '--seconds=0.15',
+  `--seconds=${SECONDS}`,
   '--latency-seconds=0.1',
   '--single-seconds=0.1',
   '--warm-up=0',
@@ -35,30 +44,6 @@ interface BenchOutput {
 
 const loads = unless(missing('dnsperf'), it);
 const peer = findRealDnsmasq() === undefined ? [] : ['dnsmasq'];
-
-/** Who takes part in each workload, beside its peers and the echo. */
-const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
-  hits: ['our dnsmasq'],
-  'kubedns-services': ['our kubedns'],
-  pod: ['our dnsmasq'],
-  'misses-zone': ['our dnsmasq'],
-  'misses-outside': ['our dnsmasq', 'batch relay'],
-  mixed: ['our kubedns', 'our dnsmasq'],
-  headless: ['our kubedns'],
-  dot: ['our dnsmasq'],
-  'dgram-engine': ['our kubedns', 'our dnsmasq'],
-  'eighty-twenty': ['our dnsmasq'],
-};
-
-/** With the real dnsmasq, which does not start alike in all of them. */
-const BESIDE_DNSMASQ = ['kubedns-services', 'misses-zone', 'headless'];
-/** With the open loop and one question at a time. */
-const WITH_LATENCIES = ['misses-zone', 'mixed'];
-
-/** Those with more than one table. */
-const TRIALS: Readonly<Record<string, number>> = {
-  ...{ hits: 4, 'kubedns-services': 3, pod: 3, mixed: 2, headless: 3 },
-};
 
 let folder: string;
 
@@ -100,35 +85,40 @@ describe('the load on both containers (skipped without dnsperf)', () => {
       const warmUp = name === 'pod' ? ['--warm-up=0.1', '--warm-up-answers=1'] : [];
       const isAlone = !BESIDE_DNSMASQ.includes(name);
       const hasLatencies = WITH_LATENCIES.includes(name);
-      const { results } = await measure([
-        ...['dns', `--only=${name}`, ...SHORT, ...warmUp],
-        ...(isAlone ? ['--alone'] : []),
-        ...(hasLatencies ? [] : ['--latency-seconds=0']),
-      ]);
-      expect(Object.keys(results).length).toBe(TRIALS[name] ?? 1);
-      for (const [title, scores] of Object.entries(results)) {
-        const echo = title.endsWith('TCP') ? [] : [expect.stringMatching(/ echo$/)];
-        const subjects = scores.map(({ subject }) => subject);
-        const peers = isAlone ? [] : peer;
-        expect(subjects).toEqual([...SUBJECTS[name]!, ...peers, ...echo]);
-        for (const { subject, metrics } of scores) {
-          const isEcho = subject.endsWith(' echo');
-          expect(metrics.queriesPerSecond).toBeGreaterThan(0);
-          expect(metrics.wrong).toBe(isEcho ? null : 0);
-          if (hasLatencies) {
-            expect(metrics.singleUs).toBeGreaterThan(0);
-            expect(metrics.p50Ms).toBeGreaterThan(0);
-            expect(metrics.p999Ms).toBeGreaterThanOrEqual(metrics.p50Ms!);
-            expect(metrics.openAnsweredPercent).toBeGreaterThan(0);
+      const areRight: (readonly [string, boolean])[] = [];
+      // Longer where it was too short: a server that got less than a tick of CPU time, or no question.
+      await holdsOnce(async (attempt) => {
+        const { results } = await measure([
+          ...['dns', `--only=${name}`, ...SHORT, ...warmUp, `--seconds=${SECONDS * attempt ** 2}`],
+          ...(isAlone ? ['--alone'] : []),
+          ...(hasLatencies ? [] : ['--latency-seconds=0']),
+        ]);
+        expect(Object.keys(results).length).toBe(TRIALS[name] ?? 1);
+        for (const [title, scores] of Object.entries(results)) {
+          const echo = title.endsWith('TCP') ? [] : [expect.stringMatching(/ echo$/)];
+          const subjects = scores.map(({ subject }) => subject);
+          const peers = isAlone ? [] : peer;
+          expect(subjects).toEqual([...SUBJECTS[name]!, ...peers, ...echo]);
+          for (const { subject, metrics } of scores) {
+            const isEcho = subject.endsWith(' echo');
+            expect(metrics.queriesPerSecond).toBeGreaterThan(0);
+            areRight.push([subject, metrics.wrong === (isEcho ? null : 0)]);
+            if (hasLatencies) {
+              expect(metrics.singleUs).toBeGreaterThan(0);
+              expect(metrics.p50Ms).toBeGreaterThan(0);
+              expect(metrics.p999Ms).toBeGreaterThanOrEqual(metrics.p50Ms!);
+              expect(metrics.openAnsweredPercent).toBeGreaterThan(0);
+            }
+            if (name.startsWith('misses') && !isEcho) expect(metrics.behindUs).toBeGreaterThan(0);
+            if (isEcho) continue;
+            expect(metrics.answerBytes).toBeGreaterThan(40);
+            // What an answer weighs tells whether it was cut.
+            if (title.endsWith('512')) expect(metrics.answerBytes).toBeLessThanOrEqual(512);
+            else if (name === 'headless') expect(metrics.answerBytes).toBeGreaterThan(50 * 16);
           }
-          if (name.startsWith('misses') && !isEcho) expect(metrics.behindUs).toBeGreaterThan(0);
-          if (isEcho) continue;
-          expect(metrics.answerBytes).toBeGreaterThan(40);
-          // What an answer weighs tells whether it was cut.
-          if (title.endsWith('512')) expect(metrics.answerBytes).toBeLessThanOrEqual(512);
-          else if (name === 'headless') expect(metrics.answerBytes).toBeGreaterThan(50 * 16);
         }
-      }
+      });
+      expect(areRight.filter(([, isRight]) => !isRight)).toEqual([]);
     },
     TIMEOUT_MS,
   );
