@@ -20,6 +20,11 @@ import { queryMessage, readQuery } from './questions.js';
 import { fails, truncated } from './scripts.js';
 
 const opened = ownedBy(afterEach);
+const LIMIT_MS = 60_000;
+
+/** A machine that stalls is late for replies: questions are sent again, and servers are probed. */
+const itTimed = (what: string, run: () => Promise<void>) =>
+  it(what, () => againIfStalled(run), LIMIT_MS);
 
 describe.each(['tls', 'https'] as const)('questions to servers over %s', (protocol) => {
   let fixture: EncryptedFixture;
@@ -61,25 +66,28 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     return received;
   };
 
-  it('are asked over that alone, for clients over UDP and TCP, and also when the reply is truncated', async () => {
-    const server = await fixture.serve((request) =>
-      request.question.name === 'cut' ? truncated(request) : addressOfName(request),
-    );
-    const received = await datagramsAt(server.port);
-    const group = groupOf([at(server)]);
-    expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
-    expect((await ask(group, 'n2', true)).result).toBe('A 10.0.0.2');
-    for (const isOverTcp of [false, true]) {
-      const { bytes } = await ask(group, 'cut', isOverTcp);
-      expect(readUint16(bytes, 2) & FLAG.TC).toBe(FLAG.TC);
-    }
-    expect(server.names).toEqual(['n1', 'n2', 'cut', 'cut']);
-    expect(received).toEqual([]);
-    // What was padded comes back without padding, and with the spelling of the client.
-    expect((await ask(group, 'n3')).bytes.length).toBeLessThan(100);
-  });
+  itTimed(
+    'are asked over that alone, for clients over UDP and TCP, and also when the reply is truncated',
+    async () => {
+      const server = await fixture.serve((request) =>
+        request.question.name === 'cut' ? truncated(request) : addressOfName(request),
+      );
+      const received = await datagramsAt(server.port);
+      const group = groupOf([at(server)]);
+      expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
+      expect((await ask(group, 'n2', true)).result).toBe('A 10.0.0.2');
+      for (const isOverTcp of [false, true]) {
+        const { bytes } = await ask(group, 'cut', isOverTcp);
+        expect(readUint16(bytes, 2) & FLAG.TC).toBe(FLAG.TC);
+      }
+      expect(server.names).toEqual(['n1', 'n2', 'cut', 'cut']);
+      expect(received).toEqual([]);
+      // What was padded comes back without padding, and with the spelling of the client.
+      expect((await ask(group, 'n3')).bytes.length).toBeLessThan(100);
+    },
+  );
 
-  it('over TCP use it also when servers of both kinds serve a domain', async () => {
+  itTimed('over TCP use it also when servers of both kinds serve a domain', async () => {
     const server = await fixture.serve();
     const plain = opened(await ScriptedNameServer.start(fails(RCODE.REFUSED)));
     const group = groupOf([fixture.servers.at(plain.at), at(server)], 'strict');
@@ -89,22 +97,27 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     expect(received).toEqual([]);
   });
 
-  it('fail with the cause and the server, at once for the next ones, until the certificate is good', async () => {
-    const server = await fixture.serve(addressOfName, { names: [ADDRESS], toDays: -0.5 });
-    const group = groupOf([at(server)]);
-    for (const name of ['n1', 'n2', 'n3']) {
-      const client = await ask(group, name);
-      expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 23]);
-      const text = client.bytes.toString('latin1');
-      expect(text).toContain('CERT_HAS_EXPIRED 127.0.0.1#');
-    }
-    expect(server.requests).toEqual([]);
-    expect(at(server).health.isDown).toBe(true);
-    server.show(authority.issue({ names: [ADDRESS] }));
-    await until(async () => (await ask(group, `n${server.accepted + 10}`)).result.startsWith('A'));
-  });
+  itTimed(
+    'fail with the cause and the server, at once for the next ones, until the certificate is good',
+    async () => {
+      const server = await fixture.serve(addressOfName, { names: [ADDRESS], toDays: -0.5 });
+      const group = groupOf([at(server)]);
+      for (const name of ['n1', 'n2', 'n3']) {
+        const client = await ask(group, name);
+        expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 23]);
+        const text = client.bytes.toString('latin1');
+        expect(text).toContain('CERT_HAS_EXPIRED 127.0.0.1#');
+      }
+      expect(server.requests).toEqual([]);
+      expect(at(server).health.isDown).toBe(true);
+      server.show(authority.issue({ names: [ADDRESS] }));
+      await until(async () =>
+        (await ask(group, `n${server.accepted + 10}`)).result.startsWith('A'),
+      );
+    },
+  );
 
-  it('are not asked over a kept connection when its certificate has ended', async () => {
+  itTimed('are not asked over a kept connection when its certificate has ended', async () => {
     const server = await fixture.serve(addressOfName, { names: [ADDRESS], toDays: 3 / 86_400 });
     const group = groupOf([at(server)]);
     expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
@@ -115,9 +128,9 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     expect(last.bytes.toString('latin1')).toContain('CERT_HAS_EXPIRED 127.0.0.1#');
   });
 
-  it('fail soon when their server is silent that has replied before, and the next ones at once', async () => {
-    // To a machine that stalls, a silent server is soon no better than one that is away.
-    await againIfStalled(async () => {
+  itTimed(
+    'fail soon when their server is silent that has replied before, and the next ones at once',
+    async () => {
       let isSilent = false;
       const server = await fixture.serve((request) => (isSilent ? null : addressOfName(request)));
       const group = groupOf([at(server)]);
@@ -136,21 +149,24 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
       expect(server.requests.map(({ query }) => query.length % 128)).toEqual(
         server.requests.map(() => 0),
       );
-    });
-  }, 60_000);
-
-  it.each(['preferred', 'strict', 'all'] as const)(
-    'go to the next server when the first has a wrong certificate, in order %s',
-    async (order) => {
-      const wrong = await fixture.serve(addressOfName, { names: ['127.0.0.9'] });
-      const good = await fixture.serve();
-      const group = groupOf([at(wrong), at(good)], order);
-      for (let i = 0; i < 5; i++) expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
-      expect([wrong.names.length, good.names.length]).toEqual([0, 5]);
     },
   );
 
-  it('do not wait for a slow handshake when another server can answer', async () => {
+  it.each(['preferred', 'strict', 'all'] as const)(
+    'go to the next server when the first has a wrong certificate, in order %s',
+    (order) =>
+      againIfStalled(async () => {
+        const wrong = await fixture.serve(addressOfName, { names: ['127.0.0.9'] });
+        const good = await fixture.serve();
+        const group = groupOf([at(wrong), at(good)], order);
+        for (let i = 0; i < 5; i++)
+          expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
+        expect([wrong.names.length, good.names.length]).toEqual([0, 5]);
+      }),
+    LIMIT_MS,
+  );
+
+  itTimed('do not wait for a slow handshake when another server can answer', async () => {
     const slow = await fixture.serve();
     slow.handshakeDelayMs = 60_000;
     const good = await fixture.serve();
@@ -166,7 +182,7 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     expect(slow.names).toEqual([]);
   });
 
-  it('are answered by the other server while one is cut off all the time', async () => {
+  itTimed('are answered by the other server while one is cut off all the time', async () => {
     const cutting = await fixture.serve(() => {
       setImmediate(() => cutting.cut());
       return null;
