@@ -10,19 +10,23 @@ const FIRST_PORT = 10_000;
 const FIRST_CLIENT_PORT = 32_768;
 /** Processes that start one after the other begin far from each other. */
 const PORTS_PER_PROCESS = 61;
-const MAX_TRIES = 100;
+const MAX_TRIES = 5_000;
+
+/** The start of the names of abstract sockets that stand for ports. */
+const RESERVED = 'kube-dns-test-port-';
 
 let tried = 0;
 
 /**
  * A port that is free for TCP and UDP. It is outside the system's range of client ports, so no client takes
- * it before the server does. This process never gets it again, and another process rarely does.
+ * it before the server does. On Linux no process of this network gets it again while this one runs.
  */
 export async function freePort(): Promise<number> {
   const ports = firstClientPort() - FIRST_PORT;
   for (let tries = 0; ; tries++) {
     const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + tried++) % ports);
     try {
+      await reserve(port);
       await bindBoth(port);
       return port;
     } catch (error) {
@@ -39,6 +43,14 @@ function firstClientPort(): number {
     // no Linux
     return FIRST_CLIENT_PORT;
   }
+}
+
+/** Has an abstract socket named after the port for as long as this process runs; rejects when another one has it. */
+async function reserve(port: number): Promise<void> {
+  if (process.platform !== 'linux') return;
+  const holder = createServer().listen(`\0${RESERVED}${port}`);
+  await once(holder, 'listening');
+  holder.unref();
 }
 
 async function bindBoth(port: number): Promise<void> {
