@@ -59,10 +59,16 @@ async function startServer({
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  owned.add({ close: () => Promise.resolve(void socket.close()) });
+  let timer: NodeJS.Timeout | undefined;
+  owned.add({
+    close: () => {
+      clearTimeout(timer);
+      socket.close();
+    },
+  });
   const pause = (ms = PAUSE_MS) => {
     held = [];
-    setTimeout(() => {
+    timer = setTimeout(() => {
       for (const { bytes, peer } of held!) send(bytes, peer);
       held = undefined;
     }, ms);
