@@ -157,7 +157,9 @@ describe('an answer of a zone whose server tells changes', () => {
       await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
       // The TTL of a negative answer is 5 s.
       await new Promise((resolve) => setTimeout(resolve, NEGATIVE_TTL_MS + 500));
-      await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
+      const before = await misses();
+      expect(await answer(`none.shop.${ZONE}`)).toBe('NXDOMAIN');
+      expect(await misses()).toBe(before);
       kubedns.server.signal('SIGKILL');
       await dnsmasq.server.waitForLine(/tells no changes any more/);
       expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
