@@ -63,7 +63,7 @@ export class FailureMemory {
     const { variant, options } = flight.asked;
     const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
     // Of one that is not shared any more the answer may have changed meanwhile.
-    if (!isFailure || variant === UNSHARED || !flight.isShared) return;
+    if (!isFailure || variant === UNSHARED || !flight.asked.isShared) return;
     const nowMs = this.#now();
     const question = flight.asked.copy();
     const reason = reply === null ? flight.failure : rememberedReason(reply);

@@ -1,4 +1,4 @@
-import { PlaceList, type PlaceNode } from './place-list.js';
+import { PlaceList, PlaceNode } from './place-list.js';
 
 /** What a client has: its places, and those of its network where it can have many addresses. */
 interface Holder<Taker> {
@@ -9,11 +9,17 @@ interface Holder<Taker> {
   isLarge: boolean;
 }
 
-/** A place that is taken: whose it is, and where it is in the lists of the client and of its network. */
-export interface TakenPlace<Taker> {
-  readonly holder: Holder<Taker>;
+/** The place of one that takes it again and again: where it is in the lists of the client and of its network. */
+export class Place<Taker> {
+  /** Whose it is; undefined while it is not taken. */
+  holder: Holder<Taker> | undefined;
   readonly ofClient: PlaceNode<Taker>;
-  readonly ofNetwork: PlaceNode<Taker> | undefined;
+  readonly ofNetwork: PlaceNode<Taker>;
+
+  constructor(taker: Taker) {
+    this.ofClient = new PlaceNode(taker);
+    this.ofNetwork = new PlaceNode(taker);
+  }
 }
 
 /** Of all places, what a client may have that is not to give one to another. */
@@ -39,31 +45,32 @@ export class FairPlaces<Taker> {
     return this.#size;
   }
 
-  /** Takes one of `limit` for something of a client, by its address as text. */
-  add(client: string, taker: Taker, limit: number): TakenPlace<Taker> {
+  /** Takes one of `limit`, which is not taken, for a client, by its address as text. */
+  add(client: string, place: Place<Taker>, limit: number): void {
     this.#share = limit * FAIR_PART;
     const holder = this.#clients.get(client) ?? this.#addHolder(client);
     const { places, network } = holder;
     this.#size++;
-    const place = {
-      holder,
-      ofClient: places.add(taker),
-      ofNetwork: network?.places.add(taker),
-    };
+    place.holder = holder;
+    places.add(place.ofClient);
     this.#weigh(holder);
-    if (network !== undefined) this.#weigh(network);
-    return place;
+    if (network === undefined) return;
+    network.places.add(place.ofNetwork);
+    this.#weigh(network);
   }
 
-  /** Gives one back, once. */
-  remove({ holder, ofClient, ofNetwork }: TakenPlace<Taker>): void {
+  /** Gives one back, if it is taken. */
+  remove(place: Place<Taker>): void {
+    const { holder } = place;
+    if (holder === undefined) return;
+    place.holder = undefined;
     const { places, network } = holder;
     this.#size--;
-    places.remove(ofClient);
+    places.remove(place.ofClient);
     this.#weigh(holder);
     if (places.size === 0) this.#clients.delete(holder.key);
-    if (network === undefined || ofNetwork === undefined) return;
-    network.places.remove(ofNetwork);
+    if (network === undefined) return;
+    network.places.remove(place.ofNetwork);
     this.#weigh(network);
     if (network.places.size === 0) this.#networks.delete(network.key);
   }

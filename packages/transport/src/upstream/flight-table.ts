@@ -42,7 +42,7 @@ export class FlightTable {
   /** The flight that others with this key may join. */
   find(key: QuestionKey): Flight | undefined {
     for (let each = this.#oldest(key.hash); each !== undefined; each = each.next) {
-      if (each.isShared && key.isOf(each.asked) && each.asked.isNamedBy(key)) return each;
+      if (each.asked.isShared && key.isOf(each.asked) && each.asked.isNamedBy(key)) return each;
     }
     return undefined;
   }
@@ -72,7 +72,7 @@ export class FlightTable {
   /** Counts a flight as in flight. */
   count(flight: Flight): void {
     flight.isCounted = true;
-    flight.taken = flight.group.load.asked.add(flight.client, flight, this.#limit);
+    flight.group.load.asked.add(flight.client, flight.taken, this.#limit);
     this.#inFlight++;
   }
 
@@ -80,7 +80,7 @@ export class FlightTable {
   uncount(flight: Flight): void {
     if (!flight.isCounted) return;
     flight.isCounted = false;
-    this.#giveBack(flight);
+    flight.group.load.asked.remove(flight.taken);
     this.#inFlight--;
   }
 
@@ -89,7 +89,7 @@ export class FlightTable {
     waiter.flight = flight;
     const isFirst = flight.waiters.push(waiter) === 1;
     if (isFirst) this.#pass(flight, waiter.client);
-    else waiter.taken = flight.group.load.joined.add(waiter.client, waiter, this.#limit);
+    else flight.group.load.joined.add(waiter.client, waiter.taken, this.#limit);
   }
 
   /** Whether a query is the retransmission of a client that waits for a flight. */
@@ -158,8 +158,8 @@ export class FlightTable {
   /** Whether a flight that no client waits for may wait for a late reply, which is cached. */
   mayLinger(flight: Flight): boolean {
     const isRoom = this.#flights.length - this.#inFlight < this.#limit;
-    const { isShared, isQueued, isOverTcp } = flight;
-    return isRoom && isShared && !isQueued && !isOverTcp && !this.hasQueued(flight);
+    const { asked, isQueued, isOverTcp } = flight;
+    return isRoom && asked.isShared && !isQueued && !isOverTcp && !this.hasQueued(flight);
   }
 
   /** Whether every question that was in flight at this time has ended. */
@@ -177,14 +177,12 @@ export class FlightTable {
 
   /** From now on no client joins the flights that there are, or those of names at or below a domain. */
   forgetKeys(domain: Uint8Array): void {
-    for (const flight of this.#flights) if (flight.asked.isBelow(domain)) flight.isShared = false;
+    for (const { asked } of this.#flights) if (asked.isBelow(domain)) asked.isShared = false;
   }
 
   /** A waiter gives back the place that it has beside the question's. */
   #leave(waiter: Waiter): void {
-    if (waiter.taken === undefined) return;
     waiter.flight!.group.load.joined.remove(waiter.taken);
-    waiter.taken = undefined;
   }
 
   /** Gives the place of a question to a client. */
@@ -192,13 +190,8 @@ export class FlightTable {
     if (flight.client === client) return;
     flight.client = client;
     if (!flight.isCounted) return;
-    this.#giveBack(flight);
-    flight.taken = flight.group.load.asked.add(client, flight, this.#limit);
-  }
-
-  #giveBack(flight: Flight): void {
-    if (flight.taken !== undefined) flight.group.load.asked.remove(flight.taken);
-    flight.taken = undefined;
+    flight.group.load.asked.remove(flight.taken);
+    flight.group.load.asked.add(client, flight.taken, this.#limit);
   }
 
   #bucketOf(hash: number): number {

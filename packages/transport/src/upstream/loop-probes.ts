@@ -84,7 +84,7 @@ export class LoopProbes implements ReplyHandler {
   /** Not when too many questions are in doubt, or the name is too long. */
   #probe(flight: Flight, nowMs: number): void {
     if (flight.isProbed || flight.isQueued) return;
-    flight.isProbed = true;
+    flight.isProbed = flight.isKept = true;
     const asked = Buffer.from(flight.asked.copy());
     const isUnqualified = flight.group.domain === UNQUALIFIED;
     const name = isUnqualified ? ROOT_NAME : asked.subarray(0, -QUESTION_FIXED_BYTES);

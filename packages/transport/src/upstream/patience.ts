@@ -3,8 +3,6 @@ import type { Attempt } from './attempt.js';
 const PATIENCE_MS = 1_000;
 /** How long a question waits for the reply to a probe when all servers are down. */
 export const HOLD_MS = 50;
-/** It does not wait for one. */
-export const NOT_HELD = Number.POSITIVE_INFINITY;
 
 /** How long a refusal waits for a better reply of the others that were asked: longer where one takes longer. */
 export function patienceMs(open: readonly Attempt[]): number {

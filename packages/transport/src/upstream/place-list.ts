@@ -1,8 +1,12 @@
-/** Where a value is in a list. */
-export interface PlaceNode<Value> {
+/** Where a value is in a list, while it is in one. */
+export class PlaceNode<Value> {
   readonly value: Value;
   older: PlaceNode<Value> | undefined;
   newer: PlaceNode<Value> | undefined;
+
+  constructor(value: Value) {
+    this.value = value;
+  }
 }
 
 /** Values in the order in which they were added; one is removed in a step. A Set costs ten times as much. */
@@ -15,18 +19,19 @@ export class PlaceList<Value> {
     return this.#oldest?.value;
   }
 
-  /** Adds the newest one. */
-  add(value: Value): PlaceNode<Value> {
-    const node: PlaceNode<Value> = { value, older: this.#newest, newer: undefined };
+  /** Adds the newest one, which is in no list. */
+  add(node: PlaceNode<Value>): void {
+    node.older = this.#newest;
     if (this.#newest === undefined) this.#oldest = node;
     else this.#newest.newer = node;
     this.#newest = node;
     this.size++;
-    return node;
   }
 
   /** Removes one that is in this list. */
-  remove({ older, newer }: PlaceNode<Value>): void {
+  remove(node: PlaceNode<Value>): void {
+    const { older, newer } = node;
+    node.older = node.newer = undefined;
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;

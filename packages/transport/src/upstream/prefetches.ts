@@ -24,8 +24,12 @@ export class Prefetches {
 
   /** A prefetch is in flight; undefined when it could not be sent. */
   add(flight: Flight | undefined): void {
-    if (flight === undefined) this.results.dropped++;
-    else this.#flights.add(flight);
+    if (flight === undefined) {
+      this.results.dropped++;
+      return;
+    }
+    flight.isKept = true;
+    this.#flights.add(flight);
   }
 
   /** A question has ended; whether it was a prefetch that no client waits for: its failure is none of clients. */

@@ -4,8 +4,7 @@ import { nowMs } from '../batch-clock.js';
 import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { ExchangeObservers } from './exchange-observer.js';
-import { Flight } from './flight.js';
-import { SpareMemory } from './flight-memory.js';
+import type { Flight } from './flight.js';
 import { ForwarderCounters } from './forwarder-counters.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
@@ -18,6 +17,7 @@ import { QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
+import { SpareFlights } from './spare-flights.js';
 import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags } from './upstream-query.js';
 import { type AskCallback, CallbackWaiter } from './waiter.js';
@@ -47,7 +47,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly #loops = new LoopProbes();
   readonly #stale: StaleClients | undefined;
   readonly #own = new Query();
-  readonly #spare = new SpareMemory(this);
+  readonly #spare = new SpareFlights(this);
   #timer: NodeJS.Timeout | undefined;
   readonly #idle = new IdleSignal();
 
@@ -230,7 +230,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     }
     flight.inspector = inspector;
     flight.deadlineMs = deadlineMs;
-    if (!flight.isQueued && !flight.start(nowMs, deadlineMs)) {
+    if (!flight.isQueued && !flight.start(nowMs)) {
       this.#drop(flight);
       return false;
     }
@@ -244,7 +244,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
-    const flight = new Flight(this, group, this.#spare.take(query, this.#key), query.isOverTcp);
+    const flight = this.#spare.take(query, this.#key, group);
     return this.#flights.add(flight) ? flight : undefined;
   }
 
@@ -253,7 +253,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const next = this.#flights.drop(flight);
     if (next === undefined) return;
     next.isQueued = false;
-    if (!next.start(this.now(), next.deadlineMs)) this.finish(next, null);
+    if (!next.start(this.now())) this.finish(next, null);
   }
 
   /** Does what is due; called by the timer, or by a test with its own clock. */
@@ -269,7 +269,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
         this.#ends.answer(waiter, flight.best.message, flight);
       }
       if (!flight.isCounted) {
-        if (!flight.mayReply(nowMs)) this.#drop(flight);
+        if (!flight.attempts.mayReply(nowMs)) this.#drop(flight);
       } else if (endMs >= flight.deadlineMs) {
         this.#ends.note(flight, flight.expire());
         this.onForsaken(flight);

@@ -1,15 +1,10 @@
 import {
   finishHash,
   hashByte,
-  isSameQuestion,
-  lowerCaseByte,
   MAX_NAME_BYTES,
   type Query,
   QUESTION_FIXED_BYTES,
-  QUESTION_OFFSET,
   randomSeed,
-  readUint16,
-  suffixOffset,
   writeUint16,
 } from '@kube-dns/wire';
 
@@ -18,8 +13,6 @@ export const UNSHARED = -1;
 /** Bits beside the header's flags. */
 const IS_DNSSEC_OK = 1;
 const IS_OVER_TCP = 2;
-const NO_OPTIONS = new Uint8Array(0);
-const NO_QUERY = Buffer.alloc(0);
 
 /** What tells questions of one name, type and class apart. */
 export interface QuestionVariant {
@@ -67,59 +60,5 @@ export class QuestionKey implements QuestionVariant {
   isOf({ variant, options }: QuestionVariant): boolean {
     if (variant === UNSHARED || variant !== this.variant) return false;
     return options === this.options || Buffer.compare(options, this.options) === 0;
-  }
-}
-
-/** A question that was sent, or waits to be: its query, and what was its key. */
-export class AskedQuestion implements QuestionVariant {
-  /** With the question from QUESTION_OFFSET on. */
-  query: Buffer = NO_QUERY;
-  hash = 0;
-  variant = UNSHARED;
-  options: Uint8Array = NO_OPTIONS;
-  #bytes = 0;
-
-  /** Becomes the question of this key, which the query has. */
-  set(query: Buffer, { length, hash, variant, options }: QuestionKey): void {
-    this.query = query;
-    this.hash = hash;
-    this.variant = variant;
-    this.options = options;
-    this.#bytes = length;
-  }
-
-  /** Whether a key has the same name, type and class. */
-  isNamedBy({ hash, question, length }: QuestionKey): boolean {
-    if (hash !== this.hash || length !== this.#bytes) return false;
-    return isSameQuestion(this.query, QUESTION_OFFSET, question, 0, length);
-  }
-
-  /** Whether another one has the same name and type. */
-  isNamedAs(other: AskedQuestion): boolean {
-    if (other.hash !== this.hash || other.#bytes !== this.#bytes) return false;
-    const { query } = other;
-    const typeAt = QUESTION_OFFSET + this.#bytes - QUESTION_FIXED_BYTES;
-    for (let i = QUESTION_OFFSET; i < typeAt; i++) {
-      if (lowerCaseByte(query[i]!) !== lowerCaseByte(this.query[i]!)) return false;
-    }
-    return readUint16(query, typeAt) === readUint16(this.query, typeAt);
-  }
-
-  /** Whether the name is at or below a domain (lower-cased, in wire form). */
-  isBelow(domain: Uint8Array): boolean {
-    if (domain.length === 1) return true;
-    const name = this.copy();
-    return suffixOffset(name, name.length - QUESTION_FIXED_BYTES, domain) >= 0;
-  }
-
-  /** A copy of name, in lower case, type and class. */
-  copy(): Uint8Array {
-    const copy = new Uint8Array(this.#bytes);
-    const nameBytes = copy.length - QUESTION_FIXED_BYTES;
-    for (let i = 0; i < copy.length; i++) {
-      const byte = this.query[QUESTION_OFFSET + i]!;
-      copy[i] = i < nameBytes ? lowerCaseByte(byte) : byte;
-    }
-    return copy;
   }
 }

@@ -1,9 +1,16 @@
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 
-/** When a question is retransmitted next. */
+/** It does not come. */
+export const NEVER = Number.POSITIVE_INFINITY;
+
+/** When something is due for a question. */
 export class RetryClock {
-  dueAtMs = Number.POSITIVE_INFINITY;
+  /** It is retransmitted. */
+  dueAtMs = NEVER;
+  /** It has waited for a server long enough, or for a better reply than the one that it has. */
+  heldUntilMs = NEVER;
+  relayAtMs = NEVER;
   /** Retransmissions since it was started last, and how often it was started. */
   retries = 0;
   starts = 0;
@@ -19,7 +26,7 @@ export class RetryClock {
   begin(group: ServerGroup): void {
     this.#group = group;
     this.starts = 0;
-    this.dueAtMs = Number.POSITIVE_INFINITY;
+    this.dueAtMs = this.heldUntilMs = this.relayAtMs = NEVER;
   }
 
   /** The question is sent for the first time, or anew. */
@@ -27,7 +34,13 @@ export class RetryClock {
     this.#startedAtMs = nowMs;
     this.retries = 0;
     this.starts++;
+    this.relayAtMs = NEVER;
     this.pause(nowMs);
+  }
+
+  /** A better reply is waited for until then at the latest. */
+  relayBy(atMs: number): void {
+    this.relayAtMs = Math.min(this.relayAtMs, atMs);
   }
 
   /** The question was sent: now comes a pause. */

@@ -56,6 +56,8 @@ export class ServerGroup {
   readonly load: GroupLoad;
   /** Each of its servers is asked over connections that are kept. */
   readonly isStreamed: boolean;
+  /** One of them is. */
+  readonly hasStreamed: boolean;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -72,6 +74,7 @@ export class ServerGroup {
     this.order = order;
     this.load = load;
     this.isStreamed = servers.every(isStreamed);
+    this.hasStreamed = servers.some(isStreamed);
   }
 
   /** The server that a new question goes to, by its place in `servers`, or ALL_SERVERS. */

@@ -62,6 +62,7 @@ export class StaleClients {
     const watched = known ?? { flight, dueAtMs: 0, isLate: false, isRepeated: false };
     watched.isLate = false;
     watched.dueAtMs = this.#now() + this.#rules.timeoutMs;
+    flight.isKept = true;
     this.#byFlight.set(flight, watched);
     this.#due.push(watched);
     this.#timer ??= this.#startTimer(this.#rules.timeoutMs);

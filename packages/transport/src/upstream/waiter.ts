@@ -12,7 +12,7 @@ import {
 import { type AnswerSource, SOURCE } from '../answer-source.js';
 import type { Client, ReplyPath } from '../answerer.js';
 import type { ServerAddress } from '../server-address.js';
-import type { TakenPlace } from './fair-places.js';
+import { Place } from './fair-places.js';
 import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
@@ -30,7 +30,7 @@ export interface Waiter {
   readonly deadlineMs: number;
   /** Set by the table of flights: what it waits for, and the place that it has beside the question's. */
   flight: Flight | undefined;
-  taken: TakenPlace<Waiter> | undefined;
+  readonly taken: Place<Waiter>;
   /** What it gets in place of a failure, and of a late reply. */
   readonly stale: StaleAnswer | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
@@ -52,7 +52,7 @@ export type PassedOn = Pick<QueryForwarderOptions, 'passesAd' | 'instance'>;
 export class ClientWaiter implements Waiter {
   client = '';
   flight: Flight | undefined;
-  taken: TakenPlace<Waiter> | undefined;
+  readonly taken: Place<Waiter> = new Place<Waiter>(this);
   deadlineMs = 0;
   stale: StaleAnswer | undefined;
   readonly #target = emptyRelayTarget();
@@ -141,7 +141,7 @@ export type AskCallback = (reply: Buffer | null, server?: ServerAddress) => void
 export class CallbackWaiter implements Waiter {
   readonly client: string;
   flight: Flight | undefined;
-  taken: TakenPlace<Waiter> | undefined;
+  readonly taken: Place<Waiter> = new Place<Waiter>(this);
   readonly deadlineMs: number;
   readonly stale = undefined;
   readonly #done: AskCallback;
