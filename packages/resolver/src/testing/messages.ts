@@ -85,7 +85,9 @@ export function queryMessage(question: Question): Buffer {
 export function readQuery(message: Uint8Array, isOverTcp = false): Query {
   const query = new Query();
   const verdict = query.read(message, message.length, isOverTcp, 65_535);
-  if (verdict !== 'answer') throw new Error(`the query is ${verdict}`);
+  if (verdict !== 'answer') {
+    throw new Error(`the query is ${verdict}: ${Buffer.from(message).toString('hex')}`);
+  }
   return query;
 }
 

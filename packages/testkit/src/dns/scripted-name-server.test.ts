@@ -44,6 +44,16 @@ describe('a scripted name server', () => {
     expect((await exchange(server.port, query)).toString()).toBe('bytes');
   });
 
+  it('takes no notice of a response, which is for a program that had its port before', async () => {
+    const server = await serve(() => ({}));
+    const query = encodeQuery({ name: 'a' });
+    const late = Buffer.from(query);
+    late[2]! |= 0x80;
+    await expect(exchange(server.port, late, { limitMs: 50 })).rejects.toThrow('nothing arrived');
+    await exchange(server.port, query);
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('tells no changes: a request of DNS Stateful Operations is no query', async () => {
     const server = await serve(() => ({}));
     const request = Buffer.from('123430000000000000000000', 'hex');

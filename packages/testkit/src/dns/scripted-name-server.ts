@@ -173,6 +173,8 @@ export class ScriptedNameServer implements Closable {
     fields: Omit<ConstructorParameters<typeof NameServerRequest>[0], 'count'>,
     send: (message: Uint8Array) => void,
   ): void {
+    // A late reply, for the program that had this port before: name servers take no notice of responses.
+    if (isResponse(fields.query)) return;
     if (opcodeOf(fields.query) === DSO_OPCODE) {
       send(notImplemented(fields.query));
       return;
@@ -194,6 +196,10 @@ export class ScriptedNameServer implements Closable {
 /** Not `instanceof`: what Node itself returns inside a test is a promise of another realm. */
 function isLater(reply: ReturnType<Script>): reply is Promise<ScriptedReply> {
   return reply !== null && reply !== undefined && 'then' in reply;
+}
+
+function isResponse(message: Buffer): boolean {
+  return message.length >= HEADER_BYTES && message[2]! >= 0x80;
 }
 
 function opcodeOf(message: Buffer): number {
