@@ -14,6 +14,7 @@ import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './rep
 import { NEVER, RetryClock } from './retry-clock.js';
 import { isStreamed } from '../server-address.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
+import { TableEntry } from './table-entry.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
 import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
@@ -23,7 +24,7 @@ import type { Waiter } from './waiter.js';
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It ends with
  * the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes. Then another one can have it.
  */
-export class Flight implements ReplyHandler, TcpRoundOwner {
+export class Flight extends TableEntry implements ReplyHandler, TcpRoundOwner {
   readonly asked = new AskedQuestion();
   readonly waiters: Waiter[] = [];
   readonly best = new BestReply();
@@ -32,18 +33,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   group!: ServerGroup;
   isOverTcp = false;
   inspector: ReplyInspector | undefined;
-  /** The address of the client that holds the place; empty for the program itself. */
-  client = '';
-  /**
-   * Set by the table: index in its list, the next flight of the same bucket, the place that the client has, whether
-   * the group counts it, whether it waits to be sent, and whether there were others of its question.
-   */
-  place = -1;
-  next: Flight | undefined;
+  /** The place that the client has. */
   readonly taken = new Place<Flight>(this);
-  isCounted = false;
-  isQueued = false;
-  hasSibling = false;
   /** Whether it was asked if the question is in a loop. */
   isProbed = false;
   /** Set where something may refer to it longer than the table: then no other question has it. */
@@ -59,6 +50,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #isFinished = true;
 
   constructor(owner: FlightOwner) {
+    super();
     this.#owner = owner;
     this.exchanges = owner.exchanges;
     this.attempts = new AttemptList(owner);
@@ -171,7 +163,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const { server } = attempt;
     const nowMs = this.#owner.now();
     this.attempts.noteReply(attempt, received, nowMs);
-    if (this.#tcp !== undefined) return;
+    // What is fetched over TCP may also come from another server.
+    if (this.#tcp !== undefined && attempt.hasFailed) return;
     server.counts.countReply(rcodeOf(received), nowMs - attempt.sentAtMs);
     const judged = this.attempts.judge(attempt, received, nowMs, this.asked.hasMixedCase);
     if (judged === 'asked again') return;
@@ -179,8 +172,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (judged === 'forged' || (isTruncated(reply) && !isStreamed(server))) {
       if (judged === 'taken') this.best.keep(withoutRecords(reply, this.#owner.cursor), server);
       // A reply that arrives twice is fetched over TCP once.
-      if (!attempt.hasFailed) this.#askOverTcp([server], this.attempts.unaskedCount);
+      if (attempt.hasFailed) return;
       attempt.hasFailed = true;
+      this.#fetchFrom(server);
       return;
     }
     const flaw = flawOf(reply, this.#owner.outline.read(reply)) ?? this.#accept(server, reply);
@@ -201,7 +195,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.onTcpError(attempt.server, why?.code ?? 'unreachable');
     attempt.server.health.noteUnreachable(this.group.domain, why);
     this.group.avoid(attempt.at);
-    if (this.#tcp === undefined) this.#advance(this.#owner.now());
+    this.#advance(this.#owner.now());
   }
 
   onDelay(): void {
@@ -223,13 +217,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#noteFailure(server, code);
   }
 
-  /** The servers that were not asked over UDP may still have an answer. */
+  /** The other servers may still have an answer over UDP. */
   onTcpEnd(): void {
     this.#endTcp();
     const nowMs = this.#owner.now();
-    if (this.isOverTcp || nowMs >= this.deadlineMs || !this.attempts.sendToOthers(nowMs))
-      this.#finish(this.best.message);
-    else this.#clock.pause(nowMs);
+    this.#clock.pause(nowMs);
+    if (this.isOverTcp || nowMs >= this.deadlineMs) this.#finish(this.best.message);
+    else this.#advance(nowMs);
   }
 
   get #isOverUdp(): boolean {
@@ -247,9 +241,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (isDown ? nowMs >= this.#clock.heldUntilMs : !this.start(nowMs)) this.#finish(null);
   }
 
-  /** A server had no answer: asks those that were not asked yet, or waits for the others. */
+  /** A server had no answer: asks those that were not asked yet, or waits for the others, or for what is fetched. */
   #advance(nowMs: number): void {
-    if (this.attempts.sendToOthers(nowMs)) return;
+    if (this.#tcp !== undefined || this.attempts.sendToOthers(nowMs)) return;
     if (this.attempts.haveAllFailed) this.#finish(this.best.message);
     else if (this.best.message !== null) {
       this.#clock.relayBy(nowMs + patienceMs(this.attempts.open()));
@@ -267,6 +261,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       const { current } = this.attempts;
       if (!this.attempts.sendToNext(nowMs)) this.attempts.send(current, nowMs);
     } else this.attempts.sendToAll(nowMs);
+  }
+
+  /** Its reply is truncated, or may be forged. The others have their part of the time for replies, too. */
+  #fetchFrom(server: UpstreamServer): void {
+    const others = this.attempts.unaskedCount + this.attempts.open().length;
+    if (this.#tcp === undefined) this.#askOverTcp([server], others);
+    else this.#tcp.add(server);
   }
 
   #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {

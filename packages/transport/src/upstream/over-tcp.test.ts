@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { againIfStalled, type ScriptedNameServer, until } from '@kube-dns/testkit';
 import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
@@ -9,7 +10,7 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { replyTo } from '../../test/messages.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
-import { fails, hangingUp, says, silent, truncated, truncating } from '../../test/scripts.js';
+import { fails, hangingUp, held, says, silent, truncated, truncating } from '../../test/scripts.js';
 
 let fixture: ForwarderFixture;
 
@@ -109,6 +110,50 @@ describe('a truncated reply', () => {
     fixture.ask(group, 'a');
     await until(() => own[1]!.requests.length === 1);
     expect(protocolsOf(own[0]!)).toEqual(['udp', 'tcp']);
+  });
+});
+
+describe('a truncated reply, while other servers were asked, too', () => {
+  it.each([
+    ['over TCP nothing comes', silent],
+    ['the connection is closed', hangingUp],
+    ['over TCP it is an error', fails(RCODE.SERVFAIL)],
+  ])('is no reason not to take the answer of another one: %s', async (_what, script) => {
+    const { script: later, release } = held('10.0.0.2');
+    const { group, own } = await fixture.groupOf([truncating(script), later], 'all');
+    const client = fixture.ask(group, 'a');
+    await until(() => own[0]!.requests.length === 2 && own[1]!.requests.length === 1);
+    // Until TCP has failed.
+    await delay(50);
+    expect(client.result).toBe('');
+    release();
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+    expect(own.map(protocolsOf)).toEqual([['udp', 'tcp'], ['udp']]);
+  });
+
+  it('is fetched from the next one that truncates when TCP fails', async () => {
+    const plan = { timeoutMs: 600, replyMs: 100, delayMs: () => 100 };
+    await againIfStalled(async () => {
+      await fixture.close();
+      fixture = new ForwarderFixture({ plan });
+      const scripts = [truncating(silent), truncating(says('10.0.0.2'))];
+      const { group } = await fixture.groupOf(scripts, 'all');
+      const client = fixture.ask(group, 'a');
+      await answered(client);
+      expect(client.result).toBe('A 10.0.0.2');
+    });
+  });
+
+  it('is what the client gets when none has an answer', async () => {
+    const { group } = await fixture.groupOf([truncating(hangingUp), silent], 'all');
+    const client = fixture.ask(group, 'a');
+    await fixture.asked(2);
+    await delay(50);
+    expect(client.result).toBe('');
+    fixture.wait(2_000);
+    await answered(client);
+    expect(client.answer).toMatchObject({ isTruncated: true, rcode: 'NOERROR' });
   });
 });
 

@@ -64,6 +64,11 @@ export class TcpRound implements PlaceWaiter {
     else if (server.tcpPlaces.take(this)) this.onPlace();
   }
 
+  /** Asks one more, after the others, unless it is one of them. */
+  add(server: UpstreamServer): void {
+    if (!this.#servers.includes(server)) this.#servers.push(server);
+  }
+
   onPlace(): void {
     this.#hasPlace = true;
     const server = this.#servers[0]!;
