@@ -105,7 +105,6 @@ describeBesideReal('EDNS options beside the real dnsmasq', () => {
     const ownAnswers = await ask(ours!, 'cookie.example', [COOKIE]);
     const cookie = expect.stringMatching(OUR_COOKIE);
     expect(ownAnswers).toMatchObject({ seen: ['1232'], first: cookie, second: cookie });
-    expect(ownAnswers.second).toBe(ownAnswers.first);
   });
 
   it('differ: answers with an identifier of one client are never cached, whatever other options there are', async () => {
