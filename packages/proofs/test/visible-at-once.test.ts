@@ -21,7 +21,7 @@ import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
 const ZONE = 'svc.cluster.local';
 const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
 const folder = new TemporaryFolder();
-/** What is waited for is told within milliseconds: this is the patience with a loaded machine, less its stalls. */
+/** A change is sent within milliseconds: this is the patience with a loaded machine, less its stalls. */
 const CHANGED_MS = 1_000;
 /** More than the 4.5 s after which dnsmasq gives a question up. */
 const ASK_LIMIT_MS = 15_000;

@@ -45,7 +45,7 @@ export class Flight extends TableEntry implements ReplyHandler, TcpRoundOwner {
   readonly #owner: FlightOwner;
   readonly #clock: RetryClock;
   readonly #lastFailure = new LastFailure();
-  /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
+  /** Set while the question is asked over TCP; nothing is retransmitted over UDP meanwhile, but replies are taken. */
   #tcp: TcpRound | undefined;
   #isFinished = true;
 
