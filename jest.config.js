@@ -1,10 +1,13 @@
 import './packages/testkit/tools-path.mjs';
 
-/** One configuration for every package: `jest --config ../../jest.config.js --rootDir .` */
+/** One configuration for all packages; `packages/testkit/run-tests.mjs` chooses the files. */
 export default {
+  roots: ['<rootDir>/packages'],
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
+  testRegex: [String.raw`packages/[\w-]+/(src|test)/.*\.test\.ts$`],
   extensionsToTreatAsEsm: ['.ts'],
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+  modulePathIgnorePatterns: [String.raw`<rootDir>/packages/[\w-]+/dist/`],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -14,7 +17,14 @@ export default {
       },
     ],
   },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  // Above the sum of what a test waits for on a busy machine: what is missing is named, not the time.
-  testTimeout: 60_000,
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Sister packages from their sources, so that a change is tested without a build, and its tests are found
+    // through all packages. The testkit starts files of its own as programs, for which it must be built.
+    '^@kube-dns/(?!testkit)([\\w-]+)$': '<rootDir>/packages/$1/src/index.ts',
+    '^@kube-dns/(?!testkit)([\\w-]+)/internal$': '<rootDir>/packages/$1/src/internal.ts',
+    '^@kube-dns/(?!testkit)([\\w-]+)/(\\w+)$': '<rootDir>/packages/$1/src/$2/index.ts',
+  },
+  // Above all that a test waits for, a minute each: what is missing is named, not the time.
+  testTimeout: 120_000,
 };

@@ -1,119 +1,161 @@
-// `npm test`: the tests of all packages, then what failed, what was skipped and why, and one total.
-// With --count=STEPS it only counts the results that are there, as the end of .ci/run does after STEPS failed steps.
+// `npm test`: the files of one lane, in one run of jest for all packages. The reporter beside this file prints the
+// progress, the failures and the total, and leaves it in test-results-LANE.json.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import process from 'node:process';
 import './tools-path.mjs';
 
-const MAX_MESSAGE = 2_000;
-const INTERRUPTED = 130;
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const USAGE = `usage: npm test [-- [PATTERN...] [OPTION...]]
+       npm run test:all [-- [PATTERN...] [OPTION...]]
+
+Runs the tests of all packages. PATTERN is a part of the path of a test file, of any package;
+without one all files of the lane run.
+
+  --slowest[=N]       at the end, the N files and tests that took longest (20)
+  --title=TEXT        only tests with this text, a regular expression, in their title
+  --lane=LANE,...     quick (npm test), peers, images; test:all has quick and peers. With a PATTERN
+                      that no file of the lane has, the other lanes are searched
+  --workers=N         files at once (as many as this machine has cores, at least 2)
+  --name=NAME         the total is left in test-results-NAME.json (the lanes' names)
+  --count=STEPS       runs nothing: adds up the results that are there, and fails after failed STEPS
+`;
+/** The end of a file's name is its lane; CONTRIBUTING.md says what belongs where. */
+const LANES = {
+  quick: String.raw`(?<!\.(peer|image))\.test\.ts$`,
+  peers: String.raw`\.peer\.test\.ts$`,
+  images: String.raw`\.image\.test\.ts$`,
+};
 const RESULTS = /^test-results.*\.json$/;
-/** The end of the title of a skipped test, see `unless` of src/skipping.ts. */
-const REASON = /\(skipped: ([^)]*)\)/;
+const INTERRUPTED = 130;
+
+class UsageError extends Error {}
 
 function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
-function packages() {
-  return readdirSync('packages').map((name) => join('packages', name));
-}
-
-/** The results of all packages, a package that has none among them. */
-function readResults(isWhole) {
-  return packages().flatMap((folder) => {
-    const files = readdirSync(folder).filter((name) => RESULTS.test(name));
-    const manifest = join(folder, 'package.json');
-    const hasTests = existsSync(manifest) && /"test":/.test(readFileSync(manifest, 'utf8'));
-    if (files.length === 0 && isWhole && hasTests) return [{ folder, result: undefined }];
-    return files.map((name) => {
-      return { folder, result: JSON.parse(readFileSync(join(folder, name), 'utf8')) };
-    });
-  });
-}
-
-/** Counts, prints the failures and then the skipped tests of each file with their reason. */
-function count(isWhole) {
-  const total = { passed: 0, failed: 0, skipped: 0 };
-  const skipped = new Map();
-  const fail = (where, messages) => {
-    total.failed++;
-    say(`failed: ${where}`);
-    if (messages !== '') say(messages.slice(0, MAX_MESSAGE));
-  };
-  for (const { folder, result } of readResults(isWhole)) {
-    if (result === undefined) {
-      fail(`${folder}: its tests did not run to their end`, '');
-      continue;
-    }
-    for (const { assertionResults, name, message } of result.testResults) {
-      const file = name.slice(name.indexOf(folder));
-      if (message && assertionResults.length === 0) fail(`${file}: it cannot run`, message);
-      for (const { status, fullName, failureMessages } of assertionResults) {
-        if (status === 'passed') total.passed++;
-        else if (status === 'failed') fail(`${file}: ${fullName}`, failureMessages.join('\n'));
-        else {
-          total.skipped++;
-          const reason = REASON.exec(fullName)?.[1] ?? 'no reason is given';
-          const group = `${file}: ${reason}`;
-          skipped.set(group, (skipped.get(group) ?? 0) + 1);
-        }
-      }
-    }
+function parse(args) {
+  const options = { patterns: [], lanes: ['quick'], slowest: 0, workers: 0 };
+  for (const arg of args) {
+    const [, name, value = ''] = /^--([a-z]+)(?:=(.*))?$/.exec(arg) ?? [];
+    if (name === undefined && !arg.startsWith('-')) options.patterns.push(arg);
+    else if (name === 'slowest') options.slowest = Number(value || 20);
+    else if (name === 'title' && value !== '') options.title = value;
+    else if (name === 'lane') options.lanes = value.split(',');
+    else if (name === 'workers') options.workers = Number(value);
+    else if (name === 'name' && /^\w+$/.test(value)) options.name = value;
+    else if (name === 'count') options.count = Number(value);
+    else if (name === 'help' || arg === '-h') options.isHelp = true;
+    else throw new UsageError(`${arg} is no option of the tests`);
   }
-  for (const [group, tests] of skipped) {
-    say(`skipped: ${tests} ${tests === 1 ? 'test' : 'tests'} of ${group}`);
+  const unknown = options.lanes.find((lane) => !Object.hasOwn(LANES, lane));
+  if (unknown !== undefined) throw new UsageError(`there is no lane ${unknown}`);
+  for (const name of ['slowest', 'workers', 'count']) {
+    if (Number.isNaN(options[name])) throw new UsageError(`--${name} wants a number`);
   }
-  return total;
+  return options;
 }
 
-function totalText({ passed, failed, skipped }) {
-  const rest = skipped > 0 ? `, ${skipped} skipped` : '';
-  return `${passed} passed, ${failed} failed${rest}`;
+/** All test files, as paths below the checkout. */
+function testFiles() {
+  return readdirSync(`${ROOT}packages`).flatMap((name) =>
+    ['src', 'test']
+      .map((folder) => `packages/${name}/${folder}`)
+      .filter((folder) => existsSync(ROOT + folder))
+      .flatMap((folder) =>
+        readdirSync(ROOT + folder, { recursive: true })
+          .filter((file) => file.endsWith('.test.ts'))
+          .map((file) => `${folder}/${file}`),
+      ),
+  );
 }
 
-/** Runs turbo with its output shown; resolves with its status. */
-async function runTests(args) {
-  const { testTools } = await import('./dist/index.js');
-  const words = ['run', 'test', '--continue', '--output-logs=new-only', ...args];
-  const child = spawn(join('node_modules', '.bin', 'turbo'), words, {
+/** The files to run, of the lanes that were asked for or else of those that have the pattern. */
+function selectFiles({ patterns, lanes }) {
+  const matching = testFiles().filter(
+    (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
+  );
+  const inLanes = (names) =>
+    matching.filter((file) => names.some((lane) => new RegExp(LANES[lane]).test(file)));
+  const files = inLanes(lanes);
+  if (files.length > 0 || patterns.length === 0) return files;
+  const others = Object.keys(LANES).filter((lane) => inLanes([lane]).length > 0);
+  if (others.length > 0) say(`tests: these are of the lane ${others.join(' and ')}`);
+  return inLanes(others);
+}
+
+/** Runs jest with its output shown; resolves with its status. */
+function runJest(files, options, resultFile) {
+  const reporter = fileURLToPath(new URL('test-reporter.mjs', import.meta.url));
+  const args = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    `${ROOT}node_modules/jest/bin/jest.js`,
+    `--config=${ROOT}jest.config.js`,
+    `--reporters=${reporter}`,
+    `--maxWorkers=${options.workers || Math.max(2, availableParallelism())}`,
+    ...(options.title === undefined ? [] : [`--testNamePattern=${options.title}`]),
+    '--runTestsByPath',
+    ...files,
+  ];
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', KUBE_DNS_TEST_TOOLS: testTools() },
+    env: {
+      ...process.env,
+      KUBE_DNS_TEST_RESULTS: resultFile,
+      KUBE_DNS_TEST_SLOWEST: String(options.slowest),
+    },
   });
   let isInterrupted = false;
-  process.on('SIGINT', () => void (isInterrupted = true)); // turbo gets it too
+  process.on('SIGINT', () => void (isInterrupted = true)); // jest gets it too
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(isInterrupted ? INTERRUPTED : (code ?? 1)));
   });
 }
 
-async function main(args) {
-  const counting = /^--count=(\d+)$/.exec(args[0] ?? '');
-  if (counting !== null) {
-    const total = count(true);
-    const steps = Number(counting[1]);
-    if (steps > 0) say(`${steps} steps failed`);
-    say(totalText(total));
-    return steps === 0 && total.failed === 0 && total.passed > 0 ? 0 : 1;
+/** Adds up the results that are there, for the end of .ci/run after some failed steps. */
+function count(failedSteps) {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const name of readdirSync(ROOT).filter((each) => RESULTS.test(each))) {
+    const result = JSON.parse(readFileSync(ROOT + name, 'utf8'));
+    for (const key of Object.keys(total)) total[key] += result[key];
   }
-  for (const folder of packages()) {
-    for (const name of readdirSync(folder)) {
-      if (RESULTS.test(name)) rmSync(join(folder, name));
-    }
-  }
-  const start = Date.now();
-  const status = await runTests(args);
-  if (status === INTERRUPTED) return status;
-  say('');
-  const total = count(args.length === 0);
-  if (status !== 0 && total.failed === 0) {
-    total.failed++;
-    say(`failed: turbo ended with ${status}, see above`);
-  }
-  say(`${totalText(total)}, ${Math.round((Date.now() - start) / 1_000)} s`);
-  return total.failed > 0 ? 1 : 0;
+  if (failedSteps > 0) say(`${failedSteps} steps failed`);
+  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
+  say(`${total.passed} passed, ${total.failed} failed${skipped}`);
+  return failedSteps === 0 && total.failed === 0 && total.passed > 0 ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+async function main(args) {
+  const options = parse(args);
+  if (options.isHelp) {
+    say(USAGE.trimEnd());
+    return 0;
+  }
+  if (options.count !== undefined) return count(options.count);
+  const files = selectFiles(options);
+  if (files.length === 0)
+    throw new UsageError(`no test file has ${options.patterns.join(' or ')} in its path`);
+  const resultFile = `${ROOT}test-results-${options.name ?? options.lanes.join('-')}.json`;
+  rmSync(resultFile, { force: true });
+  const status = await runJest(files, options, resultFile);
+  if (status === INTERRUPTED) return status;
+  if (!existsSync(resultFile)) {
+    say(`failed: jest ended with ${status} before the tests did, see above`);
+    return 1;
+  }
+  return status;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`tests: ${error.message}\n\n${USAGE}`);
+  process.exitCode = 2;
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { missing, unless, until } from '@kube-dns/testkit';
+import { needsPrograms, unless, until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import { closeAll, configMap, onClose, startServer } from './harness.js';
 
@@ -52,7 +52,7 @@ spec:
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: "a:1"}]}}
 `;
 
-unless(missing('kubectl'), describe)('kubectl', () => {
+unless(needsPrograms('kubectl'), describe)('kubectl', () => {
   it('prints services of all namespaces as a table', async () => {
     const [head, row] = (await kubectl('get', 'svc', '-A')).split('\n');
     expect(head).toMatch(/^NAMESPACE +NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE$/);

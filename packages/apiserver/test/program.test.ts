@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { closeAll, onClose, startServer, withDeadline } from './harness.js';
 
-const PROGRAM = join(process.cwd(), 'bin/apiserver.cjs');
+const PROGRAM = fileURLToPath(new URL('../bin/apiserver.cjs', import.meta.url));
 
 let folder: string;
 

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
@@ -12,7 +11,7 @@ import { closeAll, get, onClose, send, startServer } from './harness.js';
 const run = promisify(execFile);
 
 function readme(): Promise<string> {
-  return readFile('README.md', 'utf8');
+  return readFile(new URL('../README.md', import.meta.url), 'utf8');
 }
 
 afterEach(closeAll);
@@ -20,7 +19,7 @@ afterEach(closeAll);
 describe('the README', () => {
   it('has an example that prints the values in its comments', async () => {
     const [, example = ''] = /```js\n(.*?)```/s.exec(await readme()) ?? [];
-    const built = pathToFileURL(join(process.cwd(), 'dist/index.js')).href;
+    const built = new URL('../dist/index.js', import.meta.url).href;
     const folder = await mkdtemp(join(tmpdir(), 'apiserver-readme-'));
     onClose(() => rm(folder, { recursive: true }));
     const file = join(folder, 'example.mjs');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { missingIpv6, unless } from '@kube-dns/testkit';
+import { needsIpv6, unless } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import { closeAll, configMap, CONFIG_MAPS, startServer } from './harness.js';
 
@@ -83,7 +83,7 @@ describe('a request of a program', () => {
   });
 });
 
-unless(missingIpv6(), it).each(['0.0.0.0', '::'])(
+unless(needsIpv6(), it).each(['0.0.0.0', '::'])(
   'a server on %s answers at every address of both families (skipped where the machine has no ::1)',
   async (host) => {
     const { port } = await startServer({ host });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, findRealDnsmasq, missing, unless, until } from '@kube-dns/testkit';
+import { endPrograms, findRealDnsmasq, needsPrograms, unless, until } from '@kube-dns/testkit';
 import { ClusterPlan } from '../src/cluster/cluster-plan.js';
 import { changesOf, togglesOf } from '../src/cluster/toggles.js';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
@@ -132,7 +132,7 @@ describe('the bench', () => {
     LIMIT_MS,
   );
 
-  const queries = unless(missing('dnsperf'), it);
+  const queries = unless(needsPrograms('dnsperf'), it);
   queries(
     'counts lines of a query log, all of them (skipped without dnsperf)',
     async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { endPrograms, missing, unless, until } from '@kube-dns/testkit';
+import { endPrograms, needsPrograms, unless, until } from '@kube-dns/testkit';
 import { childrenOf, isRunning, startBenchGroup } from './bench-process.js';
 
 /** Three programs start, one after the other. */
@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-unless(missing('dnsperf'), it).each([
+unless(needsPrograms('dnsperf'), it).each([
   ['SIGHUP', 129],
   ['SIGTERM', 143],
 ] as const)(

@@ -7,7 +7,7 @@ import {
   findProgram,
   findRealDnsmasq,
   holdsOnce,
-  missing,
+  needsPrograms,
   unless,
 } from '@kube-dns/testkit';
 import { CONTAINERS } from '../src/memory/container-name.js';
@@ -42,7 +42,7 @@ interface BenchOutput {
   readonly notes: readonly string[];
 }
 
-const loads = unless(missing('dnsperf'), it);
+const loads = unless(needsPrograms('dnsperf'), it);
 const peer = findRealDnsmasq() === undefined ? [] : ['dnsmasq'];
 
 let folder: string;

@@ -27,7 +27,7 @@ function optionsNamed(readme: string, head: string): readonly string[] {
 
 describe('the README', () => {
   it('names the commands that there are', async () => {
-    const readme = await readFile('README.md', 'utf8');
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
     const table = /\| Command .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
     const commands = [ABOUT_LOAD, ABOUT_KUBEDNS, ABOUT_NODE_CACHE, ABOUT_SUBSCRIPTIONS, ABOUT_PAGE];
@@ -35,7 +35,7 @@ describe('the README', () => {
   });
 
   it('names the workloads that there are', async () => {
-    const readme = await readFile('README.md', 'utf8');
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
     const table = /\| Workload .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
     expect(named).toEqual([...WORKLOADS, ...PARTS].map(({ name }) => name));
@@ -46,7 +46,7 @@ describe('the README', () => {
     ['Option of both', ABOUT_LOAD],
     ['Option of dns', [DNS]],
   ])('names options in "%s" that all these commands have', async (head, commands) => {
-    const names = optionsNamed(await readFile('README.md', 'utf8'), head);
+    const names = optionsNamed(await readFile(new URL('../README.md', import.meta.url), 'utf8'), head);
     expect(names.length).toBeGreaterThan(6);
     for (const { options } of commands) {
       expect(names.filter((name) => !(name in options))).toEqual([]);
@@ -56,20 +56,20 @@ describe('the README', () => {
   it.each([...ABOUT_NODE_CACHE, ...ABOUT_SUBSCRIPTIONS])(
     'names options in "Option of $name" that it has',
     async (command) => {
-      const names = optionsNamed(await readFile('README.md', 'utf8'), `Option of ${command.name}`);
+      const names = optionsNamed(await readFile(new URL('../README.md', import.meta.url), 'utf8'), `Option of ${command.name}`);
       expect(names.length).toBeGreaterThan(3);
       expect(names.filter((name) => !(name in command.options))).toEqual([]);
     },
   );
 
   it('names every option of page that dns does not have', async () => {
-    const names = optionsNamed(await readFile('README.md', 'utf8'), 'Option of page');
+    const names = optionsNamed(await readFile(new URL('../README.md', import.meta.url), 'utf8'), 'Option of page');
     const own = Object.keys(PAGE.options).filter((name) => !(name in DNS.options));
     expect(names).toEqual(['only', ...own]);
   });
 
   it('names every option of the load', async () => {
-    const readme = await readFile('README.md', 'utf8');
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
     const named = ['Option of both', 'Option of dns'].flatMap((head) => optionsNamed(readme, head));
     expect(new Set(named)).toEqual(new Set(Object.keys(DNS.options)));
   });

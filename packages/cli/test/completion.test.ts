@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import { COMMANDS, PROGRAM_FLAGS } from '../src/commands.js';
 import { PROGRAM, startCommand } from './support/run-command.js';
 
@@ -93,7 +93,7 @@ describe('the completion of bash', () => {
 });
 
 describe('the completion of fish', () => {
-  unless(missing('fish'), it).each([
+  unless(needsPrograms('fish'), it).each([
     ...LINES,
     ['kube-dns convert pod', ['pod.yaml']],
     ['kube-dns up --manifest pod', ['pod.yaml']],
@@ -104,12 +104,12 @@ describe('the completion of fish', () => {
 });
 
 describe('the completion of zsh', () => {
-  unless(missing('zsh'), it)('offers the commands with their summaries', () => {
+  unless(needsPrograms('zsh'), it)('offers the commands with their summaries', () => {
     const rows = [...COMMANDS].map(([name, { summary }]) => `${name}:${summary}`);
     expect(zsh('kube-dns co')).toEqual(rows);
   });
 
-  unless(missing('zsh'), it).each([
+  unless(needsPrograms('zsh'), it).each([
     ['kube-dns --v', '--version[show the version]'],
     [
       'kube-dns compare --h',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { LoopbackUpstream, missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
+import { LoopbackUpstream, needsPrograms, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
 
 const pod = new LocalPod();
@@ -44,7 +44,7 @@ async function changeIt(means: {
   await pod.run?.waitForLine(/kube-dns +\| the volume of ConfigMap kube-dns has no keys/);
 }
 
-unless(missing('dig'), describe)('a ConfigMap kube-dns in the local API', () => {
+unless(needsPrograms('dig'), describe)('a ConfigMap kube-dns in the local API', () => {
   it('takes effect as kubelet would mount it, by HTTP', async () => {
     const folder = `http://127.0.0.1:${pod.ports.api}/api/v1/namespaces/kube-system/configmaps`;
     const send = async (method: string, url: string, type: string, body?: object) => {
@@ -66,7 +66,7 @@ unless(missing('dig'), describe)('a ConfigMap kube-dns in the local API', () => 
     });
   }, 60_000);
 
-  unless(missing('kubectl'), it)(
+  unless(needsPrograms('kubectl'), it)(
     'takes effect when kubectl applies it',
     async () => {
       const kubectl = (...words: string[]) =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   fieldFaults,
@@ -34,7 +34,7 @@ function argsOf(objects: readonly KubeManifest[], container: string): readonly s
 }
 
 describe('the manifest of the newest kube-dns', () => {
-  unless(missing('kubectl'), it)('becomes what manifests/kube-dns is', () => {
+  unless(needsPrograms('kubectl'), it)('becomes what manifests/kube-dns is', () => {
     const base = render(join(MANIFESTS, 'kube-dns'));
     const { objects, notes } = convertFile(STOCK_FILE);
     expect(notes.hasLosses).toBe(false);
@@ -44,7 +44,7 @@ describe('the manifest of the newest kube-dns', () => {
     }
   });
 
-  unless(missing('kubectl'), it)('has all of our own one', () => {
+  unless(needsPrograms('kubectl'), it)('has all of our own one', () => {
     const text = render(join(MANIFESTS, 'kube-dns')).map((each) => JSON.stringify(each));
     const { lines } = convertText(text.join('\n---\n'));
     expect(lines.filter((line) => !line.includes('it is not written again'))).toEqual([]);

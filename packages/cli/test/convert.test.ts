@@ -7,8 +7,8 @@ import { parseAllDocuments } from 'yaml';
 import {
   findCoreDns,
   freePort,
-  missing,
-  missingCoreDns,
+  needsPrograms,
+  needsCoreDns,
   RunningProgram,
   runProgram,
   unless,
@@ -170,7 +170,7 @@ describe('kube-dns convert', () => {
     expect(args.get('dnsmasq')).toEqual(expect.arrayContaining(['--log-queries', '--max-ttl=20']));
   });
 
-  unless(missing('kubectl'), it)('writes objects that apply as it says', async () => {
+  unless(needsPrograms('kubectl'), it)('writes objects that apply as it says', async () => {
     writeFileSync(at('Corefile'), '.:53 {\nkubernetes a.b\nforward . 10.0.0.1\n}\n');
     const { stdout } = await run('--to=configmap', 'Corefile');
     const [, lines = ''] =
@@ -279,7 +279,7 @@ describe('kube-dns convert', () => {
   });
 });
 
-unless(missingCoreDns(), describe)('the real CoreDNS', () => {
+unless(needsCoreDns(), describe)('the real CoreDNS', () => {
   it('takes the Corefile that was written', async () => {
     const port = await freePort();
     const args = `--port=${port} --server=/corp/127.0.0.1#5397 --address=/x/1.2.3.4 --local=/y.corp/ --host-record=h.x,1.2.3.5 --max-ttl=30 --max-cache-ttl=30 --filter-AAAA --use-stale-cache`;

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   endPrograms,
-  missing,
-  missingNamespaces,
+  needsPrograms,
+  needsNamespaces,
   outputOf,
   RunningProgram,
   TemporaryFolder,
@@ -21,7 +21,7 @@ const HOLDER = `ip link set lo up && mount --bind "$1" /etc/resolv.conf && echo 
 
 /** Why the pod cannot have a network for itself here; undefined where it can. */
 function isolationSkipReason(): string | undefined {
-  return missing('unshare', 'nsenter', 'ip', 'ss', 'dig', 'curl') ?? missingNamespaces();
+  return needsPrograms('unshare', 'nsenter', 'ip', 'ss', 'dig', 'curl') ?? needsNamespaces();
 }
 
 unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {

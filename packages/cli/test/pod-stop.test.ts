@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isAlive, missing, RunningProgram, unless, until } from '@kube-dns/testkit';
+import { isAlive, needsPrograms, RunningProgram, unless, until } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
 import { PROGRAM } from './support/run-command.js';
 
@@ -35,7 +35,7 @@ const containers = () =>
 /** Those lines of a log that are no information. */
 const warnings = (log: string) => log.split('\n').filter((line) => /\| [^I]\d{4} /.test(line));
 
-unless(missing('setsid'), describe)('the pod of `npm start`', () => {
+unless(needsPrograms('setsid'), describe)('the pod of `npm start`', () => {
   it.each([
     ['kube-dns', [process.execPath, PROGRAM], 0],
     // npm ends by the signal that its shell ended by.

@@ -2,11 +2,11 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missing, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
+import { needsPrograms, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
 
-const withDig = unless(missing('dig'), describe);
-const withKubectl = unless(missing('dig', 'kubectl'), describe);
+const withDig = unless(needsPrograms('dig'), describe);
+const withKubectl = unless(needsPrograms('dig', 'kubectl'), describe);
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const pod = new LocalPod();

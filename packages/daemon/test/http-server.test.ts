@@ -3,7 +3,7 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { missingIpv6, unless } from '@kube-dns/testkit';
+import { needsIpv6, unless } from '@kube-dns/testkit';
 
 import { StartupError } from '../src/errors.js';
 import { startHttpServer, type HttpServer } from '../src/http-server.js';
@@ -70,7 +70,7 @@ async function openConnection(port: number, request: string): Promise<Socket> {
   return socket;
 }
 
-unless(missingIpv6(), it).each(['', '0.0.0.0', '::', '[::]'])(
+unless(needsIpv6(), it).each(['', '0.0.0.0', '::', '[::]'])(
   'the host "%s" is every address of both families',
   async (host) => {
     const { port } = await start(host);

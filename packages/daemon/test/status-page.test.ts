@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Browser, TemporaryFolder, unless, withoutChromium } from '@kube-dns/testkit';
+import { Browser, TemporaryFolder, unless, needsChromium } from '@kube-dns/testkit';
 import { createLog } from '../src/log.js';
 import { MetricsServer } from '../src/metrics/metrics-server.js';
 import { RecentNotices } from '../src/status/recent-notices.js';
@@ -39,7 +39,7 @@ let server: MetricsServer;
 let browser: Browser;
 let url: string;
 
-unless(withoutChromium, describe)('the status page in Chromium', () => {
+unless(needsChromium(), describe)('the status page in Chromium', () => {
   beforeAll(async () => {
     const notices = new RecentNotices();
     let port = '';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { fromCorefile, parseCorefile, Notes } from '@kube-dns/cli';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import {
   containersOf,
   fieldFaults,
@@ -16,9 +16,9 @@ import {
 
 const FOLDER = join(MANIFESTS, 'coredns');
 const NAME = 'coredns-beside';
-const hasKubectl = missing('kubectl') === undefined;
+const hasKubectl = needsPrograms('kubectl') === undefined;
 
-unless(missing('kubectl'), describe)('manifests/coredns', () => {
+unless(needsPrograms('kubectl'), describe)('manifests/coredns', () => {
   const objects = hasKubectl ? render(FOLDER) : [];
   const kubeDns = hasKubectl ? render(join(MANIFESTS, 'kube-dns')) : [];
   const deployment = () => findObject(objects, 'Deployment', NAME);

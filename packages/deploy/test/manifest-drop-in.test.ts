@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parsePod } from '@kube-dns/cli';
-import { missing, outputOf, unless } from '@kube-dns/testkit';
+import { needsPrograms, outputOf, unless } from '@kube-dns/testkit';
 import {
   containersOf,
   type Deployment,
@@ -19,8 +19,8 @@ import {
 const OWN_ARGUMENTS = ['--negcache=push', '-metrics-addr=127.0.0.1:10056'];
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
-const hasKubectl = missing('kubectl') === undefined;
-const withKubectl = unless(missing('kubectl'), describe);
+const hasKubectl = needsPrograms('kubectl') === undefined;
+const withKubectl = unless(needsPrograms('kubectl'), describe);
 
 const ours = hasKubectl ? render(BASE) : STOCK_OBJECTS;
 const stockDeployment = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
-import { freePort, missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
+import { freePort, needsPrograms, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render, renderText } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
 import { RunningNodeCache } from './support/running-node-cache.js';
@@ -64,7 +64,7 @@ describe('the reader of queries', () => {
   });
 });
 
-const withPod = unless(missing('dig', 'kubectl'), describe);
+const withPod = unless(needsPrograms('dig', 'kubectl'), describe);
 
 withPod('the metrics of the containers of overlays/monitoring', () => {
   let server: ApiServer;
@@ -224,7 +224,7 @@ describe('the runbook of an alert', () => {
     expect(page).toMatch(/^https:.*\/manifests\/TROUBLESHOOTING\.md$/);
   });
 
-  unless(missing('kubectl'), it)('is on the page that runbooks.yaml names', () => {
+  unless(needsPrograms('kubectl'), it)('is on the page that runbooks.yaml names', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-runbooks-'));
     try {
       cpSync(MANIFESTS, folder, { recursive: true });

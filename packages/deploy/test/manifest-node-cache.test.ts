@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parseCorefile } from '@kube-dns/node-cache/corefile';
-import { memoryBytes, missing, outputOf, unless } from '@kube-dns/testkit';
+import { memoryBytes, needsPrograms, outputOf, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
@@ -24,7 +24,7 @@ const CLUSTER_FILE = join(BASE, 'cluster.yaml');
 const MIB = 2 ** 20;
 /** The memory of a Node program in addition to its heap. */
 const BESIDE_HEAP_MIB = 90;
-const withKubectl = unless(missing('kubectl'), describe);
+const withKubectl = unless(needsPrograms('kubectl'), describe);
 
 const settings = () =>
   findObject(readObjects(readFileSync(CLUSTER_FILE, 'utf8')), 'ConfigMap', 'node-cluster').data ??
@@ -42,7 +42,7 @@ describe('manifests/node-cache', () => {
     for (const value of Object.values(values)) expect(text.split(value)).toHaveLength(2);
   });
 
-  unless(missing('kubectl'), it)('gets them everywhere from there', () => {
+  unless(needsPrograms('kubectl'), it)('gets them everywhere from there', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-node-'));
     try {
       cpSync(MANIFESTS, folder, { recursive: true });
@@ -76,7 +76,7 @@ describe('manifests/node-cache', () => {
 
 withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
   const isOfCilium = folder.endsWith('cilium');
-  const objects = missing('kubectl') === undefined ? render(join(MANIFESTS, folder)) : [];
+  const objects = needsPrograms('kubectl') === undefined ? render(join(MANIFESTS, folder)) : [];
   const set = () => findObject(objects, 'DaemonSet', 'node-local-dns');
   const container = () => containerOf(set(), 'node-cache');
 

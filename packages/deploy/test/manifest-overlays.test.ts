@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
@@ -12,7 +12,7 @@ import {
 } from '@kube-dns/testkit/manifests';
 import { NODE_OBJECTS } from './support/base-deployment.js';
 
-const withKubectl = unless(missing('kubectl'), describe);
+const withKubectl = unless(needsPrograms('kubectl'), describe);
 
 const overlay = (name: string) => render(join(MANIFESTS, 'overlays', name));
 const kubeDns = (objects: readonly KubeManifest[]) => findObject(objects, 'Deployment', 'kube-dns');
@@ -61,7 +61,7 @@ withKubectl('the overlay gke-like', () => {
 });
 
 withKubectl('the overlay monitoring', () => {
-  const objects = missing('kubectl') === undefined ? overlay('monitoring') : [];
+  const objects = needsPrograms('kubectl') === undefined ? overlay('monitoring') : [];
 
   it('opens the port of metrics of dnsmasq, and changes no other', () => {
     const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>

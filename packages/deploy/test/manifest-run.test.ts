@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer, type Manifest } from '@kube-dns/apiserver';
-import { missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
+import { needsPrograms, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import {
   containersOf,
   type Deployment,
@@ -15,7 +15,7 @@ import {
 import { accessesOf, Authorizer } from './support/authorizer.js';
 import { DeployedPod } from './support/deployed-pod.js';
 
-const withoutKubectl = missing('kubectl');
+const withoutKubectl = needsPrograms('kubectl');
 
 const ENDPOINTS: Manifest = {
   apiVersion: 'v1',
@@ -85,7 +85,7 @@ describe.each([
   },
 ])('the pod of $what', ({ deployment, reason }) => {
   const run = unless(reason, it);
-  const runWithDig = unless(reason ?? missing('dig'), it);
+  const runWithDig = unless(reason ?? needsPrograms('dig'), it);
   const pod = new DeployedPod(deployment);
   const probes = containersOf(deployment).flatMap(({ name, livenessProbe, readinessProbe }) =>
     [
@@ -134,7 +134,7 @@ describe.each([
 });
 
 describe('kubedns under the rules of the ClusterRole', () => {
-  const run = unless(missing('kubectl', 'dig'), it);
+  const run = unless(needsPrograms('kubectl', 'dig'), it);
   const rules = () => findObject(base, 'ClusterRole', 'kube-dns').rules;
 
   interface Findings {

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { memoryBytes, missing, unless } from '@kube-dns/testkit';
+import { memoryBytes, needsPrograms, unless } from '@kube-dns/testkit';
 import {
   type Container,
   containerOf,
@@ -28,8 +28,8 @@ import {
   renderText,
 } from '@kube-dns/testkit/manifests';
 
-const hasKubectl = missing('kubectl') === undefined;
-const withKubectl = unless(missing('kubectl'), describe);
+const hasKubectl = needsPrograms('kubectl') === undefined;
+const withKubectl = unless(needsPrograms('kubectl'), describe);
 
 const CLUSTER_FILE = join(MANIFESTS, 'kube-dns', 'cluster.yaml');
 const MIB = 2 ** 20;
@@ -72,7 +72,7 @@ describe('manifests/README.md', () => {
   });
 });
 
-unless(missing('kubectl'), it)(
+unless(needsPrograms('kubectl'), it)(
   'an overlay as the README has it puts two components together',
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-overlay-'));
@@ -110,7 +110,7 @@ describe('the address of the service and the domain', () => {
     }
   });
 
-  unless(missing('kubectl'), it)('get everywhere from there', () => {
+  unless(needsPrograms('kubectl'), it)('get everywhere from there', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-manifests-'));
     try {
       const copy = join(folder, 'kube-dns');

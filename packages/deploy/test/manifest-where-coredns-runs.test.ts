@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
-import { missing, outputOf, unless } from '@kube-dns/testkit';
+import { needsPrograms, outputOf, unless } from '@kube-dns/testkit';
 import {
   containersOf,
   fieldFaults,
@@ -28,7 +28,7 @@ const [tryBeside = [], endTrial = []] = shellBlocks(page, 'Beside CoreDNS');
 const CORE_DNS = ['coredns', 'coredns'];
 const KUBE_DNS = ['kube-dns', 'kube-dns'];
 
-unless(missing('kubectl'), describe)('where kubeadm runs CoreDNS', () => {
+unless(needsPrograms('kubectl'), describe)('where kubeadm runs CoreDNS', () => {
   let server: ApiServer;
   let workloads: Workloads;
   let home: string;

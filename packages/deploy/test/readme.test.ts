@@ -9,7 +9,7 @@ import {
   EncryptedNameServer,
   freePort,
   LoopbackUpstream,
-  missing,
+  needsPrograms,
   outputOf,
   TestAuthority,
   unless,
@@ -37,7 +37,7 @@ const DOCUMENTS = [
 ];
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const readme = read('README.md');
-const withDig = unless(missing('dig'), describe);
+const withDig = unless(needsPrograms('dig'), describe);
 
 /** The anchors that GitHub makes of the headings of a Markdown file. */
 function anchorsOf(file: string): string[] {

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { renderFolder } from '@kube-dns/cli';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
 import { parse, stringify } from 'yaml';
 import { ROOT } from './support/root.js';
 
 const BASE = join(MANIFESTS, 'kube-dns');
-const withKubectl = unless(missing('kubectl'), it);
+const withKubectl = unless(needsPrograms('kubectl'), it);
 
 const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>
   [...objects].sort((one, other) => String(one.kind).localeCompare(String(other.kind)));
@@ -35,7 +35,7 @@ it.each([
   rmSync(folder, { recursive: true });
 });
 
-unless(missing('helm', 'kubectl'), describe)('the Helm chart', () => {
+unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
   let folder: string;
 
   beforeAll(() => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
-import { freePort, missing, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
+import { freePort, needsPrograms, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
 import { Authorizer } from './support/authorizer.js';
 import { DeployedPod, type StartOptions } from './support/deployed-pod.js';
@@ -84,7 +84,7 @@ function port53SkipReason(): string | undefined {
   return guards ? undefined : 'needs a system that reserves port 53 for root';
 }
 
-const reason = missing('kubectl', 'dig', ...(isRoot ? ['setpriv'] : []));
+const reason = needsPrograms('kubectl', 'dig', ...(isRoot ? ['setpriv'] : []));
 
 it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
   expect(ROWS.map(({ title }) => title)).toEqual(Object.keys(FAULTS));

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, missingIpv6, unless, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, needsIpv6, unless, until } from '@kube-dns/testkit';
 import {
   addressRecords,
   ask,
@@ -16,7 +16,7 @@ import {
 import { FakeUpstream } from './fake-upstream.js';
 import { messagesOf, runDnsmasq, serve } from './processes.js';
 
-const itWithIpv6 = unless(missingIpv6(), it);
+const itWithIpv6 = unless(needsIpv6(), it);
 
 afterEach(() => endPrograms());
 

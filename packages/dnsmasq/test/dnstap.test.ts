@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import {
   endPrograms,
-  missing,
+  needsPrograms,
   ownedBy,
   readDnstap,
   TemporaryFolder,
@@ -16,7 +16,7 @@ import { serve } from './processes.js';
 const own = ownedBy(afterEach);
 afterEach(() => endPrograms());
 
-unless(missing('dnstap-read'), it)(
+unless(needsPrograms('dnstap-read'), it)(
   '--dnstap has a message for each query, answer, and exchange with a server',
   async () => {
     const path = join(own(new TemporaryFolder()).path, 'tap');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms, missing, outputOf, unless } from '@kube-dns/testkit';
+import { endPrograms, needsPrograms, outputOf, unless } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from './fake-upstream.js';
 import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
@@ -55,7 +55,7 @@ async function dug(...question: readonly string[]): Promise<string> {
   return /^; EDE: (.*)$/m.exec(text)?.[1]?.replace('29 (Synthesized)', '29') ?? 'none';
 }
 
-unless(missing('dig'), it).each([
+unless(needsPrograms('dig'), it).each([
   [['given.example'], '4 (Forged Answer): (--address)'],
   [['x.local.example'], '15 (Blocked): (local domain)'],
   [['host-10-9-0-1.made.example'], '29: (--synth-domain)'],

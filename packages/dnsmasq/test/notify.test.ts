@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   endPrograms,
-  missing,
+  needsPrograms,
   outputOf,
   runProgram,
   TemporaryFolder,
@@ -187,7 +187,7 @@ describe('a NOTIFY', () => {
   });
 });
 
-unless(missing('dig'), describe)('dig +opcode=notify', () => {
+unless(needsPrograms('dig'), describe)('dig +opcode=notify', () => {
   const dig = async ({ port }: Serving, ...words: string[]) => {
     const common = ['@127.0.0.1', '-p', String(port), '+opcode=notify', '+time=5', '+tries=1'];
     return outputOf('dig', [...common, ...words]);

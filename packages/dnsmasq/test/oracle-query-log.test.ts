@@ -3,7 +3,7 @@ import {
   endPrograms,
   findCoreDns,
   freePort,
-  missingCoreDns,
+  needsCoreDns,
   ownedBy,
   RunningProgram,
   TemporaryFolder,
@@ -15,7 +15,7 @@ import { encodeQuery } from '@kube-dns/wire';
 import { serve } from './processes.js';
 
 const opened = ownedBy(afterEach);
-const itBesideCoreDns = unless(missingCoreDns(), it);
+const itBesideCoreDns = unless(needsCoreDns(), it);
 const LABEL_BYTES = 32;
 const NO_OPT: Buffer = Buffer.alloc(0);
 const CLASSES = [0, 2, 3, 4, 5, 253, 254, 255, 256];

@@ -8,7 +8,7 @@ import {
   ConfigVolume,
   endPrograms,
   freePort,
-  missing,
+  needsPrograms,
   ownedBy,
   TemporaryFolder,
   unless,
@@ -18,7 +18,7 @@ import { ask, queryMessage } from '@kube-dns/resolver/testing';
 import { PROGRAM, serve } from './processes.js';
 
 const opened = ownedBy(afterEach);
-const itWithTerminal = unless(missing('script'), it);
+const itWithTerminal = unless(needsPrograms('script'), it);
 const OPTIONS = ['--no-resolv', '--no-hosts', '--address=/a.test/192.0.2.1'];
 /** Their lines are more than the ring, and what the system holds of a pipe, have room for. */
 const MANY = 8_000;

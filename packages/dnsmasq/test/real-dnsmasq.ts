@@ -2,7 +2,7 @@ import { describe } from '@jest/globals';
 import {
   findRealDnsmasq,
   freePort,
-  missingRealDnsmasq,
+  needsRealDnsmasq,
   RunningProgram,
   unless,
 } from '@kube-dns/testkit';
@@ -17,7 +17,7 @@ const VERSION = '2.90';
 export const REAL_DNSMASQ = findRealDnsmasq(VERSION);
 
 /** `describe` for tests beside the real dnsmasq. */
-export const describeBesideReal: typeof describe = unless(missingRealDnsmasq(VERSION), describe);
+export const describeBesideReal: typeof describe = unless(needsRealDnsmasq(VERSION), describe);
 
 /** Options that isolate the real dnsmasq; ours reads no such files. */
 const ALONE = [

@@ -4,7 +4,7 @@ import {
   addressRecords,
   Dnsmasq,
   encodeQuery,
-  missing,
+  needsPrograms,
   outputOf,
   ownedBy,
   type Script,
@@ -93,7 +93,7 @@ it('asks upstream once for a name, whatever clients ask', async () => {
   expect(new Set(asked.map(({ query }) => query.readUInt16BE(0))).size).toBeLessThanOrEqual(2);
 }, 30_000);
 
-unless(missing('dig'), it)(
+unless(needsPrograms('dig'), it)(
   'says by dig why, over UDP and TCP, also with --all-servers',
   async () => {
     const { dig } = await startFrozen('--all-servers');

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   endPrograms,
-  missing,
-  missingNamespaces,
+  needsPrograms,
+  needsNamespaces,
   outputOf,
   STUB_RESOLVERS,
   StubResolver,
@@ -48,7 +48,7 @@ afterAll(async () => {
   await folder.close();
 });
 
-const itWithDig = unless(missing('dig'), it);
+const itWithDig = unless(needsPrograms('dig'), it);
 const SOA = [
   {
     owner: 'example',
@@ -150,7 +150,7 @@ itWithDig('dig finds a good cookie in every kind of answer', async () => {
   }
 });
 
-const noGlibc = missing('unshare', 'getent', 'ip', 'mount') ?? missingNamespaces();
+const noGlibc = needsPrograms('unshare', 'getent', 'ip', 'mount') ?? needsNamespaces();
 unless(noGlibc, describe)('glibc', () => {
   it.each(['', 'options edns0 trust-ad', 'options single-request', 'options use-vc'])(
     'finds addresses with %j',

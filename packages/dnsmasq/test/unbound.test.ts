@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   Dnsmasq,
-  missing,
+  needsPrograms,
   outputOf,
   Owned,
   TemporaryFolder,
@@ -12,7 +12,7 @@ import {
 
 const NAME = 'dns.example';
 const owned = new Owned();
-const why = missing('unbound', 'dig');
+const why = needsPrograms('unbound', 'dig');
 let unbound: Unbound;
 let ca: string;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
 import {
   endPrograms,
-  missing,
+  needsPrograms,
   ownedBy,
   readDnstap,
   TemporaryFolder,
@@ -17,7 +17,7 @@ const PORTS = [{ name: 'http', port: 80 }];
 const own = ownedBy(afterEach);
 afterEach(() => endPrograms());
 
-unless(missing('dnstap-read'), it)(
+unless(needsPrograms('dnstap-read'), it)(
   '--dnstap has authoritative messages for clients, and those of a forwarder for servers',
   async () => {
     const path = join(own(new TemporaryFolder()).path, 'tap');

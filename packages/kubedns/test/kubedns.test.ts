@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, holdsOnce, missing, unless, until } from '@kube-dns/testkit';
+import { endPrograms, holdsOnce, needsPrograms, unless, until } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
@@ -27,7 +27,7 @@ const OBJECTS = [
   serviceObject({ namespace: 'shop', name: 'ext', externalName: 'db.example.com' }),
 ];
 
-const itWithDig = unless(missing('dig'), it);
+const itWithDig = unless(needsPrograms('dig'), it);
 
 let api: ApiServer;
 let upstream: NameServer;

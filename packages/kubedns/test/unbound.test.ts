@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import {
   endPrograms,
-  missing,
+  needsPrograms,
   Owned,
   TemporaryFolder,
   TestAuthority,
@@ -13,7 +13,7 @@ import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 
 const owned = new Owned();
-const why = missing('unbound');
+const why = needsPrograms('unbound');
 let api: ApiServer;
 let plain: NameServer;
 let unbound: Unbound;

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   findCoreDns,
   freePort,
-  missingCoreDns,
+  needsCoreDns,
   RunningProgram,
   TemporaryFolder,
   unless,
@@ -49,7 +49,7 @@ describe('what a Corefile may say', () => {
     expect(isTakenHere(textOf(directives, 53))).toBe(verdict === 'taken');
   });
 
-  unless(missingCoreDns(), it)(
+  unless(needsCoreDns(), it)(
     'is what CoreDNS takes, but for the rows that say that only it does',
     async () => {
       const port = await freePort();

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseDnsConfig, parseFlags } from '@kube-dns/daemon';
-import { missing, ownedBy, TemporaryFolder, unless } from '@kube-dns/testkit';
+import { needsPrograms, ownedBy, TemporaryFolder, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   findObject,
@@ -61,7 +61,7 @@ describe('the Corefile of manifests/node-cache', () => {
   });
 });
 
-unless(missing('kubectl'), describe)('cluster.yaml of manifests/node-cache', () => {
+unless(needsPrograms('kubectl'), describe)('cluster.yaml of manifests/node-cache', () => {
   const opened = ownedBy(afterEach);
   let folder: TemporaryFolder;
   beforeEach(() => {

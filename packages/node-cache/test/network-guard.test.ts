@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import {
   holdsOnce,
   isAlive,
-  missing,
-  missingNamespaces,
+  needsPrograms,
+  needsNamespaces,
   Owned,
   type RunningProgram,
   TemporaryFolder,
@@ -15,7 +15,7 @@ import {
 import { childOf, DNS_ADDRESSES, GUARD, NodeNetwork } from './support/node-network.js';
 
 const TOOLS = ['bash', 'unshare', 'nsenter', 'ip', 'iptables', 'nft', 'dig'];
-const SKIP_REASON = missing(...TOOLS) ?? missingNamespaces();
+const SKIP_REASON = needsPrograms(...TOOLS) ?? needsNamespaces();
 const ALL = 36;
 /** The bar of the guard, and what a busy machine may add to it. */
 const LIMIT_MS = 2_000;

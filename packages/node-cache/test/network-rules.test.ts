@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { RunningProgram } from '@kube-dns/testkit';
 import {
   findRealNodeCache,
-  missing,
-  missingNamespaces,
-  missingRealNodeCache,
+  needsPrograms,
+  needsNamespaces,
+  needsRealNodeCache,
   Owned,
   TemporaryFolder,
   unless,
@@ -12,7 +12,7 @@ import {
 import { DNS_ADDRESSES, LOCAL_ADDRESSES, NodeNetwork } from './support/node-network.js';
 
 const TOOLS = ['unshare', 'nsenter', 'setpriv', 'ip', 'iptables', 'nft', 'conntrack', 'dig'];
-const SKIP_REASON = missing(...TOOLS) ?? missingNamespaces();
+const SKIP_REASON = needsPrograms(...TOOLS) ?? needsNamespaces();
 const SKIP = '"NodeLocal DNS Cache: skip conntrack"';
 const ALLOW = '"NodeLocal DNS Cache: allow DNS traffic"';
 
@@ -198,7 +198,7 @@ unless(SKIP_REASON, describe)('the rules of a node', () => {
   });
 
   const TAKEN = ['169.254.20.10', 'fd00:96::10'];
-  unless(missingRealNodeCache(), it)(
+  unless(needsRealNodeCache(), it)(
     'are byte for byte and in the order of the original by iptables',
     async () => {
       const folder = owned.add(new TemporaryFolder());

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   holdsOnce,
-  missing,
-  missingNamespaces,
+  needsPrograms,
+  needsNamespaces,
   Owned,
   type RunningProgram,
   TemporaryFolder,
@@ -20,7 +20,7 @@ import {
 } from './support/node-network.js';
 
 const TOOLS = ['bash', 'unshare', 'nsenter', 'ip', 'iptables', 'nft', 'dig'];
-const SKIP_REASON = missing(...TOOLS) ?? missingNamespaces();
+const SKIP_REASON = needsPrograms(...TOOLS) ?? needsNamespaces();
 const PROGRAM = fileURLToPath(new URL('../bin/node-cache.cjs', import.meta.url));
 /** What the pods ask for is here, and not in the DNS of the cluster. */
 const COREFILE = `.:53 {

@@ -7,8 +7,8 @@ import {
   ConfigVolume,
   endPrograms,
   freePort,
-  missing,
-  missingIpv6,
+  needsPrograms,
+  needsIpv6,
   ownedBy,
   readDnstap,
   RunningProgram,
@@ -129,7 +129,7 @@ it('writes the query log as the flag says, and as the key of the ConfigMap says 
   );
 });
 
-unless(missing('dnstap-read'), it)(
+unless(needsPrograms('dnstap-read'), it)(
   '--dnstap has a message for each query of a client, each answer, and each exchange with a server',
   async () => {
     const path = join(folder.path, 'tap');
@@ -150,7 +150,7 @@ unless(missing('dnstap-read'), it)(
   },
 );
 
-unless(missingIpv6(), it)(
+unless(needsIpv6(), it)(
   'serves both families, and its pages at an IPv6 address that is written without brackets',
   async () => {
     const [metricsPort, setupPort] = [await freePort(), await freePort()];

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missingRealNodeCache, type Question, unless } from '@kube-dns/testkit';
+import { needsRealNodeCache, type Question, unless } from '@kube-dns/testkit';
 import { DIFFERENT, nameServer, SAME, type Seen, TEMPLATE } from './support/answer-cases.js';
 import { labelsByMetric, ORIGINAL_METRICS } from './support/original-metrics.js';
 import { type Pair, type SeenAnswer, SideBySide } from './support/side-by-side.js';
@@ -18,7 +18,7 @@ it('the README has the differences of answers', () => {
   expect(rows.filter((row) => !README.includes(row))).toEqual([]);
 });
 
-unless(missingRealNodeCache(), describe)('beside the real node-cache', () => {
+unless(needsRealNodeCache(), describe)('beside the real node-cache', () => {
   let both: SideBySide;
   beforeAll(async () => {
     both = await SideBySide.start(TEMPLATE, nameServer);

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, parseDnsConfig, type DnsConfig } from '@kube-dns/daemon';
 import {
   findRealNodeCache,
-  missingRealNodeCache,
+  needsRealNodeCache,
   RunningProgram,
   TemporaryFolder,
   unless,
@@ -113,7 +113,7 @@ describe('the template', () => {
     );
   });
 
-  unless(missingRealNodeCache(), it)(
+  unless(needsRealNodeCache(), it)(
     'is what the real node-cache writes',
     async () => {
       const written = await Promise.all(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { missing, unless } from '@kube-dns/testkit';
+import { needsPrograms, unless } from '@kube-dns/testkit';
 import { prove, run } from './prove-process.js';
 
 const TIMEOUT_MS = 300_000;
@@ -109,7 +109,7 @@ function weaknesses({
   ];
 }
 
-unless(missing('dnsperf'), describe)('attacks', () => {
+unless(needsPrograms('dnsperf'), describe)('attacks', () => {
   const tries: AttackResult[] = [];
   const of = (name: string) => tries.filter((result) => result.name === name);
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { againIfStalled, missing, unless } from '@kube-dns/testkit';
+import { againIfStalled, needsPrograms, unless } from '@kube-dns/testkit';
 import { prove } from './prove-process.js';
 
 const LIMIT_MS = 150_000;
@@ -12,7 +12,7 @@ const SHORT = [
   '--services=60',
 ];
 
-unless(missing('dnsperf'), it)(
+unless(needsPrograms('dnsperf'), it)(
   'stopping, starting and configuring two pods loses nothing at the second try',
   () =>
     againIfStalled(async () => {

@@ -7,7 +7,7 @@ import {
   findRealDnsmasq,
   freePort,
   type Kubedns,
-  missingRealDnsmasq,
+  needsRealDnsmasq,
   RealDnsmasq,
   TemporaryFolder,
   timed,
@@ -200,7 +200,7 @@ describe('an answer of a zone whose server tells changes', () => {
 });
 
 describe('a server that tells no changes', () => {
-  unless(missingRealDnsmasq(), it)('is said once, and TTLs rule', async () => {
+  unless(needsRealDnsmasq(), it)('is said once, and TTLs rule', async () => {
     const server = await RealDnsmasq.start(findRealDnsmasq()!, {
       args: ['--address=/cluster.local/10.0.0.1'],
     });

@@ -81,7 +81,7 @@ export {
   type BrowserView,
   runChromium,
   type ShownPage,
-  withoutChromium,
+  needsChromium,
 } from './process/chromium.js';
 export { builtProgram } from './process/built-program.js';
 export { Dockerfile, type ImageName, IMAGES } from './process/dockerfile.js';
@@ -93,14 +93,15 @@ export {
   findProgram,
   findRealDnsmasq,
   findRealNodeCache,
-  missing,
-  missingCoreDns,
-  missingIpv6,
-  missingNamespaces,
-  missingRealDnsmasq,
-  missingRealNodeCache,
+  needsPrograms,
+  needsCoreDns,
+  needsIpv6,
+  needsNamespaces,
+  needsRealDnsmasq,
+  needsOtherUsers,
+  needsPort53,
+  needsRealNodeCache,
   realDnsmasqVersion,
-  testTools,
 } from './process/installed.js';
 export { NetworkNamespace } from './process/network-namespace.js';
 export { PodmanStore } from './process/podman-store.js';

@@ -3,7 +3,7 @@ import { MeasureError } from './errors.js';
 
 /** The time limit of a wait, and the time between two checks. */
 export interface WaitLimits {
-  /** Default: 20 s. */
+  /** Default: a minute, which only a hang reaches. */
   readonly limitMs?: number;
   /** Default: 10 ms. */
   readonly stepMs?: number;
@@ -12,7 +12,7 @@ export interface WaitLimits {
 type Missing = undefined | null | false;
 type Find<T> = () => T | Missing | Promise<T | Missing>;
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 const STEP_MS = 10;
 
 async function seek<T>(find: Find<T>, limits: WaitLimits): Promise<T | Missing> {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as testkit from '../src/index.js';
 
-const readme = await readFile('README.md', 'utf8');
+const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
 
 describe('README', () => {
   it('has an example with the output that its comments name', async () => {

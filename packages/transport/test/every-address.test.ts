@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { freePort, missingIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/testkit';
+import { freePort, needsIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/testkit';
 import { decodeMessage, EVERY_ADDRESS } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
@@ -38,7 +38,7 @@ async function answersAt(port: number, address: string): Promise<readonly number
   return replies.map((reply) => decodeMessage(reply).answers.length);
 }
 
-const withIpv6 = unless(missingIpv6(), describe);
+const withIpv6 = unless(needsIpv6(), describe);
 
 withIpv6.each(ENGINES)('listeners of both families with the engine %s', (_name, engine) => {
   it('serve both over UDP and TCP', async () => {
@@ -112,7 +112,7 @@ unless(NO_BATCH, it)('a system without IPv6 has listeners of IPv4 alone', async 
   expect(await answersAt(port, '127.0.0.1')).toEqual([1, 1]);
 });
 
-unless(NO_BATCH ?? missingIpv6(), it)(
+unless(NO_BATCH ?? needsIpv6(), it)(
   'every address is two sockets on one port, which is another when IPv4 does not have it',
   async () => {
     const libc = await loadLibc();

@@ -3,7 +3,13 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { builtProgram, type Closable, Dockerfile, missing, PodmanStore } from '@kube-dns/testkit';
+import {
+  builtProgram,
+  type Closable,
+  Dockerfile,
+  needsPrograms,
+  PodmanStore,
+} from '@kube-dns/testkit';
 import type { Programs } from '../load/server-testbed.js';
 import { CONTAINERS, type ContainerName } from './container-name.js';
 
@@ -14,7 +20,7 @@ const BASE = 'localhost/kube-dns/base:bench';
 /** Why podman cannot run images that are built here; undefined where it can. */
 export function podmanSkipReason(): string | undefined {
   if (process.getuid?.() !== 0) return 'needs root';
-  return missing('podman', 'apt-get', 'dpkg-deb');
+  return needsPrograms('podman', 'apt-get', 'dpkg-deb');
 }
 
 /** A Dockerfile of the stage that becomes the image, with what is in the folder of that name as `/app`. */

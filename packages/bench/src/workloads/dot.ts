@@ -1,4 +1,4 @@
-import { missing, TestAuthority } from '@kube-dns/testkit';
+import { needsPrograms, TestAuthority } from '@kube-dns/testkit';
 import { COREDNS, OUR_DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
 import type { Subject } from '../load/contest.js';
 import { namesBelow } from '../queries/question-file.js';
@@ -33,7 +33,7 @@ async function subjectsOf(testbed: ServerTestbed, knownName: string): Promise<re
 export const DOT: Workload = {
   name: 'dot',
   summary: 'our dnsmasq and CoreDNS without a cache, over TLS to the same Unbound',
-  skipReason: () => missing('unbound'),
+  skipReason: () => needsPrograms('unbound'),
   prepare: async (testbed, { names }) => {
     const questions = namesBelow(DOMAIN, names);
     return {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runChromium, TemporaryFolder, unless, withoutChromium } from '@kube-dns/testkit';
+import { runChromium, TemporaryFolder, unless, needsChromium } from '@kube-dns/testkit';
 import { runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 
@@ -64,7 +64,7 @@ describe('the page of kube-dns compare', () => {
   });
 });
 
-unless(withoutChromium, describe)('the page in Chromium', () => {
+unless(needsChromium(), describe)('the page in Chromium', () => {
   it(
     'finds a planted difference by what the list is filtered for',
     async () => {

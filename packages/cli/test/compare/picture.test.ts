@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { runChromium, TemporaryFolder, unless, withoutChromium } from '@kube-dns/testkit';
+import { runChromium, TemporaryFolder, unless, needsChromium } from '@kube-dns/testkit';
 import { pageText } from '../../src/compare/report/html.js';
 import type { ResultData } from '../../src/compare/report/json.js';
 
@@ -39,7 +39,7 @@ describe('the picture of the page in the READMEs', () => {
   });
 
   // `UPDATE_PICTURE=1 npx jest picture` takes it anew.
-  unless(withoutChromium, it)(
+  unless(needsChromium(), it)(
     'can be taken anew from the result of a run',
     async () => {
       const folder = new TemporaryFolder();

@@ -4,8 +4,8 @@ import {
   ask,
   findCoreDns,
   freePort,
-  missingCoreDns,
-  missingRealDnsmasq,
+  needsCoreDns,
+  needsRealDnsmasq,
   type Rcode,
   type ReplyRecord,
   TemporaryFolder,
@@ -97,7 +97,7 @@ describe('kube-dns compare, the sample cluster in kubedns on one side', () => {
     TIMEOUT_MS,
   );
 
-  unless(missingRealDnsmasq(), it)(
+  unless(needsRealDnsmasq(), it)(
     'lists what the real dnsmasq with host records says differently, worst first',
     async () => {
       const left = opened(await startKubedns(api, upstream.address));
@@ -145,7 +145,7 @@ describe('kube-dns compare, the sample cluster in kubedns on one side', () => {
 
   describe.each([
     { name: 'a script of CoreDNS', start: likeCoreDns, run: it },
-    { name: 'CoreDNS', start: coreDns, run: unless(missingCoreDns(), it) },
+    { name: 'CoreDNS', start: coreDns, run: unless(needsCoreDns(), it) },
   ])('beside $name with the standard Corefile', ({ start, run }) => {
     const test = async () => {
       const kubedns = opened(await startKubedns(api, upstream.address));

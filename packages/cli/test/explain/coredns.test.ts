@@ -7,7 +7,7 @@ import {
   findCoreDns,
   freePort,
   Kubedns,
-  missingCoreDns,
+  needsCoreDns,
   TemporaryFolder,
   unless,
 } from '@kube-dns/testkit';
@@ -61,7 +61,7 @@ describe('what explain says that CoreDNS would say', () => {
     expect(coredns.join('; ')).toContain(note);
   });
 
-  unless(missingCoreDns(), it)(
+  unless(needsCoreDns(), it)(
     'is what CoreDNS says',
     async () => {
       const port = await freePort();

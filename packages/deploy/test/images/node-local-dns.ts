@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missing, monotonicMs, unless, until } from '@kube-dns/testkit';
+import { needsPrograms, monotonicMs, unless, until } from '@kube-dns/testkit';
 import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
 import type { Podman } from '../support/podman.js';
 import { KUBE_DNS, LOCAL_DNS, NODE, POD, PodmanNode } from '../support/podman-node.js';
@@ -27,7 +27,7 @@ const addon = () =>
 
 /** The addon of Kubernetes unchanged but for its image, and our manifest, on a node with a pod. */
 export function describeNodeUnderPodman(podmanOf: () => Podman, image: string): void {
-  unless(missing('iptables', 'nft', 'conntrack', 'kubectl'), describe)(
+  unless(needsPrograms('iptables', 'nft', 'conntrack', 'kubectl'), describe)(
     'node-cache on a node',
     () => {
       let node: PodmanNode;

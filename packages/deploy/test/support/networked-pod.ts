@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { parsePod, placePod, planPod, Volumes } from '@kube-dns/cli';
 import {
-  missing,
-  missingNamespaces,
+  needsPrograms,
+  needsNamespaces,
   type RunningProgram,
   TemporaryFolder,
 } from '@kube-dns/testkit';
@@ -28,7 +28,7 @@ const PROBE_SECONDS = '5';
 
 /** Why no pod can have a network of its own here; undefined where it can. */
 export function networksSkipReason(): string | undefined {
-  return missingNamespaces() ?? missing('ip', 'nsenter', 'dig', 'curl');
+  return needsNamespaces() ?? needsPrograms('ip', 'nsenter', 'dig', 'curl');
 }
 
 /** The probes that kubelet sends to the pod of manifests/kube-dns. */

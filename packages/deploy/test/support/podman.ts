@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { missing, missingNamespaces, PodmanStore } from '@kube-dns/testkit';
+import { needsPrograms, needsNamespaces, PodmanStore } from '@kube-dns/testkit';
 import { ROOT } from './root.js';
 import type { PodNetwork } from './pod-network.js';
 
@@ -15,7 +15,7 @@ const REGISTRY_MS = 15_000;
 
 /** Why no image is built and run here; undefined where it can be: as root, with all programs, and with the registry of npm. */
 export function imagesSkipReason(): string | undefined {
-  const program = missing(...COMMANDS, ...CLIENTS) ?? missingNamespaces();
+  const program = needsPrograms(...COMMANDS, ...CLIENTS) ?? needsNamespaces();
   if (program !== undefined) return program;
   if (process.getuid?.() !== 0) return 'needs root, to run images in a test';
   if (!existsSync(CNI_PLUGIN)) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '@kube-dns/daemon';
 import {
-  missing,
+  needsPrograms,
   ownedBy,
   RunningProgram,
   runProgram,
@@ -17,7 +17,7 @@ import { Guard } from './guard.js';
 
 const SCRIPT = fileURLToPath(new URL('../../bin/guard.sh', import.meta.url));
 
-unless(missing('bash'), describe)('the guard', () => {
+unless(needsPrograms('bash'), describe)('the guard', () => {
   const folder = new TemporaryFolder();
   const own = ownedBy(afterEach);
   afterAll(() => folder.close());

@@ -12,6 +12,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import type { Closable } from '../owned.js';
+import { freePort } from '../process/free-port.js';
 import type { Certificate } from '../tls/certificate.js';
 import { frameMessage, Frames } from './frames.js';
 import { encodeReply } from './messages.js';
@@ -88,9 +89,10 @@ export class EncryptedNameServer implements Closable {
     script: Script,
     options: EncryptedNameServerOptions,
   ): Promise<EncryptedNameServer> {
+    const port = options.port ?? (await freePort());
     const server = new EncryptedNameServer(script, options);
     server.#server.listen(0, '127.0.0.1');
-    server.#front.listen(options.port ?? 0, '127.0.0.1');
+    server.#front.listen(port, '127.0.0.1');
     await Promise.all([once(server.#server, 'listening'), once(server.#front, 'listening')]);
     return server;
   }

@@ -53,7 +53,7 @@ export type Script = (request: NameServerRequest) => ScriptedReply | Promise<Scr
 export interface NameServerOptions {
   /** Default: 127.0.0.1. */
   readonly address?: string;
-  /** Default: a free port. */
+  /** Default: a port that no test had before, so that only the programs of its own test ask it. */
   readonly port?: number;
 }
 
@@ -92,16 +92,13 @@ export class ScriptedNameServer implements Closable {
     script: Script,
     { address = '127.0.0.1', port = 0 }: NameServerOptions = {},
   ): Promise<ScriptedNameServer> {
-    for (;;) {
-      const server = new ScriptedNameServer(script, address);
-      try {
-        await server.#listen(port);
-        return server;
-      } catch (error) {
-        await server.close();
-        // A port that is free for UDP may be in use for TCP.
-        if (port !== 0) throw error;
-      }
+    const server = new ScriptedNameServer(script, address);
+    try {
+      await server.#listen(port || (await freePort()));
+      return server;
+    } catch (error) {
+      await server.close();
+      throw error;
     }
   }
 

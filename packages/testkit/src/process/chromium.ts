@@ -2,13 +2,15 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram, missing } from './installed.js';
+import { findProgram, needsPrograms } from './installed.js';
 
 const execute = promisify(execFile);
 const CHROMIUM = findProgram('chromium') ?? findProgram('chromium-headless-shell');
 
 /** Why no test uses the browser here; undefined where it is installed. */
-export const withoutChromium = CHROMIUM === undefined ? missing('chromium') : undefined;
+export function needsChromium(): string | undefined {
+  return CHROMIUM === undefined ? needsPrograms('chromium') : undefined;
+}
 
 const flags = (folder: string): string[] => [
   '--headless',

@@ -8,29 +8,56 @@ const ANY_HOST = '0.0.0.0';
 const FIRST_PORT = 10_000;
 /** The first client port where the system does not report its range. */
 const FIRST_CLIENT_PORT = 32_768;
+const PORTS_PER_BLOCK = 16;
 /** Processes that start one after the other begin far from each other. */
-const PORTS_PER_PROCESS = 61;
+const BLOCKS_PER_PROCESS = 7;
 const MAX_TRIES = 5_000;
 
-/** The start of the names of abstract sockets that stand for ports. */
-const RESERVED = 'kube-dns-test-port-';
+/** The start of the names of abstract sockets that stand for blocks of ports. */
+const RESERVED = 'kube-dns-test-ports-';
 
-let tried = 0;
+/** What is left of the block that this file of tests has. */
+let next = 0;
+let end = 0;
+/** Questions for a port come one after the other, also those of tests that run beside each other. */
+let last: Promise<unknown> = Promise.resolve();
 
 /**
  * A port that is free for TCP and UDP. It is outside the system's range of client ports, so no client takes
- * it before the server does. On Linux no process of this network gets it again while this one runs.
+ * it before the server does. On Linux no test of this network gets it again while this process runs: what a
+ * program of an earlier test sends to a server that is gone reaches no other server.
  */
-export async function freePort(): Promise<number> {
-  const ports = firstClientPort() - FIRST_PORT;
+export function freePort(): Promise<number> {
+  const port = last.then(findPort);
+  last = port.catch(() => undefined);
+  return port;
+}
+
+async function findPort(): Promise<number> {
   for (let tries = 0; ; tries++) {
-    const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + tried++) % ports);
+    if (next === end) await reserveBlock();
+    const port = next++;
     try {
-      await reserve(port);
       await bindBoth(port);
       return port;
     } catch (error) {
       if (tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** Takes the next block that nobody has; once all are taken, it shares one. */
+async function reserveBlock(): Promise<void> {
+  const blocks = Math.floor((firstClientPort() - FIRST_PORT) / PORTS_PER_BLOCK);
+  for (let tries = 0; ; tries++) {
+    const block = (process.pid * BLOCKS_PER_PROCESS + tries) % blocks;
+    next = FIRST_PORT + block * PORTS_PER_BLOCK;
+    end = next + PORTS_PER_BLOCK;
+    try {
+      await reserve(block);
+      return;
+    } catch {
+      if (tries >= blocks) return;
     }
   }
 }
@@ -45,10 +72,10 @@ function firstClientPort(): number {
   }
 }
 
-/** Has an abstract socket named after the port for as long as this process runs; rejects when another one has it. */
-async function reserve(port: number): Promise<void> {
+/** Has an abstract socket named after the block for as long as this process runs; rejects when another one has it. */
+async function reserve(block: number): Promise<void> {
   if (process.platform !== 'linux') return;
-  const holder = createServer().listen(`\0${RESERVED}${port}`);
+  const holder = createServer().listen(`\0${RESERVED}${block}`);
   await once(holder, 'listening');
   holder.unref();
 }

@@ -45,20 +45,11 @@ export function findProgram(name: string): string | undefined {
 }
 
 /** The first of these programs that is not installed, and what installs it; undefined where none is missing. */
-export function missing(...names: readonly string[]): string | undefined {
+export function needsPrograms(...names: readonly string[]): string | undefined {
   const name = names.find((each) => findProgram(each) === undefined);
   if (name === undefined) return undefined;
   const how = INSTALLED_BY[name];
   return `needs ${name}${how === undefined ? '' : `: ${how}`}`;
-}
-
-/** What makes a difference to which tests run here: results of another set of programs do not count. */
-export function testTools(): string {
-  const names = Object.keys(INSTALLED_BY);
-  const paths = [...names.map(findProgram), findRealDnsmasq(), findCoreDns(), findRealNodeCache()];
-  const user = process.getuid?.() === 0 ? 'root' : 'user';
-  const rights = [user, missingNamespaces() ?? 'namespaces', missingIpv6() ?? '::1'];
-  return [...rights, ...paths.map((path) => path ?? '')].join(' ');
 }
 
 /** The program of CoreDNS: the one that COREDNS names, or on the PATH. */
@@ -68,8 +59,8 @@ export function findCoreDns(): string | undefined {
 }
 
 /** Why no test runs CoreDNS here; undefined where it can. */
-export function missingCoreDns(): string | undefined {
-  return findCoreDns() === undefined ? missing('coredns') : undefined;
+export function needsCoreDns(): string | undefined {
+  return findCoreDns() === undefined ? needsPrograms('coredns') : undefined;
 }
 
 /** The program of the real node-cache, which NODE_CACHE names: `node-cache` on the PATH of an npm script is ours. */
@@ -79,22 +70,41 @@ export function findRealNodeCache(): string | undefined {
 }
 
 /** Why no test runs the real node-cache here; undefined where it can. */
-export function missingRealNodeCache(): string | undefined {
+export function needsRealNodeCache(): string | undefined {
   return findRealNodeCache() === undefined
     ? 'needs the real node-cache: NODE_CACHE=PATH names it'
     : undefined;
 }
 
 /** Why no test uses the address ::1 here; undefined where it can. */
-export function missingIpv6(): string | undefined {
+export function needsIpv6(): string | undefined {
   const addresses = Object.values(networkInterfaces()).flat();
   return addresses.some((each) => each?.address === '::1') ? undefined : 'needs the address ::1';
 }
 
 /** Why no test makes a network or a mount of its own here; undefined where it can. */
-export function missingNamespaces(): string | undefined {
+export function needsNamespaces(): string | undefined {
   const { status } = spawnSync('unshare', ['--net', '--mount', 'true'], { stdio: 'ignore' });
   return status === 0 ? undefined : 'needs root that may make namespaces';
+}
+
+/** Binds port 53 of an address of loopback that no resolver has; prints the code of the error. */
+const BIND_53 = `require('node:dgram').createSocket('udp4').once('error', ({ code }) => {
+  process.stdout.write(code);
+  process.exit(1);
+}).bind(53, '127.83.97.53', () => process.exit(0));`;
+
+/** Why no test serves port 53 here; undefined where it can. */
+export function needsPort53(): string | undefined {
+  const { status, stdout } = spawnSync(process.execPath, ['-e', BIND_53], { encoding: 'utf8' });
+  if (status === 0) return undefined;
+  return stdout === 'EADDRINUSE' ? 'needs port 53, which is in use' : 'needs the right to port 53';
+}
+
+/** Why no test starts programs as another user here; undefined where it can. */
+export function needsOtherUsers(): string | undefined {
+  const { status } = spawnSync('true', { uid: 65_534, gid: 65_534, stdio: 'ignore' });
+  return status === 0 ? undefined : 'needs the right to start programs as another user';
 }
 
 /** The version of the dnsmasq at this path, for example `2.90`. */
@@ -111,7 +121,7 @@ export function findRealDnsmasq(version?: string): string | undefined {
 }
 
 /** Why no test runs the real dnsmasq here, of this version if given; undefined where it can. */
-export function missingRealDnsmasq(version?: string): string | undefined {
+export function needsRealDnsmasq(version?: string): string | undefined {
   if (findRealDnsmasq(version) !== undefined) return undefined;
   const wanted = version === undefined ? 'the real dnsmasq' : `the real dnsmasq ${version}`;
   return `needs ${wanted}: apt-get install dnsmasq-base`;

@@ -36,7 +36,7 @@ function sentence({ aspect, shape }: Finding, type: string): string {
       const has = shape[other].split(' ').includes(type)
         ? `${other} has one`
         : `${other} answers with ${shape[other]}, which they follow`;
-      return missing(side, shape[side].slice(NO_ANSWER.length), type, has);
+      return needsPrograms(side, shape[side].slice(NO_ANSWER.length), type, has);
     }
     case 'rcode':
       return otherRcode(shape);
@@ -73,7 +73,7 @@ function sentence({ aspect, shape }: Finding, type: string): string {
   }
 }
 
-function missing(side: Side, rcode: string, type: string, otherHas: string): string {
+function needsPrograms(side: Side, rcode: string, type: string, otherHas: string): string {
   if (!NEGATIVE.has(rcode)) return failing(side, rcode);
   const what = rcode === 'NXDOMAIN' ? 'the name does not exist' : `the name has no ${type} record`;
   const who = type === 'NS' ? 'Pods do not ask for name servers; tools' : 'Clients';

@@ -44,7 +44,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
 
 /** Notes every field of an older object that ours does not have or sets differently. */
 export function nameRemainder(what: string, old: Mapping, ours: Mapping, notes: Notes): void {
-  for (const { path, value } of missing(old, ours, '')) {
+  for (const { path, value } of needsPrograms(old, ours, '')) {
     if (OF_THE_SERVER.test(path) || isDefault(path, value)) continue;
     const reason = REPLACED.find(([pattern]) => pattern.test(path))?.[1];
     const text = `${what}: ${path}${shown(value)}`;
@@ -58,7 +58,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-function missing(old: unknown, ours: unknown, path: string): Leaf[] {
+function needsPrograms(old: unknown, ours: unknown, path: string): Leaf[] {
   if (old === null || old === undefined) return [];
   if (Array.isArray(old)) {
     const items: readonly unknown[] = Array.isArray(ours) ? ours : [];
@@ -66,11 +66,11 @@ function missing(old: unknown, ours: unknown, path: string): Leaf[] {
       const id = idOf(item);
       const isSame =
         id === undefined
-          ? (each: unknown) => missing(item, each, '').length === 0
+          ? (each: unknown) => needsPrograms(item, each, '').length === 0
           : (each: unknown) => idOf(each) === id;
       const match = items.find(isSame);
       const at = `${path}[${id ?? JSON.stringify(item)}]`;
-      return match === undefined ? [{ path: at, value: item }] : missing(item, match, at);
+      return match === undefined ? [{ path: at, value: item }] : needsPrograms(item, match, at);
     });
   }
   const mapping = asMapping(old);
@@ -78,7 +78,7 @@ function missing(old: unknown, ours: unknown, path: string): Leaf[] {
   const other = asMapping(ours);
   if (other === undefined) return Object.keys(mapping).length === 0 ? [] : [{ path, value: old }];
   return Object.entries(mapping).flatMap(([key, value]) =>
-    missing(value, other[key], path === '' ? key : `${path}.${key}`),
+    needsPrograms(value, other[key], path === '' ? key : `${path}.${key}`),
   );
 }
 
