@@ -4,7 +4,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments, stringify } from 'yaml';
-import { renderKustomization } from './dist/index.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = join(root, 'manifests', 'kube-dns');
@@ -21,6 +20,8 @@ if (extra !== undefined) {
   console.error(`chart: ${what}; see npm run chart -- --help`);
   process.exit(2);
 }
+// Late: it takes longer to load than to refuse an option.
+const { renderKustomization } = await import('./dist/index.js');
 const folder = resolve(name);
 
 /** Stands for `{{ EXPRESSION }}` until the objects are text. */

@@ -3,11 +3,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import process from 'node:process';
-import './tools-path.mjs';
+import { jestCommand, QUICK, ROOT } from './jest-command.mjs';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const USAGE = `usage: npm test [-- [PATTERN...] [OPTION...]]
        npm run test:all [-- [PATTERN...] [OPTION...]]
 
@@ -24,7 +22,7 @@ without one all files of the lane run.
 `;
 /** The end of a file's name is its lane; CONTRIBUTING.md says what belongs where. */
 const LANES = {
-  quick: String.raw`(?<!\.(peer|image))\.test\.ts$`,
+  quick: QUICK,
   peers: String.raw`\.peer\.test\.ts$`,
   images: String.raw`\.image\.test\.ts$`,
 };
@@ -73,43 +71,38 @@ function testFiles() {
   );
 }
 
-/** The files to run, of the lanes that were asked for or else of those that have the pattern. */
-function selectFiles({ patterns, lanes }) {
+/** A regular expression that matches this part of a path. */
+function literally(pattern) {
+  return pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The lanes to run: those that were asked for, or else those that have a file with the pattern. */
+function selectLanes({ patterns, lanes }) {
   const matching = testFiles().filter(
     (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
   );
-  const inLanes = (names) =>
-    matching.filter((file) => names.some((lane) => new RegExp(LANES[lane]).test(file)));
-  const files = inLanes(lanes);
-  if (files.length > 0 || patterns.length === 0) return files;
-  const others = Object.keys(LANES).filter((lane) => inLanes([lane]).length > 0);
-  if (others.length > 0) say(`tests: these are of the lane ${others.join(' and ')}`);
-  return inLanes(others);
+  const hasFiles = (lane) => matching.some((file) => new RegExp(LANES[lane]).test(file));
+  if (lanes.some(hasFiles)) return lanes;
+  const others = Object.keys(LANES).filter(hasFiles);
+  if (others.length === 0) {
+    throw new UsageError(`no test file has ${patterns.join(' or ')} in its path`);
+  }
+  say(`tests: these are of the lane ${others.join(' and ')}`);
+  return others;
 }
 
 /** Runs jest with its output shown; resolves with its status. */
-function runJest(files, options, resultFile) {
-  const reporter = fileURLToPath(new URL('test-reporter.mjs', import.meta.url));
-  const args = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    `${ROOT}node_modules/jest/bin/jest.js`,
-    `--config=${ROOT}jest.config.js`,
-    `--reporters=${reporter}`,
-    `--maxWorkers=${options.workers || Math.max(2, availableParallelism())}`,
-    ...(options.title === undefined ? [] : [`--testNamePattern=${options.title}`]),
-    '--runTestsByPath',
-    ...files,
-  ];
-  const child = spawn(process.execPath, args, {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      KUBE_DNS_TEST_RESULTS: resultFile,
-      KUBE_DNS_TEST_SLOWEST: String(options.slowest),
-    },
-  });
+function runJest(lanes, { patterns, workers, title, slowest }, resultFile) {
+  const { command, args, options } = jestCommand(
+    [
+      `--testRegex=${lanes.map((lane) => `(${LANES[lane]})`).join('|')}`,
+      `--maxWorkers=${workers || Math.max(2, availableParallelism())}`,
+      ...(title === undefined ? [] : [`--testNamePattern=${title}`]),
+      ...patterns.map(literally),
+    ],
+    { KUBE_DNS_TEST_RESULTS: resultFile, KUBE_DNS_TEST_SLOWEST: String(slowest) },
+  );
+  const child = spawn(command, args, options);
   let isInterrupted = false;
   process.on('SIGINT', () => void (isInterrupted = true)); // jest gets it too
   return new Promise((resolve, reject) => {
@@ -138,12 +131,10 @@ async function main(args) {
     return 0;
   }
   if (options.count !== undefined) return count(options.count);
-  const files = selectFiles(options);
-  if (files.length === 0)
-    throw new UsageError(`no test file has ${options.patterns.join(' or ')} in its path`);
+  const lanes = selectLanes(options);
   const resultFile = `${ROOT}test-results-${options.name ?? options.lanes.join('-')}.json`;
   rmSync(resultFile, { force: true });
-  const status = await runJest(files, options, resultFile);
+  const status = await runJest(lanes, options, resultFile);
   if (status === INTERRUPTED) return status;
   if (!existsSync(resultFile)) {
     say(`failed: jest ended with ${status} before the tests did, see above`);

@@ -38,11 +38,22 @@ describe('parseProgramOptions', () => {
   it.each([
     ['--bogus', 'unknown flag --bogus; see apiserver --help'],
     ['--port=x', '"x" is not a port'],
+    ['--manifset=x', 'unknown flag --manifset; did you mean --manifests?'],
+    ['--prot', 'unknown flag --prot; did you mean --port?'],
+    ['-x', 'unknown flag -x; see apiserver --help'],
+    ['--port', '--port needs a value'],
+    ['--version=1', '--version takes no value'],
     ['--port=65536', '"65536" is not a port'],
     ['--manifests=', '--manifests needs a path'],
     ['extra', 'extra is one argument too many'],
     ['--service-cluster-ip-range=a,b,c', 'more than two service ranges'],
   ])('refuses %s', (arg, message) => {
     expect(() => parseProgramOptions([arg])).toThrow(message);
+  });
+
+  it('refuses a flag in place of a value', () => {
+    expect(() => parseProgramOptions(['--manifests', '--port=0'])).toThrow(
+      '--manifests needs a value',
+    );
   });
 });

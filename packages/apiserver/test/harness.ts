@@ -62,7 +62,7 @@ export function get(server: ApiServer, path: string, accept?: string): Promise<A
   return send(server, 'GET', path, undefined, accept ? { accept } : {});
 }
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 export async function withDeadline<T>(promise: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

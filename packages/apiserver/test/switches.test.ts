@@ -110,12 +110,20 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     expect(await fresh.names(1)).toEqual(['ADDED b']);
   });
 
-  it('delays', async () => {
-    await flip('delay', { ms: 60 });
-    const start = performance.now();
-    await get(server, CONFIG_MAPS);
-    expect(performance.now() - start).toBeGreaterThanOrEqual(55);
+  it('delays each request by itself', async () => {
+    await flip('delay', { ms: 1 });
+    expect((await get(server, CONFIG_MAPS)).status).toBe(200);
+    await flip('delay', { ms: 3_600_000 });
+    const abort = new AbortController();
+    let isAnswered = false;
+    const delayed = fetch(server.url + CONFIG_MAPS, { signal: abort.signal });
+    void delayed.then(() => (isAnswered = true)).catch(() => undefined);
+    await until('the delayed list', () => server.requests.count('list', 'configmaps') === 2);
     await flip('delay', { ms: 0 });
+    expect((await get(server, CONFIG_MAPS)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    abort.abort();
+    await expect(delayed).rejects.toThrow();
   });
 
   it('disables initial events', async () => {

@@ -173,12 +173,20 @@ describe('a watch', () => {
     expect(await events.next()).toBeUndefined();
   });
 
-  it('from a version that is yet to come is silent until its time is over', async () => {
-    const from = Number(server.resourceVersion) + 2;
-    const events = await watch(`resourceVersion=${from}&timeoutSeconds=1&allowWatchBookmarks=1`);
+  it('from a version that is yet to come is silent until then, without bookmarks, too', async () => {
+    server = await startServer({ bookmarkIntervalMs: 5 });
+    const now = Number(server.resourceVersion);
+    const events = await watch(`resourceVersion=${now + 2}&allowWatchBookmarks=1`);
     expect(events.status).toBe(200);
     await server.apply(configMap('a'));
-    expect(await events.next()).toBeUndefined();
+    // The time of its bookmarks has come when that of another watch has, which began later.
+    const other = await watch(`resourceVersion=${now + 1}&allowWatchBookmarks=1`);
+    expect((await other.next())?.type).toBe('BOOKMARK');
+    await server.apply(configMap('b'));
+    expect(await events.next()).toMatchObject({
+      type: 'BOOKMARK',
+      object: { metadata: { resourceVersion: String(now + 2) } },
+    });
   });
 
   it('without a version has a bookmark at the end of the existing objects', async () => {

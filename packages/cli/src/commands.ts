@@ -1,5 +1,5 @@
 import { hint, parseArguments, UsageError } from '@kube-dns/daemon';
-import type { Command, Commands } from './command.js';
+import type { Command, CommandContext, Commands } from './command.js';
 import { bashCompletion } from './completion/bash.js';
 import { fishCompletion } from './completion/fish.js';
 import { zshCompletion } from './completion/zsh.js';
@@ -96,18 +96,18 @@ ${flagRows(PROGRAM_FLAGS)}
 `;
 }
 
-function help(args: readonly string[], repository: string): number | Promise<number> {
+function help(args: readonly string[], context: CommandContext): number | Promise<number> {
   const name = operandOf('help', args);
-  if (name !== undefined && name !== 'help') return commandOf(name).run(['--help'], repository);
-  process.stdout.write(usage());
+  if (name !== undefined && name !== 'help') return commandOf(name).run(['--help'], context);
+  context.stdout.write(usage());
   return 0;
 }
 
-function completion(args: readonly string[]): number {
+function completion(args: readonly string[], { stdout }: CommandContext): number {
   const shells = Object.keys(SHELLS);
   const shell = operandOf('completion', args);
   if (shell === 'help') {
-    process.stdout.write(COMPLETION_USAGE);
+    stdout.write(COMPLETION_USAGE);
     return 0;
   }
   if (shell === undefined) throw new UsageError(`a shell is missing: ${shells.join(', ')}`);
@@ -115,7 +115,7 @@ function completion(args: readonly string[]): number {
   if (script === undefined) {
     throw new UsageError(`unknown shell ${shell}${hint(shell, shells, 'kube-dns completion')}`);
   }
-  process.stdout.write(script({ commands: COMMANDS, flags: PROGRAM_FLAGS }));
+  stdout.write(script({ commands: COMMANDS, flags: PROGRAM_FLAGS }));
   return 0;
 }
 

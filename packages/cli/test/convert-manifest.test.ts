@@ -2,31 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { needsPrograms, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   fieldFaults,
   findObject,
   type KubeManifest,
-  MANIFESTS,
-  render,
   STOCK_FILE,
 } from '@kube-dns/testkit/manifests';
-import { readKubeObjects } from '../src/convert/kube-objects.js';
 import { REFUSED_OPTIONS } from '../src/convert/manifest/carry-arguments.js';
-import { convertManifest } from '../src/convert/manifest/convert-manifest.js';
-import { Notes } from '../src/convert/notes.js';
+import { convertFile, convertText, REPOSITORY } from './support/converted.js';
 
-const REPOSITORY = join(MANIFESTS, '..');
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-
-function convertText(text: string) {
-  const notes = new Notes();
-  const made = convertManifest(readKubeObjects(text, 'old.yaml'), REPOSITORY, notes);
-  return { objects: made as unknown as KubeManifest[], lines: notes.lines(), notes };
-}
-
-const convertFile = (file: string) => convertText(readFileSync(file, 'utf8'));
 const stock = readFileSync(STOCK_FILE, 'utf8');
 
 function argsOf(objects: readonly KubeManifest[], container: string): readonly string[] {
@@ -34,22 +20,6 @@ function argsOf(objects: readonly KubeManifest[], container: string): readonly s
 }
 
 describe('the manifest of the newest kube-dns', () => {
-  unless(needsPrograms('kubectl'), it)('becomes what manifests/kube-dns is', () => {
-    const base = render(join(MANIFESTS, 'kube-dns'));
-    const { objects, notes } = convertFile(STOCK_FILE);
-    expect(notes.hasLosses).toBe(false);
-    expect(objects).toHaveLength(base.length);
-    for (const each of base) {
-      expect(objects.find(({ kind }) => kind === each.kind)).toEqual(each);
-    }
-  });
-
-  unless(needsPrograms('kubectl'), it)('has all of our own one', () => {
-    const text = render(join(MANIFESTS, 'kube-dns')).map((each) => JSON.stringify(each));
-    const { lines } = convertText(text.join('\n---\n'));
-    expect(lines.filter((line) => !line.includes('it is not written again'))).toEqual([]);
-  });
-
   it('names an entry of a list without keys that ours does not have', () => {
     const text = stock.replace(
       'dnsPolicy: Default',

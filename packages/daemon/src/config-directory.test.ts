@@ -1,22 +1,22 @@
-import { readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { ConfigVolume, until } from '@kube-dns/testkit';
 import { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
-import { ConfigError } from './errors.js';
+import { ConfigChangingError, ConfigError } from './errors.js';
 import { createLog } from './log.js';
 
 const LONG_MS = 60 * 60 * 1_000;
+/** After a change, until the next read. */
+const SETTLE_MS = 50;
 let folder: string;
 let volume: ConfigVolume;
 let lines: string[];
 let delivered: { key?: string; other?: string }[];
 let followed: ConfigDirectory[];
-let isSwapping = false;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'config-directory-'));
@@ -26,7 +26,7 @@ beforeEach(async () => {
   followed = [];
 });
 afterEach(async () => {
-  isSwapping = false;
+  jest.useRealTimers();
   for (const directory of followed) directory.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -44,25 +44,18 @@ async function follow(options: Partial<ConfigDirectoryOptions> = {}): Promise<Co
   return directory;
 }
 
-/** Swaps the volume in each turn of the event loop, so that no read sees the same link twice. */
-function swapContinuously(): { readonly count: number } {
-  const link = join(folder, '..data');
-  const data = readlinkSync(link);
-  let count = 0;
-  isSwapping = true;
-  const swap = () => {
-    if (!isSwapping) return;
-    count++;
-    symlinkSync(`${'./'.repeat(1 + (count % 100))}${data}`, `${link}_next`);
-    renameSync(`${link}_next`, link);
-    setImmediate(swap);
-  };
-  swap();
-  return {
-    get count() {
-      return count;
-    },
-  };
+/** Follows a directory that changes during so many reads, and waits for the last of these. */
+async function followChanging(reads: number): Promise<ConfigDirectory> {
+  jest.useFakeTimers();
+  let left = reads;
+  const read = (path: string) =>
+    left-- > 0
+      ? Promise.reject(new ConfigChangingError(`${path}: changes while it is read`))
+      : Promise.resolve({ version: '2', files: new Map([['key', '2']]) });
+  const directory = await follow({ periodMs: LONG_MS, read });
+  await jest.advanceTimersByTimeAsync((reads - 1) * SETTLE_MS);
+  expect(delivered).toEqual([]);
+  return directory;
 }
 
 const messages = () => lines.map((line) => line.trim().split('] ')[1]);
@@ -198,29 +191,21 @@ describe('ConfigDirectory', () => {
     expect(messages().at(-1)).toBe('config: 2 more mistakes; keeping the previous configuration');
   });
 
-  it('reads again, without logging, a directory that changes during a read', async () => {
-    await volume.put({ key: '1' });
-    const directory = await follow({ periodMs: LONG_MS });
-    const swaps = swapContinuously();
-    await until(() => swaps.count > 1_000);
-    isSwapping = false;
-    await volume.put({ key: '2' });
-    await until(() => delivered.at(-1)?.key === '2');
+  it('reads again, without logging, a directory that changes during nineteen reads', async () => {
+    const directory = await followChanging(19);
+    await jest.advanceTimersByTimeAsync(SETTLE_MS);
+    expect(delivered).toEqual([{ key: '2' }]);
     expect(messages()).toEqual([]);
     expect(directory.rejected).toBe(0);
   });
 
-  it('logs once that a directory cannot be read when it changes for seconds', async () => {
-    await volume.put({ key: '1' });
-    const directory = await follow({ periodMs: LONG_MS });
-    swapContinuously();
-    await until(() => messages().length > 0);
-    isSwapping = false;
-    await until(() => messages().length > 1);
-    expect(messages()).toEqual([
-      `config: ${folder}: changes while it is read; keeping the previous configuration`,
-      `config: ${folder} is readable again`,
-    ]);
+  it('logs once that a directory cannot be read when it changes during more', async () => {
+    const directory = await followChanging(20);
+    const failure = `config: ${folder}: changes while it is read; keeping the previous configuration`;
+    expect(messages()).toEqual([failure]);
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    expect(messages()).toEqual([failure, `config: ${folder} is readable again`]);
+    expect(delivered).toEqual([{ key: '2' }]);
     expect(directory.rejected).toBe(1);
   });
 

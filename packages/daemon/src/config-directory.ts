@@ -12,6 +12,8 @@ export interface ConfigDirectoryOptions {
   readonly log: Log;
   /** Applies a new version; throws to refuse it. */
   readonly onChange: (files: ConfigFiles) => void;
+  /** Default: `readConfigDirectory`. */
+  readonly read?: (path: string) => Promise<ConfigFiles>;
 }
 
 const MIN_PERIOD_MS = 100;
@@ -83,7 +85,8 @@ export class ConfigDirectory {
     // Watching begins before the read: a change in between must not be missed.
     this.#watch();
     try {
-      this.#deliver(await readConfigDirectory(this.#options.path));
+      const { path, read = readConfigDirectory } = this.#options;
+      this.#deliver(await read(path));
       this.#interruptedReads = 0;
     } catch (error) {
       if (error instanceof ConfigChangingError) this.#interruptedReads++;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
+import { readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +91,7 @@ describe('readConfigDirectory', () => {
     await put(0);
     let generation = 0;
     const swapping = (async () => {
-      while (generation < 50) await put(++generation);
+      while (generation < 20) await put(++generation);
     })();
     do {
       try {
@@ -100,9 +101,30 @@ describe('readConfigDirectory', () => {
         // Refusing a volume that changes all the time is the other valid outcome.
         expect(error).toEqual(new ConfigChangingError(`${folder}: changes while it is read`));
       }
-    } while (generation < 50);
+    } while (generation < 20);
     await swapping;
-    expect((await readConfigDirectory(folder)).files.get('f')).toBe('50');
+    expect((await readConfigDirectory(folder)).files.get('f')).toBe('20');
+  });
+
+  it('gives up a directory that changes during each of its reads', async () => {
+    await new ConfigVolume(folder).put({ key: '1' });
+    const link = join(folder, '..data');
+    const data = readlinkSync(link);
+    let next: NodeJS.Immediate | undefined;
+    // In each turn of the event loop, so that no read finds the same link twice.
+    const swap = (count: number) => {
+      symlinkSync(`${'./'.repeat(1 + (count % 100))}${data}`, `${link}_next`);
+      renameSync(`${link}_next`, link);
+      next = setImmediate(swap, count + 1);
+    };
+    swap(0);
+    try {
+      await expect(readConfigDirectory(folder)).rejects.toEqual(
+        new ConfigChangingError(`${folder}: changes while it is read`),
+      );
+    } finally {
+      clearImmediate(next);
+    }
   });
 
   it('returns the empty version for a directory without files', async () => {

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** After a making that took t the next begins 3 t later: pages get at most a quarter of the event loop. */
 const PAUSE_PER_TIME = 3;
 
@@ -12,7 +10,10 @@ export function sharedResult<T>(make: () => Promise<T>): () => Promise<T> {
       next = undefined;
       const startedMs = performance.now();
       const made = make();
-      const pause = () => delay(PAUSE_PER_TIME * (performance.now() - startedMs));
+      const pause = () => {
+        const pauseMs = PAUSE_PER_TIME * (performance.now() - startedMs);
+        return new Promise<void>((resolve) => setTimeout(resolve, pauseMs));
+      };
       quiet = made.then(pause, pause);
       return made;
     }));

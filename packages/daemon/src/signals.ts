@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { errorText } from './errors.js';
 import type { Log } from './log.js';
 
@@ -92,13 +90,13 @@ export class SignalHandling implements Signals {
     }
     this.#terminatingSinceMs = performance.now();
     log.info(`${signal}, closing`);
-    const limit = new AbortController();
-    const isLate = delay(limitMs, true, { signal: limit.signal }).catch(() => false);
+    let limit: NodeJS.Timeout | undefined;
+    const isLate = new Promise<boolean>((resolve) => (limit = setTimeout(resolve, limitMs, true)));
     const handlers = this.#terminate.map((handler) => this.#close(signal, handler));
     if (await Promise.race([Promise.all(handlers).then(() => false), isLate])) {
       log.warn(`not closed after ${limitMs} ms, ending now`);
     }
-    limit.abort();
+    clearTimeout(limit);
     exit(0);
   }
 

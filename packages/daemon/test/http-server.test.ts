@@ -136,7 +136,7 @@ describe('startHttpServer', () => {
     expect(body).toMatch(/^process_start_time_seconds \d+/m);
   });
 
-  it('accepts an IPv6 address in brackets', async () => {
+  unless(needsIpv6(), it)('accepts an IPv6 address in brackets', async () => {
     const { port } = await start('[::1]');
     expect((await ask(port, '/ok', 'GET', '::1')).status).toBe(200);
   });
@@ -149,6 +149,7 @@ describe('startHttpServer', () => {
       message: `sample: cannot listen on 127.0.0.1:${port}: address already in use`,
       exitCode: 255,
     });
+    await expect(start('0.0.0.0', port)).rejects.toThrow(`cannot listen on :${port}: address`);
   });
 
   it('names purpose, address and reason when this machine does not have the address', async () => {

@@ -108,17 +108,6 @@ describe('MetricsServer', () => {
     expect(text).toContain('\nprocess_start_time_seconds ');
   });
 
-  it('renders once for all who ask meanwhile', async () => {
-    let renderings = 0;
-    const collect = () => ++renderings;
-    const family = { name: 'sample_total', help: 'S.', type: 'counter', collect } as const;
-    await create(0, '/metrics', [family]).start();
-    const get = async () => (await fetch(`http://127.0.0.1:${servedPort()}/metrics`)).text();
-    const texts = await Promise.all(Array.from({ length: 40 }, get));
-    for (const text of texts) expect(text).toContain('\nsample_total ');
-    expect(renderings).toBeLessThan(20);
-  });
-
   it('loads what it serves with at the first connection, where it is on demand', async () => {
     let reads = 0;
     const state = () => ({ status: 200, body: String(++reads) });

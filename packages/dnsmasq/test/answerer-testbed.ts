@@ -6,6 +6,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
+import { until } from '@kube-dns/testkit';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
 import {
   AnswerCache,
@@ -24,6 +25,9 @@ import { Router } from '../src/routing/router.js';
 import { addressRecords, PLAIN_RULES, SourceRecord } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { recordedLog } from './recorded-log.js';
+
+/** After it a client gets SERVFAIL. */
+export const TIMEOUT_MS = 1_000;
 
 export const NO_LOCAL_DATA = {
   answer: () => 0,
@@ -45,7 +49,7 @@ export interface AnswererSetup {
   readonly stale?: StaleOptions;
 }
 
-/** An answerer behind a port, in front of a scripted server, with a clock that stands still. */
+/** An answerer behind a port, in front of a scripted server, with clocks that stand still. */
 export class AnswererTestbed {
   readonly upstream: FakeUpstream;
   readonly log = recordedLog();
@@ -53,11 +57,13 @@ export class AnswererTestbed {
   readonly sources = new SourceRecord();
   readonly counters = new AnswerCounters();
   now = 1_000;
-  /** How far the clocks of the forwarder and of servers are ahead, in milliseconds. */
-  aheadMs = 0;
   /** There from `start` on. */
   cache!: AnswerCache;
   port = 0;
+  /** The clock of the forwarder and of servers. */
+  #clockMs = 1_000_000;
+  /** Does what is due. */
+  #tick: () => void = () => undefined;
   readonly #closers: (() => unknown)[];
 
   private constructor(upstream: FakeUpstream) {
@@ -89,8 +95,8 @@ export class AnswererTestbed {
       ...(stale && { maxStaleSeconds: stale.maxAgeSeconds, staleTtlSeconds: stale.ttlSeconds }),
       ...setup.cache,
     });
-    const now = () => performance.now() + this.aheadMs;
-    const plan = retryPlan(1_000);
+    const now = () => this.#clockMs;
+    const plan = retryPlan(TIMEOUT_MS);
     const forwarder = new QueryForwarder({
       maxInFlight,
       plan,
@@ -99,12 +105,17 @@ export class AnswererTestbed {
       now,
     });
     const sockets = new UpstreamSockets();
+    const upstreams = new UpstreamServers(sockets, new ServerStatistics(), { now });
     const router = new Router({
       rules: rules.map(parseServerRule),
-      upstreams: new UpstreamServers(sockets, new ServerStatistics(), { now }),
+      upstreams,
       log: recordedLog(),
     });
     router.load();
+    this.#tick = () => {
+      forwarder.tick();
+      upstreams.probeDown();
+    };
     const answerer = createAnswerer({
       cache: this.cache,
       chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.counters.hits)]]])),
@@ -123,6 +134,7 @@ export class AnswererTestbed {
       filteredTypes: [],
       maxTtlSeconds,
       log,
+      now,
       servesStaleLate: stale !== undefined,
       ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
       ...setup.options,
@@ -140,8 +152,25 @@ export class AnswererTestbed {
     this.#closers.unshift(
       () => listener.close(),
       () => forwarder.close(),
+      () => upstreams.close(),
       () => sockets.close(),
     );
+  }
+
+  /** Lets time go by at once for the forwarder and for servers. */
+  pass(ms: number): void {
+    this.#clockMs += ms;
+    this.#tick();
+  }
+
+  /** What a client gets who has waited so long: the time goes by once the server has so many questions more. */
+  async late<T>(ms: number, act: () => Promise<T>, questions = 1): Promise<T> {
+    const { asked } = this.upstream;
+    const before = asked.length;
+    const result = act();
+    await until('the question', () => asked.length >= before + questions);
+    this.pass(ms);
+    return result;
   }
 
   async close(): Promise<void> {

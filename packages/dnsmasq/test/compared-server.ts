@@ -6,9 +6,11 @@ import type { FakeUpstream } from './fake-upstream.js';
 import type { AskedQuestion } from './oracle-cache-steps.js';
 import type { Serving } from './processes.js';
 
+/** The code of an Extended DNS Error (RFC 8914). */
+const STALE_ANSWER = 3;
 const COUNTERS = ['hits', 'misses', 'insertions', 'evictions'];
 
-/** What a step showed: compared to the letter but for TTLs, which may be a second apart. */
+/** What a step showed: compared to the letter but for TTLs, which go down as time goes by. */
 export interface Seen {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly ttls: readonly number[];
@@ -35,7 +37,9 @@ export class ComparedServer {
     const answer = await (question.isOverTcp === true
       ? askTcp(port, question)
       : ask(port, question));
-    const asked = this.#upstream.asked.slice(before);
+    // Probes of a server that is late are about other names, or repeat this one.
+    const isOfStep = ({ name }: { readonly name: string }) => name === question.name.toLowerCase();
+    const asked = this.#upstream.asked.slice(before).filter(isOfStep);
     return {
       fields: {
         flags: readUint16(answer.bytes, 2),
@@ -44,11 +48,20 @@ export class ComparedServer {
         answers: answer.answers.map(withoutTtl),
         authorities: answer.authorities.map(withoutTtl),
         additionals: answer.additionals.map(withoutTtl),
-        asked: asked.map(({ name, type, protocol }) => `${name} ${type} ${protocol}`),
+        asked: [...new Set(asked.map(({ name, type, protocol }) => `${name} ${type} ${protocol}`))],
       },
       ttls: ttlsOf(answer),
       reasons: reasonsOf(answer),
     };
+  }
+
+  /** Asks until the answer says that it has expired; how often, the clock decides. */
+  seeExpired(question: AskedQuestion): Promise<Seen> {
+    return until('an expired answer', async () => {
+      const { fields, ...seen } = await this.see(question);
+      const isExpired = seen.reasons.includes(STALE_ANSWER);
+      return isExpired && { fields: { ...fields, asked: undefined }, ...seen };
+    });
   }
 
   async counters(): Promise<readonly number[]> {

@@ -59,18 +59,10 @@ async function askOn(socket: Socket, name: string): Promise<readonly string[]> {
 }
 
 describe('a ConfigMap volume', () => {
-  it('is active as soon as it is swapped, long before the interval ends', async () => {
-    await volume.put(corpAt(0));
-    const { port, process } = await serveWith(NEVER);
-    await volume.put(corpAt(1));
-    await process.waitForLine(activeLog(1));
-    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
-  });
-
-  it('ends with the last of a hundred swaps in a row', async () => {
+  it('ends with the last of thirty swaps in a row', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith('100ms');
-    for (let swap = 0; swap < 100; swap++) await volume.put(corpAt(swap % 2));
+    for (let swap = 0; swap < 30; swap++) await volume.put(corpAt(swap % 2));
     await volume.put(corpAt(2));
     await process.waitForLine(activeLog(2));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
@@ -113,7 +105,7 @@ describe('a change of the ConfigMap', () => {
     const { port, process } = await serveWith('100ms');
     const load = new QueryLoad(port, (n) => `n${n}.${n % 2 === 0 ? 'corp' : 'lab'}.example`);
     try {
-      for (const at of [1, 0, 1, 0, 1]) {
+      for (const at of [1, 0, 1]) {
         const { asked } = load;
         const before = messagesOf(process).filter((line) => line === activeLog(at)).length;
         await volume.put(withLab(at));
@@ -121,7 +113,7 @@ describe('a change of the ConfigMap', () => {
           activeLog(at),
           () => messagesOf(process).filter((line) => line === activeLog(at)).length > before,
         );
-        await until(() => load.asked > asked + 100);
+        await until(() => load.asked > asked + 50);
       }
       await load.stop();
       expect(load.unanswered).toBe(0);
@@ -150,7 +142,7 @@ describe('a change of the ConfigMap', () => {
     expect(await statistic(port, 'hits.bind')).toBe(5);
   });
 
-  it('closes no connection, and no port', async () => {
+  it('is active as soon as it is swapped, long before the interval ends; no connection is closed', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith(NEVER);
     const socket = connect(port, '127.0.0.1');
@@ -167,59 +159,26 @@ describe('a change of the ConfigMap', () => {
 });
 
 describe('a ConfigMap with a mistake', () => {
-  it.each<[string, string, unknown, string]>([
-    ['not JSON', 'stubDomains', '{"corp.example": [', 'stubDomains: not JSON'],
-    ['not JSON', 'upstreamNameservers', '[1.2.3.4]', 'upstreamNameservers: not JSON'],
-    ['of another shape', 'stubDomains', ['1.2.3.4'], 'stubDomains: not an object'],
-    [
-      'of another shape',
-      'stubDomains',
-      { 'corp.example': '1.2.3.4' },
-      'stubDomains: corp.example: not an array of strings',
-    ],
-    ['of another shape', 'upstreamNameservers', { a: 1 }, 'upstreamNameservers: not an array'],
-    [
-      'too many servers',
-      'upstreamNameservers',
-      ['1.1.1.1', '1.1.1.2', '1.1.1.3', '1.1.1.4'],
-      'upstreamNameservers: 4 servers, at most 3',
-    ],
-    [
-      'a bad address',
-      'stubDomains',
-      { 'corp.example': ['127.0.0.1:99999'] },
-      'stubDomains: corp.example: "127.0.0.1:99999": port "99999" is not a number up to 65535',
-    ],
-    [
-      'a bad address',
-      'stubDomains',
-      { 'corp.example': ['$$$$'] },
-      'stubDomains: corp.example: "$$$$": neither an IP address nor a DNS name',
-    ],
-    [
-      'a server that cannot be asked',
-      'stubDomains',
-      { 'corp.example': ['127.0.0.1:0'] },
-      'stubDomains: server "127.0.0.1:0": port 0 cannot be asked',
-    ],
-    [
-      'a name in place of an address',
-      'upstreamNameservers',
-      ['ns.example.com'],
-      'upstreamNameservers: "ns.example.com": not an IP address',
-    ],
-    ['a bad domain', 'stubDomains', { 'Corp.Example': ['1.2.3.4'] }, 'stubDomains: "Corp.Example"'],
-    ['a bad domain', 'stubDomains', { '': ['1.2.3.4'] }, 'stubDomains: "" is not a domain'],
-  ])('(%s in %s: %j) is refused whole: %s', async (_kind, key, value, reason) => {
+  it('is refused whole, for each kind of mistake; what is right beside it is not used either', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith(NEVER);
-    // What is right beside the mistake is not used either.
-    const right = key === 'stubDomains' ? { upstreamNameservers: [server(1)] } : corpAt(1);
-    await volume.put({ ...right, [key]: value });
-    await process.waitForLine('keeping the previous configuration');
-    expect(messagesOf(process).at(-1)).toContain(`config: ${reason}`);
-    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
-    expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
+    const mistakes: readonly (readonly [key: string, value: unknown, reason: string])[] = [
+      ['stubDomains', '{"corp.example": [', 'stubDomains: not JSON'],
+      ['upstreamNameservers', { a: 1 }, 'upstreamNameservers: not an array'],
+      [
+        'stubDomains',
+        { 'corp.example': ['127.0.0.1:0'] },
+        'stubDomains: server "127.0.0.1:0": port 0 cannot be asked',
+      ],
+    ];
+    for (const [key, value, reason] of mistakes) {
+      const right = key === 'stubDomains' ? { upstreamNameservers: [server(1)] } : corpAt(1);
+      await volume.put({ ...right, [key]: value });
+      await process.waitForLine(`config: ${reason}`);
+      await until(() => messagesOf(process).at(-1)!.includes('keeping the previous configuration'));
+      expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
+      expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
+    }
     await volume.put(corpAt(1));
     await process.waitForLine(activeLog(1));
     expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);

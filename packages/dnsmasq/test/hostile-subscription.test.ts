@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { frameMessage, Frames, ownedBy, threadCpuMs, until } from '@kube-dns/testkit';
+import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
 import {
   changedTlv,
   decodeName,
@@ -29,11 +29,10 @@ import { addressRecords, askCache, PLAIN_RULES, responseFor } from '@kube-dns/re
 const own = ownedBy(afterEach);
 const INSTANCE = new Uint8Array(8).fill(9);
 const SERIAL = 5;
-const ENTRIES = 9_000;
+const ENTRIES = 5_000;
 const CHUNK_BYTES = 64 * 1024;
-/** Of CPU, in one turn of the event loop; in one of them all garbage may be collected. */
-const MAX_TURN_MS = 100;
-const FLOOD_MS = 1_500;
+/** Names and losses that a flood tells. */
+const TOLD = 1_000;
 
 let cache: AnswerCache;
 let heardAt: HeardAt;
@@ -150,28 +149,23 @@ describe('a server that tells false changes', () => {
       (serial) =>
         tell(changedTlv({ before: serial, after: serial + 1, names: namespaces.slice(0, 1) })),
     ],
-  ])('stops nothing else when it tells %s without end', async (_, message) => {
-    for (let i = 0; i < ENTRIES; i++) store(`w${i}.example.com`);
-    const messages: Buffer[] = [];
-    for (let bytes = 0; bytes < CHUNK_BYTES; bytes += messages.at(-1)!.length) {
-      messages.push(message(SERIAL + messages.length));
-    }
-    const block = Buffer.concat(messages);
-    const flood = () => {
-      if (session.writableLength === 0) session.write(block);
-    };
-    flood();
-    const turnsMs: number[] = [];
-    const endMs = performance.now() + FLOOD_MS;
-    while (performance.now() < endMs) {
-      const beforeMs = threadCpuMs();
-      await new Promise((resolve) => setImmediate(resolve));
-      turnsMs.push(threadCpuMs() - beforeMs);
-      flood();
-    }
-    const [, longest] = turnsMs.sort((one, other) => other - one);
-    expect(longest).toBeLessThan(MAX_TURN_MS);
-    expect(counted()).toBeGreaterThan(100);
-    expect(askCache(cache, 'w1.example.com')).toBeDefined();
-  });
+  ])(
+    'drops its own zone alone, and all of it, when it tells %s without end',
+    async (_, message) => {
+      for (let i = 0; i < ENTRIES; i++) store(`w${i}.example.com`);
+      store('host.evil.test', server.live);
+      const messages: Buffer[] = [];
+      for (let bytes = 0; bytes < CHUNK_BYTES; bytes += messages.at(-1)!.length) {
+        messages.push(message(SERIAL + messages.length));
+      }
+      const block = Buffer.concat(messages);
+      while (counted() < TOLD) {
+        if (session.writableLength === 0) session.write(block);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(askCache(cache, 'w1.example.com')).toBeDefined();
+      await until(() => askCache(cache, 'host.evil.test') === undefined);
+      expect(cache.recordCount).toBeGreaterThanOrEqual(ENTRIES);
+    },
+  );
 });

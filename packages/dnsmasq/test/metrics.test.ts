@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  freePort,
+  RunningProgram,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { runDnsmasq, type Serving, serve } from './processes.js';
@@ -32,7 +38,7 @@ async function scrape({ process }: Serving): Promise<string> {
 }
 
 describe('--metrics-addr', () => {
-  it('serves the figures of cache, servers, answers and engine', async () => {
+  it('serves the figures of cache, servers, answers and engine, each with a sentence', async () => {
     const serving = await withMetrics([`--server=${upstream.text}`, '--cache-size=77']);
     await ask(serving.port, 'a.example');
     await ask(serving.port, 'a.example');
@@ -55,9 +61,14 @@ describe('--metrics-addr', () => {
     }
     expect(text).toMatch(/^dnsmasq_udp_engine_info\{engine="\w+"\} 1$/m);
     expect(text).toMatch(/^process_start_time_seconds \d/m);
+    expect(text).not.toContain('coredns_');
+    // Every metric has a text that is a sentence.
+    const names = [...text.matchAll(/^# TYPE (dnsmasq_\S+) /gm)].map((match) => match[1]);
+    expect(names.length).toBeGreaterThan(20);
+    expect(text.match(/^# HELP dnsmasq_\S+ [A-Z1].+\.$/gm)).toHaveLength(names.length);
   });
 
-  it('serves them under CoreDNS’s names with -coredns-metrics, and not without', async () => {
+  it('serves them under CoreDNS’s names with -coredns-metrics', async () => {
     const serving = await withMetrics([`--server=${upstream.text}`], '-coredns-metrics=true');
     await ask(serving.port, 'a.example');
     await ask(serving.port, 'a.example');
@@ -80,23 +91,16 @@ describe('--metrics-addr', () => {
     const table = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
     const shown = [...table.matchAll(/^\| `(coredns_\w+)`/gm)].map((match) => match[1]);
     expect(names).toEqual(shown.sort());
-    expect(await scrape(await withMetrics([]))).not.toContain('coredns_');
   });
 
-  it('gives every metric a text that is a sentence', async () => {
-    const text = await scrape(await withMetrics([]));
-    const names = [...text.matchAll(/^# TYPE (dnsmasq_\S+) /gm)].map((match) => match[1]);
-    expect(names.length).toBeGreaterThan(20);
-    expect(text.match(/^# HELP dnsmasq_\S+ [A-Z1].+\.$/gm)).toHaveLength(names.length);
-  });
-
-  it('distinguishes servers without a listener from silent ones', async () => {
-    const closed = `127.0.0.1#${await freePort()}`;
+  it('distinguishes servers without a listener from silent ones, and notices that one is back before a client asks', async () => {
+    const port = await freePort();
+    const closed = `127.0.0.1#${port}`;
     upstream.script = () => null;
     const serving = await withMetrics([
       `--server=/closed.example/${closed}`,
       `--server=/silent.example/${upstream.text}`,
-      '--query-timeout=1000',
+      '--query-timeout=300',
     ]);
     const answers = ['x.closed.example', 'x.silent.example'].map((name) => ask(serving.port, name));
     expect((await Promise.all(answers)).map(({ rcode }) => rcode)).toEqual([
@@ -113,6 +117,15 @@ describe('--metrics-addr', () => {
     expect(failures(upstream.text, 'unreachable')).toBe(0);
     expect(text).toContain('\ndnsmasq_upstream_failures_total 2\n');
     expect(text).toContain('\ndnsmasq_answers_total{rcode="SERVFAIL"} 2\n');
+    const isUp = `dnsmasq_upstream_server_up{server="${closed}"}`;
+    expect(text).toContain(`\n${isUp} 0\n`);
+    await serving.process.waitForLine(
+      new RegExp(`nameserver ${closed} .* - not used until it does`),
+    );
+    const back = await ScriptedNameServer.start(() => ({}), { port });
+    await until(async () => (await scrape(serving)).includes(`\n${isUp} 1\n`));
+    await serving.process.waitForLine(`nameserver ${closed} replies again`);
+    await back.close();
   });
 
   it('retains its counters over SIGHUP, which empties the cache', async () => {

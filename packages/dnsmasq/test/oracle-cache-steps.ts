@@ -4,8 +4,9 @@ export interface AskedQuestion extends Question {
   readonly isOverTcp?: boolean;
 }
 
-/** A question to both, or what is done between questions. */
-export type Step = AskedQuestion | { readonly waitSeconds: number } | 'compare counters' | 'SIGHUP';
+/** A question to both, one that is asked until its answer is an expired one, or what is done between questions. */
+export type Step =
+  AskedQuestion | { readonly untilExpired: AskedQuestion } | 'compare counters' | 'SIGHUP';
 
 /** A question about a name of the scripted zone. */
 export const q = (label: string, type = 'A', more: Partial<AskedQuestion> = {}): AskedQuestion => ({
@@ -28,6 +29,4 @@ export const OVER_TCP = { isOverTcp: true };
 export interface Scenario {
   readonly options: readonly string[];
   readonly steps: readonly Step[];
-  /** Stale answers are refreshed: these questions are compared in the counters only. */
-  readonly refreshesStale?: boolean;
 }

@@ -88,11 +88,6 @@ export const REPLY_SCENARIOS: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'filtered types of expired answers': {
-    options: ['--filter-A', '--use-stale-cache=100'],
-    refreshesStale: true,
-    steps: [q('brief'), { waitSeconds: 2.5 }, q('brief', 'A', EDNS)],
-  },
   'CNAMEs, which are filtered only where they were asked for': {
     options: ['--filter-rr=CNAME'],
     steps: [...twice('chain', 'CNAME'), ...twice('chain'), q('chain', 'AAAA'), 'compare counters'],

@@ -23,10 +23,15 @@ export interface Serving {
 /** The UDP engine of every server of the tests; `auto` unless the environment names one. */
 const ENGINE = process.env.UDP_ENGINE ?? 'auto';
 
+/** Times that only a hang reaches; a test about silence gives others. */
+const PATIENT = ['--query-timeout=60000', '--fast-dns-retry=20000,60000'];
+
 /** Runs our dnsmasq on a free port and waits until it serves. */
 export async function serve(options: readonly string[], nanny: readonly string[] = []) {
   const listen = ['--port=0', '--listen-address=127.0.0.1', `--udp-engine=${ENGINE}`];
-  const started = runDnsmasq(...nanny, '--', ...listen, ...options);
+  const hasTimes = options.some((each) => /^--(query-timeout|fast-dns-retry)/.test(each));
+  const times = hasTimes ? [] : PATIENT;
+  const started = runDnsmasq(...nanny, '--', ...listen, ...times, ...options);
   const [, port] = await started.waitForLine(/serving on port (\d+)/);
   return { process: started, port: Number(port) } satisfies Serving;
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe } from '@jest/globals';
 import {
   findRealDnsmasq,
@@ -18,6 +19,19 @@ export const REAL_DNSMASQ = findRealDnsmasq(VERSION);
 
 /** `describe` for tests beside the real dnsmasq. */
 export const describeBesideReal: typeof describe = unless(needsRealDnsmasq(VERSION), describe);
+
+/** Why the real dnsmasq asks no server from a device here; undefined where it can. */
+export function needsSourceDevice(): string | undefined {
+  if (REAL_DNSMASQ === undefined) return undefined;
+  // It looks for the right before it writes this file, which it cannot.
+  const ends = ['--keep-in-foreground', '--port=0', '--pid-file=/nonexistent/pid'];
+  const alone = ['--conf-file=/dev/null', '--user=root', '--log-facility=-', '--no-resolv'];
+  const line = [...ends, ...alone, '--server=127.0.0.1@lo'];
+  const { stderr } = spawnSync(REAL_DNSMASQ, line, { encoding: 'utf8' });
+  return stderr.includes('missing required capability')
+    ? 'needs the capability NET_RAW for the real dnsmasq'
+    : undefined;
+}
 
 /** Options that isolate the real dnsmasq; ours reads no such files. */
 const ALONE = [

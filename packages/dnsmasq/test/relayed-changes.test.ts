@@ -1,14 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { Dnsmasq, ownedBy, until, untilEqual } from '@kube-dns/testkit';
 import { ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { ZoneTeller } from './zone-teller.js';
 
 const own = ownedBy(afterEach);
 const WEB = 'web.ns.svc.zone.test';
-/** Less than the TTL, at which the change would be seen in any case. */
-const SOON = { limitMs: 5_000 };
 const LIVE = /tells the changes of zone.test/;
 const LOST = /tells no changes any more/;
 
@@ -32,7 +28,8 @@ async function answerOf({ ports }: Dnsmasq, name = WEB): Promise<string> {
 }
 
 it('a change is visible behind two caches at once, and until then both keep their answers', async () => {
-  const teller = own(await ZoneTeller.start());
+  // No test waits for the end of this TTL.
+  const teller = own(await ZoneTeller.start({ ttl: 3_600 }));
   teller.set(WEB, '10.0.0.1');
   const [first, second] = await startHops(teller);
   await second.server.waitForLine(LIVE);
@@ -43,9 +40,9 @@ it('a change is visible behind two caches at once, and until then both keep thei
   const kept = async (of: Dnsmasq) => (await of.metrics()).sum('dnsmasq_subscription_kept_answers');
   expect([await kept(first), await kept(second)]).toEqual([2, 2]);
   teller.set(WEB, '10.0.0.2');
-  await untilEqual('A 10.0.0.2', () => answerOf(second), SOON);
+  await untilEqual('A 10.0.0.2', () => answerOf(second));
   teller.set('new.ns.svc.zone.test', '10.0.0.3');
-  await untilEqual('A 10.0.0.3', () => answerOf(second, 'new.ns.svc.zone.test'), SOON);
+  await untilEqual('A 10.0.0.3', () => answerOf(second, 'new.ns.svc.zone.test'));
   // What the first cache has already is as good for another one as what it asks for.
   const third = await startDnsmasq(`--server=/zone.test/127.0.0.1#${first.ports.dns}`);
   await third.server.waitForLine(LIVE);
@@ -54,7 +51,7 @@ it('a change is visible behind two caches at once, and until then both keep thei
   expect([teller.asked.length, await kept(third)]).toEqual([askedBefore, 1]);
   expect((await first.metrics()).sum('dnsmasq_subscribers')).toBe(2);
   teller.set(WEB, undefined);
-  await untilEqual('NXDOMAIN', () => answerOf(third), SOON);
+  await untilEqual('NXDOMAIN', () => answerOf(third));
   first.server.signal('SIGHUP');
   const flushes = async () =>
     (await first.metrics()).sum('dnsmasq_subscribers_flushes_total', { reason: 'configuration' });
@@ -66,33 +63,26 @@ it('a change is visible behind two caches at once, and until then both keep thei
 });
 
 it('TTLs rule behind both caches when the server is gone, until it is back', async () => {
-  const teller = await ZoneTeller.start({ ttl: 2 });
+  const teller = await ZoneTeller.start({ ttl: 1 });
   teller.set(WEB, '10.0.0.1');
   const [first, second] = await startHops(teller);
   await second.server.waitForLine(LIVE);
   expect(await answerOf(second)).toBe('A 10.0.0.1');
-  await delay(2_500);
-  expect([await answerOf(second), teller.asked.length]).toEqual(['A 10.0.0.1', 1]);
   const { port } = teller;
   await teller.close();
   await Promise.all([first, second].map(({ server }) => server.waitForLine(LOST)));
-  expect(await answerOf(second)).toBe('SERVFAIL');
+  await untilEqual('SERVFAIL', () => answerOf(second));
   const other = own(await ZoneTeller.start({ port }));
   other.set(WEB, '10.0.0.9');
-  await untilEqual('A 10.0.0.9', () => answerOf(second), SOON);
+  await untilEqual('A 10.0.0.9', () => answerOf(second));
   await until(() => second.server.output.split('tells the changes of').length === 3);
   expect(await answerOf(second)).toBe('A 10.0.0.9');
   other.set(WEB, '10.0.0.8');
-  await untilEqual('A 10.0.0.8', () => answerOf(second), SOON);
+  await untilEqual('A 10.0.0.8', () => answerOf(second));
 });
 
-it('TTLs rule where the first cache is told nothing, or does not tell it on', async () => {
-  const deaf = own(await FakeUpstream.start(() => ({ answers: [] })));
-  const first = await startDnsmasq(`--server=/zone.test/${deaf.text}`);
-  await first.server.waitForLine(/does not tell changes of zone.test/);
-  const second = await startDnsmasq(`--server=/zone.test/127.0.0.1#${first.ports.dns}`);
-  await second.server.waitForLine(/does not tell changes of zone.test .*rcode 9/);
+it('TTLs rule behind a cache that does not tell what it is told', async () => {
   const teller = own(await ZoneTeller.start());
-  const [, third] = await startHops(teller, '--no-tell-changes');
-  await third.server.waitForLine(/does not tell changes of zone.test/);
+  const [, second] = await startHops(teller, '--no-tell-changes');
+  await second.server.waitForLine(/does not tell changes of zone.test/);
 });

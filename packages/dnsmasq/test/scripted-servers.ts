@@ -1,21 +1,18 @@
 import { RCODE, writeUint16 } from '@kube-dns/wire';
-import { type Asked, FakeUpstream, type Reply } from './fake-upstream.js';
-import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
-import { setTimeout as delay } from 'node:timers/promises';
+import { type Asked, FakeUpstream, type Reply, type Script } from './fake-upstream.js';
+import { addressRecords, ask, responseTo } from '@kube-dns/resolver/testing';
 import type { Query } from '@kube-dns/wire';
 
 /** What a server does with a question. */
 export type Conduct = keyof typeof CONDUCTS;
-
-const LATE_MS = 250;
 
 const good = (query: Query, address: string) =>
   responseTo(query, { answers: addressRecords(30, address) });
 
 const CONDUCTS = {
   good: (query, address) => [good(query, address)],
-  late: async (query, address) => {
-    await delay(LATE_MS);
+  late: async (query, address, settled) => {
+    await settled();
     return [good(query, address)];
   },
   silent: () => null,
@@ -36,35 +33,61 @@ const CONDUCTS = {
   'no response': (query, address) => [
     changed(good(query, address), (reply) => (reply[2]! &= 0x7f)),
   ],
-} satisfies Record<string, (query: Query, address: string) => Reply | Promise<Reply>>;
+} satisfies Record<
+  string,
+  (query: Query, address: string, settled: () => Promise<void>) => Reply | Promise<Reply>
+>;
 
 function changed(reply: Buffer, change: (reply: Buffer) => unknown): Buffer {
   change(reply);
   return reply;
 }
 
+/** So many questions, one after the other, and all that was sent before the first is taken care of. */
+const ROUNDS = 4;
+
 /** Name servers that act on each domain by a table; any label may precede it. */
 export class ScriptedServers {
-  readonly fakes: readonly FakeUpstream[];
-
-  private constructor(fakes: readonly FakeUpstream[]) {
-    this.fakes = fakes;
-  }
+  readonly fakes: FakeUpstream[] = [];
+  /** The port of the server that asks them; it answers for `settled.test` itself. */
+  port = 0;
+  /** Late replies that are still to come. */
+  #late = 0;
+  #rounds = 0;
 
   /** `conductOf` returns how the server with this number acts on names of a domain. */
   static async start(
     count: number,
     conductOf: (domain: string, server: number) => Conduct,
   ): Promise<ScriptedServers> {
-    const fakes = await Promise.all(
-      Array.from({ length: count }, (_none, at) =>
-        FakeUpstream.start((query, { name }) => {
-          const conduct = conductOf(name.slice(name.indexOf('.') + 1), at);
-          return CONDUCTS[conduct](query, `10.0.0.${at}`);
-        }),
-      ),
-    );
-    return new ScriptedServers(fakes);
+    const servers = new ScriptedServers();
+    for (let at = 0; at < count; at++) {
+      const script: Script = async (query, { name }) => {
+        const conduct = conductOf(name.slice(name.indexOf('.') + 1), at);
+        const isLate = conduct === 'late';
+        if (isLate) servers.#late++;
+        const settled = () => servers.#settled();
+        const reply = await CONDUCTS[conduct](query, `10.0.0.${at}`, settled);
+        if (isLate) servers.#late--;
+        return reply;
+      };
+      servers.fakes.push(await FakeUpstream.start(script));
+    }
+    return servers;
+  }
+
+  /** Resolves when no reply is on its way, and nothing more is asked because of those that came. */
+  async quiet(): Promise<void> {
+    const asked = () => this.fakes.reduce((sum, fake) => sum + fake.asked.length, 0);
+    for (let before = -1; before !== asked() || this.#late > 0;) {
+      before = asked();
+      await this.#settled();
+    }
+  }
+
+  /** The asking server has taken what was sent to it. */
+  async #settled(): Promise<void> {
+    for (let i = 0; i < ROUNDS; i++) await ask(this.port, `n${this.#rounds++}.settled.test`);
   }
 
   /** The server with this number, as `--server` has it. */
@@ -76,8 +99,9 @@ export class ScriptedServers {
   asked(domain: string): string[] {
     return this.fakes.map(({ asked }) => {
       const about = asked.filter(({ name }) => name.slice(name.indexOf('.') + 1) === domain);
+      // Each name once: a server that is late is probed with what it was asked.
       const count = (protocol: Asked['protocol']) =>
-        about.filter((each) => each.protocol === protocol).length;
+        new Set(about.filter((each) => each.protocol === protocol).map(({ name }) => name)).size;
       const parts = (['udp', 'tcp'] as const).map((protocol) => [count(protocol), protocol]);
       return parts.flatMap(([n, protocol]) => (n === 0 ? [] : `${n} ${protocol}`)).join(', ');
     });

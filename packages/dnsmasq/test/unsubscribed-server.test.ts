@@ -32,7 +32,8 @@ async function recorded(...args: string[]): Promise<{ asked: string[]; got: stri
   for (const name of NAMES)
     got.push(text(await exchange(dnsmasq.ports.dns, queryMessage({ name }))));
   const queries = server.requests.filter(({ protocol }) => protocol === 'udp');
-  return { asked: queries.map(({ query }) => text(query)), got };
+  // Probes of a server that is late repeat a question.
+  return { asked: [...new Set(queries.map(({ query }) => text(query)))], got };
 }
 
 it('a server that tells no changes is asked, and its answers are given, byte for byte as without --negcache=push', async () => {

@@ -1,4 +1,4 @@
-// The parsers and the answerer of this container, which packages/proofs tests with hostile bytes.
+// The parsers and the answerer of this container, which packages/proofs tests with hostile bytes, and the tables of its README.
 export { composeAnswerer } from './answer/composition.js';
 export { QueryStatistics } from './answer/query-statistics.js';
 export { ClusterState } from './cluster/cluster-state.js';
@@ -10,6 +10,8 @@ export { readEvent } from './cluster/watch.js';
 export { Explainer } from './explain/explainer.js';
 export { PROGRAM } from './config/flags.js';
 export { ApiError, StreamError } from './errors.js';
+export { corednsFamilies } from './metrics/coredns-families.js';
+export { metricFamilies } from './metrics/metric-families.js';
 export { UpstreamStatistics } from './metrics/upstream-statistics.js';
 export { NotifyMessages } from './notify/notify-messages.js';
 export { ClusterZone } from './zone/cluster-zone.js';

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ask, exchangeUdp, SourceRecord } from '@kube-dns/resolver/testing';
-import { againIfStalled, until } from '@kube-dns/testkit';
+import { until } from '@kube-dns/testkit';
 import { listen, type Listener } from '@kube-dns/transport';
 import { encodeKey, writeUint16, ZONE_VERSION_REQUEST } from '@kube-dns/wire';
+import { UPSTREAM_DEADLINE_MS } from '../src/answer/composition.js';
 import { VersionedAnswerer } from '../src/subscription/versioned-answerer.js';
 import { Answers } from './support/answers.js';
 import { queryBytes } from './support/messages.js';
@@ -15,22 +16,10 @@ let upstream: NameServer;
 let answers: Answers;
 let listener: Listener;
 
-/** Long beside a moment without CPU time; a question that gets no reply has a short one. */
-const DEADLINE_MS = 20_000;
-const SHORT_MS = 300;
-
 beforeEach(async () => {
   sources.take();
   upstream = await NameServer.start();
-  await serve(DEADLINE_MS);
-});
-afterEach(async () => {
-  await close();
-  await upstream.close();
-});
-
-async function serve(deadlineMs: number): Promise<void> {
-  answers = new Answers({ deadlineMs });
+  answers = new Answers();
   answers.forwardTo(upstream.address);
   answers.cluster.services.put(serviceObject({ clusterIPs: ['10.96.0.5'] }));
   answers.cluster.services.put(serviceObject({ name: 'ext', externalName: 'db.example.com' }));
@@ -45,18 +34,17 @@ async function serve(deadlineMs: number): Promise<void> {
       throw error;
     },
   });
-}
-
-async function close(): Promise<void> {
+});
+afterEach(async () => {
   await listener.close();
   answers.close();
-}
+  await upstream.close();
+});
 
-/** From now on the upstream is silent, and a question is over soon. */
-async function silence(): Promise<void> {
-  upstream.isSilent = true;
-  await close();
-  await serve(SHORT_MS);
+/** The upstream is silent to this name, for as long as a client waits. */
+async function silence(name: string): Promise<void> {
+  await until(name, () => upstream.asked.includes(`${name} A`));
+  answers.wait(UPSTREAM_DEADLINE_MS);
 }
 
 /** Where the answer to one question came from. */
@@ -110,26 +98,27 @@ it('a forwarded answer, also that of an ExternalName, comes from the server that
   expect(await sourceOf(ext)).toEqual([`${ext} upstream ${server}`]);
 });
 
-it('a question without a reply comes from no server, and from memory a moment later', async () => {
-  await silence();
-  let attempt = 0;
-  await againIfStalled(async () => {
-    attempt++;
-    const externalName = `db${attempt}.example.com`;
-    answers.cluster.services.put(serviceObject({ name: `ext${attempt}`, externalName }));
-    const plain = `a${attempt}.example`;
-    const ext = `ext${attempt}.default.svc.cluster.local`;
-    // Neither is asked again for a second, so the second answer is there at once, with the CNAME of the zone.
-    expect(await sourceOf(plain)).toEqual([`${plain} upstream`]);
-    expect(await sourceOf(plain)).toEqual([`${plain} cache`]);
-    expect(await sourceOf(ext)).toEqual([`${ext} upstream`]);
-    expect(await sourceOf(ext)).toEqual([`${ext} zone`]);
-  });
+it('a question without a reply comes from no server, and from memory while that is remembered', async () => {
+  upstream.isSilent = true;
+  const ext = 'ext.default.svc.cluster.local';
+  for (const [name, asked, again] of [
+    ['a.example', 'a.example', 'cache'],
+    // With the CNAME of the zone.
+    [ext, 'db.example.com', 'zone'],
+  ] as const) {
+    const first = sourceOf(name);
+    await silence(asked);
+    expect(await first).toEqual([`${name} upstream`]);
+    expect(await sourceOf(name)).toEqual([`${name} ${again}`]);
+  }
 });
 
 it('a client joins the question of another one', async () => {
-  await silence();
-  await Promise.all([ask(listener.port, 'a.example'), ask(listener.port, 'a.example')]);
+  upstream.isSilent = true;
+  const both = Promise.all([ask(listener.port, 'a.example'), ask(listener.port, 'a.example')]);
+  await until('both', () => answers.forwarder.counters.joined === 1);
+  await silence('a.example');
+  await both;
   await until(() => sources.rows.length === 2);
   expect(sources.take().sort()).toEqual(['a.example joined', 'a.example upstream']);
 });

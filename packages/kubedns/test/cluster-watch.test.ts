@@ -67,7 +67,7 @@ describe('ClusterWatch', () => {
   it('waits only a limited time for namespaces', async () => {
     // Two failures, and then a pause that is longer than the wait.
     testbed.api.failRequests({ status: 429, resource: 'namespaces', retryAfterSeconds: 60 });
-    testbed.renew('auto', { namespacesLimitMs: 200 });
+    testbed.renew('auto', { namespacesLimitMs: 20 });
     testbed.watch.start();
     expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
   });
@@ -104,7 +104,6 @@ describe('ClusterWatch', () => {
   it('has numbers of each resource', async () => {
     const latencies: number[] = [];
     testbed.renew('auto', { onEvent: (latencyMs) => latencies.push(latencyMs) });
-    const startedMs = performance.now();
     expect(testbed.of('services')).toMatchObject({
       objects: 0,
       lastEventMs: 0,
@@ -114,7 +113,7 @@ describe('ClusterWatch', () => {
     testbed.watch.start();
     expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
     expect(testbed.of('services').objects).toBe(1);
-    expect(testbed.of('services').lastEventMs).toBeGreaterThanOrEqual(startedMs);
+    expect(testbed.of('services').lastEventMs).toBeGreaterThan(0);
     expect(testbed.of('endpoints')).toMatchObject({
       objects: 0,
       lastEventMs: 0,
@@ -122,12 +121,10 @@ describe('ClusterWatch', () => {
     });
     await until('the watch', () => testbed.of('services').isConnected);
     const before = testbed.of('services').lastEventMs;
-    const changedMs = performance.now();
     await testbed.api.apply([serviceObject({ ...HEADLESS })]);
     await until('the service', () => testbed.of('services').objects === 2);
-    expect(testbed.of('services').lastEventMs).toBeGreaterThanOrEqual(before);
+    expect(testbed.of('services').lastEventMs).toBeGreaterThan(before);
     await until('the latency', () => latencies.length > 0);
-    expect(Math.max(...latencies)).toBeLessThan(performance.now() - changedMs);
     testbed.api.dropWatches();
     await until('the loss', () => testbed.of('services').restarts.closed === 1);
     expect(testbed.of('services').relists).toBe(0);

@@ -13,38 +13,25 @@ const MIB = 1024 * 1024;
 const GZIP = { 'content-encoding': 'gzip' };
 const PATH = '/api/v1/services';
 
-/** Long beside a moment without CPU time. */
-const LIST_STALL_MS = 20_000;
-
 /** Follows a server that sends its lists in this way, and events as `onWatch` does. */
 async function followerOf(
   list: RequestListener,
   onWatch: (response: ServerResponse) => void = (response) => response.flushHeaders(),
-  listStallMs = LIST_STALL_MS,
 ) {
   const url = await rawServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
     if (query.has('watch')) onWatch(response);
     else list(request, response);
   });
-  return new Follower(url, { pace: { listStallMs } }).start();
+  return new Follower(url, { pace: { listStallMs: 60_000 } }).start();
 }
 
 /** The body of the answer to one request. */
 async function bodyOf(listener: RequestListener) {
   const config = loadKubeConfig({ kubecfgFile: '', masterUrl: await rawServer(listener) });
-  const client = owned(new ApiClient(config, 'test', 5_000));
+  const client = owned(new ApiClient(config, 'test', 60_000));
   const { signal } = new AbortController();
   return client.get({ path: PATH, query: new URLSearchParams(), signal });
-}
-
-/** As much gzip as this listener takes, for ever. */
-function endless(piece: Buffer, everyMs: number): RequestListener {
-  return (_, response) => {
-    response.writeHead(200, GZIP).write(piece);
-    const timer = setInterval(() => response.write(piece), everyMs);
-    response.once('close', () => clearInterval(timer));
-  };
 }
 
 describe('an answer that the server compressed', () => {
@@ -91,7 +78,7 @@ describe('an answer that the server compressed', () => {
         else response.writeHead(200, GZIP).write(bomb);
       },
     );
-    await until('what follows', () => follower.has('new'), { limitMs: 30_000 });
+    await until('what follows', () => follower.has('new'));
     expect(asked).toEqual(['list', 'watch', 'list', 'watch']);
     expect(follower.said(/a line has more than 67108864 bytes; next try/)).toHaveLength(1);
     expect(follower.events).toEqual(['+default/web', '+default/new']);
@@ -107,8 +94,8 @@ describe('an answer that the server compressed', () => {
   });
 
   it('waits in the server while its content is not taken, though it expands a thousandfold', async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * MIB, ' '));
-    expect(bomb.length).toBeLessThan(MIB / 8);
+    const bomb = gzipSync(Buffer.alloc(16 * MIB, ' '));
+    expect(bomb.length).toBeLessThan(MIB / 32);
     const body = await bodyOf((_, response) => void response.writeHead(200, GZIP).end(bomb));
     let taken = 0;
     let largest = 0;
@@ -119,7 +106,7 @@ describe('an answer that the server compressed', () => {
       await setImmediate();
       waiting = Math.max(waiting, body.contentBytes - taken);
     }
-    expect(taken).toBe(64 * MIB);
+    expect(taken).toBe(16 * MIB);
     expect(body.receivedBytes).toBe(bomb.length);
     expect(largest).toBeLessThanOrEqual(64 * 1024);
     expect(waiting).toBeLessThanOrEqual(64 * 1024);
@@ -167,21 +154,13 @@ describe('a list that is compressed', () => {
       (_, response) => response.writeHead(200, { 'content-encoding': 'gzip, gzip' }).end(whole),
       /the answer has the content encoding "gzip, gzip"/,
     ],
-    ['a drip that expands', endless(gzipSync(Buffer.alloc(100_000, ' ')), 400), /only \d+ bytes/],
-    // 400 empty members: there is no content that a limit of the list could count.
-    [
-      'a flood without content',
-      endless(Buffer.concat(Array.from({ length: 400 }, () => gzipSync(''))), 20),
-      /only 0 bytes within 500 ms/,
-    ],
   ])('and %s ends with a reason, and is tried again', async (_what, bad, reason) => {
     let lists = 0;
     const list: RequestListener = (request, response) => {
       if (++lists === 1) bad(request, response);
       else response.writeHead(200, GZIP).end(whole);
     };
-    const endsByTime = reason.source.startsWith('only');
-    const follower = await followerOf(list, undefined, endsByTime ? 500 : LIST_STALL_MS);
+    const follower = await followerOf(list);
     await until('the good one', () => follower.synced === 1);
     expect(follower.said(/^W/)).toHaveLength(1);
     expect(follower.said(/^W/)[0]).toMatch(reason);

@@ -39,7 +39,9 @@ async function follow(options: Partial<ConfigMapSourceOptions> = {}): Promise<Co
     log,
     onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
     random: () => 0,
-    pace: { deniedPauseMs: 50, firstPauseMs: 50 },
+    pace: { deniedPauseMs: 10, firstPauseMs: 10 },
+    // Only a hang reaches it.
+    startLimitMs: 60_000,
     ...options,
   });
   sources.push(source);
@@ -143,7 +145,7 @@ describe('ConfigMapSource', () => {
   it('waits no longer than its limit for an API server that hangs', async () => {
     await api.apply(configMap({ a: '1' }));
     api.hang();
-    await follow({ startLimitMs: 100 });
+    await follow({ startLimitMs: 20 });
     expect(delivered).toEqual([]);
     api.unhang();
     await deliveries(1);

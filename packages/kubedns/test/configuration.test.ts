@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, holdsOnce, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
@@ -116,11 +116,7 @@ describe('the directory of the ConfigMap', () => {
     await kubedns.waitForLine(
       /upstreamNameservers: 127\.0\.0\.1#\d+ is this server itself; left out/,
     );
-    await holdsOnce(async (attempt) => {
-      const startedMs = performance.now();
-      expect((await kubedns.ask(`a${attempt}.example.com`, 'A')).rcode).toBe('SERVFAIL');
-      expect(performance.now() - startedMs).toBeLessThan(2_000);
-    });
+    expect((await kubedns.ask('a.example.com', 'A')).rcode).toBe('SERVFAIL');
   });
 });
 
@@ -136,7 +132,9 @@ describe('the ConfigMap by the API', () => {
     ]);
     const kubedns = await start(...args).ready();
     await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
-    expect((await kubedns.ask('db.acme.local', 'A')).answers).toHaveLength(1);
+    await until('the configuration', async () => {
+      return (await kubedns.ask('db.acme.local', 'A')).answers.length === 1;
+    });
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
     await until('the watch', () => api.watchCount('configmaps') > 0);
     await api.apply(configMap({ upstreamNameservers: [upstream.address] }, 'dns', 'infra'));
@@ -161,10 +159,10 @@ describe('the ConfigMap by the API', () => {
 
   it('does not prevent the end of the program while the API server hangs', async () => {
     api.hang();
-    const kubedns = start(...args, '--initial-sync-timeout=300ms');
+    const kubedns = start(...args, '--initial-sync-timeout=50ms');
     expect(await kubedns.program.ended).toBe(255);
     expect(kubedns.fatalErrors).toEqual([
-      'kubedns: no complete list of services, endpointslices, namespaces within 300 ms',
+      'kubedns: no complete list of services, endpointslices, namespaces within 50 ms',
     ]);
   });
 });

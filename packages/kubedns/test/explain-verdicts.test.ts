@@ -27,8 +27,9 @@ import { Cluster } from './support/cluster.js';
 import { queryBytes } from './support/messages.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
-const NAMES = 10_000;
-const LIMIT_MS = 240_000;
+const NAMES = 1_000;
+/** Only a hang reaches it. */
+const ASK_LIMIT_MS = 60_000;
 const NAMESPACES = ['default', 'shop', 'data', 'web-1', 'empty'];
 const TYPES = ['A', 'AAAA', 'SRV', 'PTR', 'TXT', 'CNAME', 'ANY', 'NS', 'SOA', 'MX'];
 const PORTS = [
@@ -126,7 +127,7 @@ async function testbed(): Promise<Bed> {
   const group = new ServerGroup('.', [servers.at(upstream.at)], 'strict', new GroupLoad());
   const forwarder = new QueryForwarder({
     maxInFlight: 1_000,
-    plan: retryPlan(4_000),
+    plan: retryPlan(ASK_LIMIT_MS),
     maxUdpBytes: SAFE_UDP_BYTES,
     unsentRcode: RCODE.SERVFAIL,
   });
@@ -167,42 +168,42 @@ async function testbed(): Promise<Bed> {
   return { explain: (question) => explainer.explain(question), listener };
 }
 
-it(
-  `has the verdict that clients get, for ${NAMES.toLocaleString('en')} names of all kinds and types`,
-  async () => {
-    const { explain, listener } = await testbed();
-    const udp = await UdpClient.connect(listener.port);
-    const tcp = await TcpClient.connect(listener.port);
-    open.push(
-      () => udp.close(),
-      () => tcp.close(),
-    );
-    const next = numbers(20);
-    const makeName = nameMaker(next);
-    const rcodes = new Map<string, number>();
-    const differences: string[] = [];
-    for (let i = 0; i < NAMES; i++) {
-      const name = makeName();
-      const chosen = TYPES[next(TYPES.length)]!;
-      // Of several services ANY has the records of one, which is drawn.
-      const type = chosen === 'ANY' && name.includes('*') ? 'A' : chosen;
-      const question = readQuestion(new URLSearchParams({ name, type }));
-      if (typeof question === 'string') throw new Error(`${name}: ${question}`);
-      const { verdict, steps } = await explain(question);
-      const query = queryBytes(name, type, { hasEdns: true });
-      const first = await udp.ask(query);
-      const isCut = (readUint16(first, 2) & FLAG.TC) !== 0;
-      const difference = verdictDifference(verdict, isCut ? await tcp.ask(query) : first, {
+it(`has the verdict that clients get, for ${NAMES.toLocaleString('en')} names of all kinds and types`, async () => {
+  const { explain, listener } = await testbed();
+  const udp = await UdpClient.connect(listener.port);
+  const tcp = await TcpClient.connect(listener.port);
+  open.push(
+    () => udp.close(),
+    () => tcp.close(),
+  );
+  const next = numbers(20);
+  const makeName = nameMaker(next);
+  const rcodes = new Map<string, number>();
+  const differences: string[] = [];
+  for (let i = 0; i < NAMES; i++) {
+    const name = makeName();
+    const chosen = TYPES[next(TYPES.length)]!;
+    // Of several services ANY has the records of one, which is drawn.
+    const type = chosen === 'ANY' && name.includes('*') ? 'A' : chosen;
+    const question = readQuestion(new URLSearchParams({ name, type }));
+    if (typeof question === 'string') throw new Error(`${name}: ${question}`);
+    const { verdict, steps } = await explain(question);
+    const query = queryBytes(name, type, { hasEdns: true });
+    const first = await udp.ask(query, ASK_LIMIT_MS);
+    const isCut = (readUint16(first, 2) & FLAG.TC) !== 0;
+    const difference = verdictDifference(
+      verdict,
+      isCut ? await tcp.ask(query, ASK_LIMIT_MS) : first,
+      {
         hasTtls: true,
-      });
-      if (difference !== '') differences.push(`${name} ${type}: ${difference}`);
-      if (steps.length === 0) differences.push(`${name} ${type}: no step`);
-      const kind = `${verdict.rcode ?? 'none'} ${verdict.answers.length > 0 ? 'with' : 'without'}`;
-      rcodes.set(kind, (rcodes.get(kind) ?? 0) + 1);
-    }
-    expect(differences).toEqual([]);
-    for (const kind of ['NOERROR with', 'NOERROR without', 'NXDOMAIN without', 'NXDOMAIN with'])
-      expect([kind, (rcodes.get(kind) ?? 0) > 20]).toEqual([kind, true]);
-  },
-  LIMIT_MS,
-);
+      },
+    );
+    if (difference !== '') differences.push(`${name} ${type}: ${difference}`);
+    if (steps.length === 0) differences.push(`${name} ${type}: no step`);
+    const kind = `${verdict.rcode ?? 'none'} ${verdict.answers.length > 0 ? 'with' : 'without'}`;
+    rcodes.set(kind, (rcodes.get(kind) ?? 0) + 1);
+  }
+  expect(differences).toEqual([]);
+  for (const kind of ['NOERROR with', 'NOERROR without', 'NXDOMAIN without', 'NXDOMAIN with'])
+    expect([kind, (rcodes.get(kind) ?? 0) > 2]).toEqual([kind, true]);
+});

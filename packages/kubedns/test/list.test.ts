@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { againIfStalled, until } from '@kube-dns/testkit';
+import { until } from '@kube-dns/testkit';
 import {
   closeAll,
   fakeServer,
@@ -47,25 +47,31 @@ describe('the first list', () => {
     expect(follower.events.filter((event) => event === '+default/s101')).toHaveLength(1);
   });
 
-  it.each([
-    [500, undefined, 50],
-    [429, 1, 1000],
-  ] as const)('is asked for again after status %i', async (status, retryAfterSeconds, pauseMs) => {
+  it('is asked for again after a failure', async () => {
     const api = await server('web');
-    api.failRequests({
-      status,
-      verb: 'list',
-      times: 1,
-      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    });
-    const startedMs = performance.now();
+    api.failRequests({ status: 500, verb: 'list', times: 1 });
     const follower = await following(api);
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(pauseMs - 5);
     expect(follower.said(/^W/)).toEqual([
-      `W /api/v1/services: HTTP ${status}: list of services is refused by a test; next try in ${pauseMs} ms`,
+      'W /api/v1/services: HTTP 500: list of services is refused by a test; next try in 5 ms',
     ]);
     expect(follower.has('web')).toBe(true);
   });
+
+  it.each([
+    [429, '1', 1_000],
+    // The longest that a server may request.
+    [503, new Date(Date.now() + 3_600_000).toUTCString(), 60_000],
+  ])(
+    'is asked for as late as the server says with status %i: %s',
+    async (status, later, pauseMs) => {
+      const url = await rawServer((_, response) => {
+        response.writeHead(status, { 'retry-after': later }).end();
+      });
+      const follower = new Follower(url).start();
+      const line = `W /api/v1/services: HTTP ${status}; next try in ${pauseMs} ms`;
+      await until('the pause', () => follower.said(/^W/).includes(line));
+    },
+  );
 
   it('is asked for less and less often', async () => {
     const api = await server();
@@ -75,7 +81,7 @@ describe('the first list', () => {
       const lines = follower.said(/next try/);
       return lines.length === 3 && lines.map((line) => /in (\d+) ms/.exec(line)?.[1]);
     });
-    expect(pauses).toEqual(['50', '100', '200']);
+    expect(pauses).toEqual(['5', '10', '20']);
   });
 
   it('leaves out an invalid object, and continues', async () => {
@@ -120,8 +126,6 @@ describe('the first list', () => {
 });
 
 describe('a new list that fails', () => {
-  let page = 0;
-  const nextPage = (names: string[]) => () => [listText(names, '2', `page${++page}`)];
   const pods = (names: string[]) => listText(names, '2').replace('{', '{"kind":"PodList",');
   it.each([
     ['is cut', [listText(['a', 'b'], '2').slice(0, -30)], /the list is not JSON/],
@@ -132,8 +136,6 @@ describe('a new list that fails', () => {
     ['has items of another kind', [pods(['a', 'pod'])], /is of kind "PodList", not ServiceList/],
     ['has an item that is none', ['{"items":[nonsense]}'], /an item is not JSON/],
     ['never ends', [listText(['b'], '2', 'next')], /names itself as the next/],
-    ['has endless empty pages', nextPage([]), /a page without items names a next one/],
-    ['has endless pages', nextPage(['b']), /the list has more than 1000 pages; next try in/],
   ])('because it %s removes nothing, and is tried again', async (_what, garbage, problem) => {
     let lists = 0;
     const gone = '{"type":"ERROR","object":{"code":410,"message":"too old"}}\n';
@@ -141,7 +143,7 @@ describe('a new list that fails', () => {
       if (isWatch) return query.get('resourceVersion') === '1' ? [gone] : [];
       if (!query.has('continue')) lists++;
       if (lists === 1) return [listText(['a', 'b'])];
-      if (lists < 4) return typeof garbage === 'function' ? garbage() : garbage;
+      if (lists < 4) return garbage;
       return [listText(['b', 'c'], '9')];
     });
     const follower = new Follower(url).start();
@@ -158,62 +160,24 @@ describe('a new list that fails', () => {
 });
 
 describe('a list from a server that', () => {
-  const pace = { listStallMs: 500, silentMs: 60_000 };
-  const give = async (listener: RequestListener, headLimitMs?: number) =>
+  const give = async (listener: RequestListener, options: { headLimitMs?: number } = {}) =>
     new Follower(await rawServer(listener), {
-      pace,
-      ...(headLimitMs !== undefined && { headLimitMs }),
-    });
+      pace: { listStallMs: 50, silentMs: 60_000 },
+      ...options,
+    }).start();
+
   it('accepts and is silent is aborted', async () => {
-    const follower = (await give(() => undefined, 1_000)).start();
-    await until(
-      'the end of the time limit',
-      () => follower.said(/W.*: no answer within 1000 ms/)[0],
-    );
+    const follower = await give(() => undefined, { headLimitMs: 50 });
+    await until('the end of the time limit', () => follower.said(/W.*: no answer within 50 ms/)[0]);
     expect(follower.watch.restarts.idle).toBeGreaterThanOrEqual(1);
   });
 
   it('sends a head and no body is given up', async () => {
-    const follower = (await give((_, response) => response.flushHeaders())).start();
+    const follower = await give((_, response) => response.flushHeaders());
     await until(
       'the end of the time limit',
-      () => follower.said(/W.*: only 0 bytes within 500 ms/)[0],
+      () => follower.said(/W.*: only 0 bytes within 50 ms/)[0],
     );
-  });
-
-  it('sends byte after byte is given up', async () => {
-    const drip: RequestListener = (_, response) => {
-      const timer = setInterval(() => response.write(' '), 20);
-      response.once('close', () => clearInterval(timer));
-    };
-    const follower = (await give(drip)).start();
-    await until(
-      'the end of the time limit',
-      () => follower.said(/W.*: only [1-9]\d* bytes within/)[0],
-    );
-  });
-
-  it('is slow but continues is read to the end', async () => {
-    const slow: RequestListener = (request, response) => {
-      if (request.url?.includes('watch')) {
-        response.flushHeaders();
-        return;
-      }
-      const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
-      pieces.push(listText(['web']));
-      const timer = setInterval(() => {
-        const piece = pieces.shift();
-        if (piece !== undefined) return void response.write(piece);
-        clearInterval(timer);
-        response.end();
-      }, 150);
-      response.once('close', () => clearInterval(timer));
-    };
-    await againIfStalled(async () => {
-      const follower = (await give(slow)).start();
-      await until('the list', () => follower.synced === 1);
-      expect(follower.said(/^W/)).toEqual([]);
-    });
   });
 
   it('breaks off in the middle is asked again', async () => {
@@ -227,21 +191,9 @@ describe('a list from a server that', () => {
       if (++lists > 1) return void response.end(text);
       response.write(text.slice(0, 40), () => response.destroy());
     };
-    const follower = (await give(broken)).start();
+    const follower = new Follower(await rawServer(broken)).start();
     await until('the list', () => follower.synced === 1);
     expect(follower.watch.restarts.closed).toBe(1);
-  });
-
-  it('wants to be asked later is asked then', async () => {
-    const asked: number[] = [];
-    const busy: RequestListener = (_, response) => {
-      asked.push(performance.now());
-      const date = new Date(Date.now() + 3_000).toUTCString();
-      response.writeHead(503, { 'retry-after': asked.length === 1 ? '1' : date }).end();
-    };
-    const follower = (await give(busy)).start();
-    await until('the date', () => follower.said(/next try in (19|2\d)\d\d ms/)[0]);
-    expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(990);
   });
 });
 
@@ -252,7 +204,7 @@ describe('a resource that is denied', () => {
     let denied = 0;
     const follower = new Follower(api.url, {
       onDenied: () => denied++,
-      pace: { deniedPauseMs: 100 },
+      pace: { deniedPauseMs: 10 },
     }).start();
     await until('a second try', () => tries(api) > 2);
     expect(denied).toBe(1);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { endPrograms, freePort } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
@@ -81,13 +81,15 @@ const OWN = [
 let api: ApiServer;
 let upstream: NameServer;
 let port: number;
-beforeEach(async () => {
+beforeAll(async () => {
   api = await createApiServer();
   upstream = await NameServer.start();
+});
+beforeEach(async () => {
   port = await freePort();
 });
-afterEach(async () => {
-  await endPrograms();
+afterEach(() => endPrograms());
+afterAll(async () => {
   await upstream.close();
   await api.close();
 });
@@ -100,6 +102,10 @@ async function scrape(path = '/metrics'): Promise<string> {
   expect(response.status).toBe(200);
   return response.text();
 }
+
+let firstPage: Promise<string> | undefined;
+/** The page of a program that was asked nothing. */
+const pristinePage = () => (firstPage ??= start().then(() => scrape()));
 
 /** `name type` of every family that begins so, in their order. */
 const families = (text: string, prefix: string) =>
@@ -114,8 +120,7 @@ const bucketsOf = (text: string, metric: string, system: string) =>
 
 describe('the metrics of skydns', () => {
   it('have the original’s names, types, texts and buckets', async () => {
-    await start();
-    const text = await scrape();
+    const text = await pristinePage();
     for (const [name, type, help] of SKYDNS) {
       const full = `skydns_skydns_${name}`;
       expect(text).toContain(`# HELP ${full} ${help}\n# TYPE ${full} ${type}\n`);
@@ -160,8 +165,7 @@ describe('the metrics of skydns', () => {
 
 describe('the metrics of the program', () => {
   it('have these names and types, and a text each', async () => {
-    await start();
-    const text = await scrape();
+    const text = await pristinePage();
     expect(families(text, 'kubedns_')).toEqual(OWN);
     expect(text.match(/^# HELP kubedns_\S+ .+\.$/gm)).toHaveLength(OWN.length);
   });
@@ -194,8 +198,7 @@ describe('the metrics of the program', () => {
   });
 
   it('include those of the process', async () => {
-    await start();
-    const text = await scrape();
+    const text = await pristinePage();
     for (const name of ['cpu_seconds_total', 'resident_memory_bytes', 'start_time_seconds']) {
       expect(text).toMatch(new RegExp(`^process_${name} \\d`, 'm'));
     }

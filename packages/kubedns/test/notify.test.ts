@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ServerAddress } from '@kube-dns/transport';
-import { freePort, type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
 import {
   decodeMessage,
   encodeKey,
@@ -50,10 +49,10 @@ afterEach(async () => {
   await server.close();
 });
 
-function create(key?: TsigKey, at: ServerAddress = server): void {
+function create(key?: TsigKey): void {
   const messages = new NotifyMessages(zone, 30, key);
   target = new NotifyTarget({
-    server: { address: at.address, port: at.port },
+    server: { address: server.address, port: server.port },
     messages,
     log: { warn: (text) => log.push(text) },
   });
@@ -99,49 +98,17 @@ describe('a target of --notify', () => {
     expect(target.results).toEqual({ acknowledged: 1, refused: 0, given_up: 0 });
   });
 
-  it('gets it again after 0.1, 0.4 and 1.6 s, under the same ID, then is given up and logged', async () => {
-    const times: number[] = [];
-    server.script = () => {
-      times.push(performance.now());
-      return null;
+  it('takes the right reply alone: that ID, that question, a NOTIFY, a response', async () => {
+    server.script = ({ query }) => {
+      const [otherId, otherQuestion, noNotify] = [1, 2, 3].map(() => responseTo(query));
+      writeUint16(otherId!, 0, readUint16(query, 0) ^ 1);
+      otherQuestion![13]! ^= 1;
+      writeUint16(noNotify!, 2, 0x8000);
+      return [otherId!, otherQuestion!, noNotify!, query, responseTo(query, 5)];
     };
     notify(serviceName('web'));
-    await until(() => target.results.given_up === 1, { limitMs: 30_000 });
-    expect(asked()).toHaveLength(1);
-    expect(target.sent).toBe(4);
-    // Later on a busy machine, never sooner.
-    const gaps = times.slice(1).map((time, i) => Math.round((time - times[i]!) / 10) * 10);
-    [100, 400, 1_600].forEach((least, i) => expect(gaps[i]).toBeGreaterThanOrEqual(least - 50));
-    expect(log).toEqual([
-      `${target.text} does not reply to NOTIFY: ${target.text} over udp: no reply within 2000 ms`,
-    ]);
-  });
-
-  it('is not taken for silent because its port is closed at first', async () => {
-    // Of the system's choice it could be another socket's meanwhile.
-    const port = await freePort();
-    target.close();
-    create(undefined, { address: server.address, port });
-    notify(serviceName('web'));
-    await until(() => target.sent >= 2);
-    await server.close();
-    server = await ScriptedNameServer.start(acknowledge, { port });
-    await until(() => target.results.acknowledged === 1);
-    expect(log).toEqual([]);
-  });
-
-  it('is asked until the right reply comes: that ID, that question, a NOTIFY, a response', async () => {
-    server.script = ({ query, count }) => {
-      const other = responseTo(query);
-      if (count === 0) writeUint16(other, 0, readUint16(query, 0) ^ 1);
-      else if (count === 1) other[13]! ^= 1;
-      else if (count === 2) writeUint16(other, 2, 0x8000);
-      return count < 3 ? [other, query] : [responseTo(query)];
-    };
-    notify(serviceName('web'));
-    await until(() => target.results.acknowledged === 1);
-    expect(server.requests.length).toBeGreaterThanOrEqual(4);
-    expect(asked()).toHaveLength(1);
+    await until(() => target.results.refused === 1);
+    expect(target.results).toEqual({ acknowledged: 0, refused: 1, given_up: 0 });
   });
 
   it('that refuses is counted, and not asked again', async () => {
@@ -159,47 +126,6 @@ describe('a target of --notify', () => {
     await until(() => target.results.acknowledged === 2);
     expect(namesAsked().slice(2).sort()).toEqual(['cluster.local', 'in-addr.arpa']);
     expect(target.results.refused).toBe(2);
-  });
-
-  it('gets a name that changes all the time once in 50 ms, the last change included', async () => {
-    const sinceMs = performance.now();
-    for (let i = 0; i < 20; i++) {
-      notify(serviceName('web'));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    const lastMs = performance.now();
-    const count = () => asked().length;
-    await until(() => count() >= 2);
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    expect(count()).toBeLessThanOrEqual(Math.ceil((lastMs - sinceMs) / 50) + 2);
-  });
-
-  it('gets the zone in place of more than 16 names, and of reverse names theirs', async () => {
-    server.script = () => null;
-    notify(...Array.from({ length: 16 }, (_, i) => serviceName(`s${i}`)));
-    await until(() => asked().length === 16);
-    for (let i = 0; i < 1_000; i++) notify(serviceName(`t${i}`), `${i}.0.0.10.in-addr.arpa`);
-    await until(() => namesAsked().includes('in-addr.arpa'));
-    const later = namesAsked().slice(16);
-    expect(later).toContain('cluster.local');
-    expect(later.length).toBeLessThanOrEqual(18);
-  });
-
-  it('is sent no more than 100 messages a second, however much changes', async () => {
-    const sinceMs = performance.now();
-    let isOver = false;
-    const changes = setInterval(() => {
-      for (let i = 0; i < 50 && !isOver; i++) {
-        notify(serviceName(`s${Math.random()}`.replace('.', '')), `${i}.0.0.10.in-addr.arpa`);
-      }
-    }, 5);
-    // After a pause of this process the server has the first ones later.
-    await until(() => performance.now() - sinceMs > 1_000 && asked().length > 16);
-    isOver = true;
-    clearInterval(changes);
-    const seconds = (performance.now() - sinceMs) / 1_000;
-    // 16 at first, 40 names and 20 of each zone a second.
-    expect(asked().length).toBeLessThanOrEqual(16 + 3 + 100 * seconds);
   });
 });
 

@@ -13,21 +13,22 @@ import {
 
 afterEach(closeAll);
 
-const PACE = { silentMs: 100, probeLimitMs: 5_000 };
+const PACE = { silentMs: 50, probeLimitMs: 60_000 };
 
 describe('a silent watch', () => {
   it('is given up when the server does not answer any more, long before its time is over', async () => {
     const api = await server('web');
-    const follower = await following(api, { pace: { ...PACE, probeLimitMs: 500 } });
+    const follower = await following(api, { pace: { ...PACE, probeLimitMs: 100 } });
     api.hang();
     api.create(service('new'));
     await until(
       'the end of the time limit',
-      () => follower.said(/W.*: silent for 0 s, and the probe failed: no answer within 500 ms/)[0],
+      () =>
+        follower.said(/W.*: silent for \d+ s, and the probe failed: no answer within 100 ms/)[0],
     );
     expect(follower.watch.restarts.idle).toBe(1);
     expect(follower.watch.isConnected).toBe(false);
-    expect(follower.watch.noContactMs).toBeGreaterThanOrEqual(100);
+    expect(follower.watch.noContactMs).toBeGreaterThan(0);
     expect(follower.has('web')).toBe(true);
     api.unhang();
     await until('the new one', () => follower.has('new'));
@@ -68,9 +69,10 @@ describe('a silent watch', () => {
       }
       const isShort = query.get('timeoutSeconds') === '1';
       watches.push(isShort ? 'short' : `from ${query.get('resourceVersion')!}`);
+      // In one piece with its head: nothing is probed before the bookmark is there.
+      if (watches.length === 1) return void response.write(eventText('BOOKMARK', '', '2'));
       response.flushHeaders();
-      if (watches.length === 1) response.write(eventText('BOOKMARK', '', '2'));
-      else if (query.get('resourceVersion') === '2') response.write(later);
+      if (query.get('resourceVersion') === '2') response.write(later);
       if (isShort) response.end();
     });
     const follower = new Follower(url, { pace: { ...PACE, recheckMs: 50 } }).start();
@@ -82,7 +84,7 @@ describe('a silent watch', () => {
     await until('the new one', () => follower.has('new'));
     await until('the next watch', () => watches.length === 3);
     expect(watches).toEqual(['from 1', 'short', 'from 9']);
-    expect(follower.said(/^W.*silent for 0 s, and the probe failed: another watch/)).toHaveLength(
+    expect(follower.said(/^W.*silent for \d+ s, and the probe failed: another watch/)).toHaveLength(
       1,
     );
     expect(follower.watch).toMatchObject({ relists: 1, restarts: { idle: 1, restored: 0 } });

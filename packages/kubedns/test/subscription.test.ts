@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { endPrograms, frameMessage, Frames, freePort, Inbox, until } from '@kube-dns/testkit';
 import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/transport';
@@ -25,7 +25,7 @@ let upstream: NameServer;
 let kubedns: KubednsProcess;
 const opened: { close(): void }[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await createApiServer();
   await api.apply([
     namespaceObject('default'),
@@ -34,8 +34,10 @@ beforeEach(async () => {
   upstream = await NameServer.start();
   kubedns = await startKubedns(api, upstream).ready();
 });
-afterEach(async () => {
+afterEach(() => {
   for (const one of opened.splice(0)) one.close();
+});
+afterAll(async () => {
   await endPrograms();
   await upstream.close();
   await api.close();
@@ -61,17 +63,12 @@ class Told implements SubscriptionEvents {
   }
 }
 
-async function subscribe(options: { zones?: readonly Uint8Array[]; silenceMs?: number } = {}) {
+async function subscribe(program: KubednsProcess): Promise<Told> {
   const told = new Told();
-  const server = { address: '127.0.0.1', port: await kubedns.port() };
-  const subscription = new ZoneSubscription({ zones: ZONES, ...options, server, events: told });
+  const server = { address: '127.0.0.1', port: await program.port() };
+  const subscription = new ZoneSubscription({ zones: ZONES, server, events: told });
   opened.push(subscription);
   subscription.start();
-  return told;
-}
-
-async function live(options: { silenceMs?: number } = {}): Promise<Told> {
-  const told = await subscribe(options);
   await until('live', () => told.events.includes('live'));
   told.events.length = 0;
   return told;
@@ -97,7 +94,7 @@ async function session() {
 
 describe('a subscription at kubedns', () => {
   it('tells the names of a service that changes, with its reverse names', async () => {
-    const told = await live();
+    const told = await subscribe(kubedns);
     await api.apply([serviceObject({ name: 'new', clusterIPs: ['10.96.0.9'], ports: PORTS })]);
     await until('both names', () => told.events.length >= 2);
     expect(told.events.sort()).toEqual(['9.0.96.10.in-addr.arpa', 'new.default.svc.cluster.local']);
@@ -109,7 +106,7 @@ describe('a subscription at kubedns', () => {
       'served',
       async () => (await kubedns.ask('old.svc.cluster.local', 'A')).rcode === 'NOERROR',
     );
-    const told = await live();
+    const told = await subscribe(kubedns);
     await api.apply([
       sliceObject({
         name: 'db-1',
@@ -125,21 +122,13 @@ describe('a subscription at kubedns', () => {
   });
 
   it('is lost with the program, and lives again when it is back', async () => {
-    // Of the system's choice it could be another program's meanwhile.
-    const port = await freePort();
-    kubedns = await startKubedns(api, upstream, [`--dns-port=${port}`]).ready();
-    const told = await live();
-    kubedns.program.signal('SIGKILL');
+    const args = [`--dns-port=${await freePort()}`];
+    const first = await startKubedns(api, upstream, args).ready();
+    const told = await subscribe(first);
+    first.program.signal('SIGKILL');
     await until('lost', () => told.events.some((event) => event.startsWith('lost')));
-    kubedns = startKubedns(api, upstream, [`--dns-port=${port}`]);
+    startKubedns(api, upstream, args);
     await until('live again', () => told.events.includes('live'));
-  });
-
-  it('is lost when kubedns is frozen', async () => {
-    const told = await live({ silenceMs: 5_500 });
-    kubedns.program.signal('SIGSTOP');
-    await until('lost', () => told.events.includes('lost: no heartbeat'));
-    kubedns.program.signal('SIGCONT');
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { endPrograms, exchange, until } from '@kube-dns/testkit';
 import { ZoneSubscription } from '@kube-dns/transport';
@@ -21,9 +21,9 @@ const WEB = 'web.default.svc.cluster.local';
 let api: ApiServer;
 let upstream: NameServer;
 let kubedns: KubednsProcess;
-let subscription: ZoneSubscription | undefined;
+const subscriptions: ZoneSubscription[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await createApiServer();
   const external = { type: 'ExternalName', externalName: 'a.example' };
   await api.apply([
@@ -35,8 +35,10 @@ beforeEach(async () => {
   upstream.respond('a.example A', { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' }] });
   kubedns = await startKubedns(api, upstream).ready();
 });
-afterEach(async () => {
-  subscription?.close();
+afterEach(() => {
+  for (const one of subscriptions.splice(0)) one.close();
+});
+afterAll(async () => {
   await endPrograms();
   await upstream.close();
   await api.close();
@@ -47,7 +49,7 @@ async function askVersion(name: string, isOverTcp = false): Promise<Buffer> {
   const plain = queryBytes(name, 'A', { hasEdns: true });
   const query = Buffer.concat([plain, ZONE_VERSION_REQUEST]);
   writeUint16(query, plain.length - 2, ZONE_VERSION_REQUEST.length);
-  return exchange(await kubedns.port(), query, { isOverTcp });
+  return exchange(await kubedns.port(), query, { isOverTcp, limitMs: 60_000 });
 }
 
 /** `LABELCOUNT TYPE INSTANCE SERIAL`, and undefined without a version. */
@@ -64,11 +66,12 @@ async function subscribe(): Promise<Subscribed> {
     const nothing = () => undefined;
     const events = { onLive: resolve, onChanged: nothing, onFlush: nothing, onLost: nothing };
     const zones = [encodeKey('cluster.local')];
-    subscription = new ZoneSubscription({
+    const subscription = new ZoneSubscription({
       server,
       zones,
       events: { ...events, onUnsupported: nothing },
     });
+    subscriptions.push(subscription);
     subscription.start();
   });
 }
@@ -99,14 +102,14 @@ describe('the version of the zone, for a client that asks for it', () => {
 
   it('has another serial when there is a subscriber again: changes in between had none', async () => {
     const first = await subscribe();
-    subscription!.close();
+    subscriptions[0]!.close();
     await until('no subscriber', async () => (await subscribe()).serial > first.serial);
   });
 
   it('is not in the answers of others', async () => {
     const port = await kubedns.port();
     for (const query of [queryBytes(WEB, 'A'), queryBytes(WEB, 'A', { hasEdns: true })]) {
-      const reply = await exchange(port, query);
+      const reply = await exchange(port, query, { limitMs: 60_000 });
       expect(versionIn(reply)).toBeUndefined();
       expect(reply.length).toBe(query.length + 16);
     }

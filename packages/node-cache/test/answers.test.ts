@@ -1,17 +1,18 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, askTcp, exchangeUdp } from '@kube-dns/resolver/testing';
-import {
-  againIfStalled,
-  ownedBy,
-  type ReplyRecord,
-  type Response,
-  type Script,
-  until,
-} from '@kube-dns/testkit';
+import { createSocket } from 'node:dgram';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { ask, askTcp } from '@kube-dns/resolver/testing';
+import { ownedBy, type ReplyRecord, type Response, type Script, until } from '@kube-dns/testkit';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
+import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
+holdTime();
+const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+/** The longest that a question takes, and the time between two probes of its own. */
+const TIMEOUT_MS = 4_500;
+const PROBE_MS = 500;
 const EDNS_BYTES = 1232;
 
 const address = (ttl: number): Response => ({
@@ -61,15 +62,15 @@ describe('an answer of node-cache', () => {
       [7, 7],
     ],
   ])('has the TTL of the message within the bounds: %s', async (_what, response, expected) => {
-    // Within one second.
-    await againIfStalled(async () => {
-      const testbed = await start(() => response);
-      const miss = await ask(testbed.port, 'a.cluster.local');
-      expect(ttlsOf(miss)).toEqual(expected);
-      const hit = await ask(testbed.port, 'a.cluster.local');
-      expect(ttlsOf(hit)[0]).toBe(expected[0]);
-      expect(testbed.asked).toHaveLength(1);
-    });
+    const testbed = await start(() => response);
+    const miss = await ask(testbed.port, 'a.cluster.local');
+    expect(ttlsOf(miss)).toEqual(expected);
+    const hit = await ask(testbed.port, 'a.cluster.local');
+    expect(ttlsOf(hit)[0]).toBe(expected[0]);
+    await pass(2_000);
+    const later = await ask(testbed.port, 'a.cluster.local');
+    expect(ttlsOf(later)[0]).toBe(expected[0]! - 2);
+    expect(testbed.asked).toHaveLength(1);
   });
 
   it.each([
@@ -87,15 +88,13 @@ describe('an answer of node-cache', () => {
       9,
     ],
   ])('is denied %s with a TTL of its own', async (_where, name, response, ttl) => {
-    await againIfStalled(async () => {
-      const testbed = await start(() => response);
-      for (let i = 0; i < 2; i++) {
-        const answer = await ask(testbed.port, name);
-        expect(answer.rcode).toBe('NXDOMAIN');
-        expect(ttlsOf(answer)).toEqual([ttl]);
-      }
-      expect(testbed.asked).toHaveLength(1);
-    });
+    const testbed = await start(() => response);
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(testbed.port, name);
+      expect(answer.rcode).toBe('NXDOMAIN');
+      expect(ttlsOf(answer)).toEqual([ttl]);
+    }
+    expect(testbed.asked).toHaveLength(1);
   });
 
   it('has AA as the server said, also from the cache', async () => {
@@ -140,13 +139,31 @@ describe('an answer of node-cache', () => {
     expect(testbed.asked).toHaveLength(0);
   });
 
-  it('is SERVFAIL with a reason while the address of the cluster’s DNS is not known', async () => {
-    const testbed = opened(await Testbed.create(() => address(30)));
-    testbed.isClusterKnown = false;
-    await testbed.serve(CLUSTER.replace('UPSTREAM', '<nil>'));
-    const answer = await ask(testbed.port, { name: 'a.cluster.local', ednsBytes: EDNS_BYTES });
-    expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 14]);
-    expect(testbed.server.isReady).toBe(false);
+  const EXCEPT = WORLD.replace(
+    'forward . UPSTREAM',
+    'forward . UPSTREAM {\n except cluster.local\n }',
+  );
+  it.each([
+    ['the address of the cluster’s DNS is not known', CLUSTER.replace('UPSTREAM', '<nil>'), 14],
+    ['forward has the name in its except', EXCEPT, 0],
+    ['there is no forward', WORLD.replace('forward . UPSTREAM', ''), 0],
+    ['hosts has no fallthrough', WORLD.replace('errors', 'hosts {\n 192.0.2.7 a.test\n}'), 0],
+  ])(
+    'is SERVFAIL with a reason where no server is to be asked: %s',
+    async (_why, block, reason) => {
+      const testbed = opened(await Testbed.create(() => address(30)));
+      testbed.isClusterKnown = false;
+      await testbed.serve(block);
+      const question = { name: 'a.internal.cluster.local', ednsBytes: EDNS_BYTES };
+      const answer = await ask(testbed.port, question);
+      expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', reason]);
+      expect(testbed.asked).toHaveLength(0);
+    },
+  );
+
+  it('is forwarded for names that are not in except', async () => {
+    const { port } = await start(() => address(30), EXCEPT);
+    expect((await ask(port, 'a.example')).rcode).toBe('NOERROR');
   });
 
   it('of a CNAME says nothing of questions for its target', async () => {
@@ -167,19 +184,14 @@ describe('an answer of node-cache', () => {
     const testbed = await start(({ question }) =>
       question.name.startsWith('lost') ? null : address(30),
     );
-    await againIfStalled(async () => {
-      const lost = ask(testbed.port, { name: `lost${Math.random()}`, ednsBytes: EDNS_BYTES });
-      const asking = setInterval(() => void ask(testbed.port, `${Math.random()}.example`), 100);
-      const answer = await lost.finally(() => clearInterval(asking));
-      expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 22]);
-    });
-  });
-
-  it('is not forwarded for names of except', async () => {
-    const block = WORLD.replace('forward . UPSTREAM', 'forward . UPSTREAM {\n except internal\n }');
-    const { port } = await start(() => address(30), block);
-    expect((await ask(port, 'a.example')).rcode).toBe('NOERROR');
-    expect((await ask(port, 'a.internal')).rcode).toBe('SERVFAIL');
+    const lost = ask(testbed.port, { name: 'lost.example', ednsBytes: EDNS_BYTES });
+    await until(() => testbed.asked.length === 1);
+    for (let ms = 0; ms < TIMEOUT_MS; ms += PROBE_MS) {
+      expect((await ask(testbed.port, `after${ms}.example`)).rcode).toBe('NOERROR');
+      await pass(PROBE_MS);
+    }
+    const answer = await lost;
+    expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 22]);
   });
 
   it('is from hosts before all else, and the other names go on', async () => {
@@ -197,49 +209,73 @@ describe('an answer of node-cache', () => {
   });
 });
 
-describe('while the DNS of the cluster is silent', () => {
-  it('known names are answered with what has expired, others soon with SERVFAIL, and then at once', async () => {
-    let isSilent = false;
-    const block = CLUSTER.replace('success 9984 30', 'success 9984 1 1').replace('force_tcp', '');
-    const { port } = await start(() => (isSilent ? null : address(1)), block);
-    await ask(port, 'a.cluster.local');
-    isSilent = true;
-    const edns = { name: 'a.cluster.local', ednsBytes: EDNS_BYTES };
-    await until(async () => reasonOf(await ask(port, edns)) === 3);
-    const stale = await ask(port, edns);
-    expect([stale.texts, ttlsOf(stale)]).toEqual([['A 10.0.0.1'], [5]]);
-    const unknown = { name: 'b.cluster.local', ednsBytes: EDNS_BYTES };
-    const first = await ask(port, unknown);
-    expect(first.rcode).toBe('SERVFAIL');
-    expect([22, 23]).toContain(reasonOf(first));
-  });
+it('while the DNS of the cluster is silent known names are answered with what has expired', async () => {
+  let isSilent = false;
+  const block = CLUSTER.replace('success 9984 30', 'success 9984 1 1').replace('force_tcp', '');
+  const testbed = await start(() => (isSilent ? null : address(1)), block);
+  const question = { name: 'a.cluster.local', ednsBytes: EDNS_BYTES };
+  await ask(testbed.port, question);
+  isSilent = true;
+  await pass(1_001);
+  const asking = ask(testbed.port, question);
+  await until(() => testbed.asked.length === 2);
+  await pass(80);
+  const stale = await asking;
+  expect([stale.texts, ttlsOf(stale), reasonOf(stale)]).toEqual([['A 10.0.0.1'], [5], 3]);
 });
+
+/** Waits for the answer to the next probe of its own. */
+async function untilProbed({ server: { probe } }: Testbed): Promise<void> {
+  const { count } = probe.seconds;
+  await pass(PROBE_MS);
+  await until(() => probe.seconds.count > count);
+}
 
 it('the rules go in once it answers, and out before it ends', async () => {
   const testbed = await start(() => address(30));
-  await until(() => testbed.network.includes('add rules'));
+  await until(async () => {
+    await pass(PROBE_MS);
+    return testbed.network.includes('add rules');
+  });
   expect(testbed.server.isReady).toBe(true);
   await testbed.close();
   expect(testbed.network).toEqual(['add rules', 'remove rules', 'remove interface']);
   expect(testbed.server.isReady).toBe(false);
 });
 
+it('is not ready while the address of the cluster’s DNS is not known', async () => {
+  const testbed = opened(await Testbed.create(() => address(30)));
+  testbed.isClusterKnown = false;
+  await testbed.serve(CLUSTER.replace('UPSTREAM', '<nil>'));
+  await untilProbed(testbed);
+  expect(testbed.server.isReady).toBe(false);
+  testbed.isClusterKnown = true;
+  await testbed.serve(CLUSTER);
+  expect(testbed.server.isReady).toBe(true);
+});
+
 it('the rules wait for the first answer of the DNS of the cluster', async () => {
   let isSilent = true;
   const testbed = await start(() => (isSilent ? null : address(30)));
-  await until(() => testbed.lines.includes('rules wait for the DNS of the cluster to answer'));
+  await until(() => testbed.server.isReady);
+  for (let i = 0; i < 3; i++) await untilProbed(testbed);
+  expect(testbed.lines).toContain('rules wait for the DNS of the cluster to answer');
   expect(testbed.server.isReady).toBe(true);
   expect(testbed.network).toEqual([]);
   isSilent = false;
-  await until(() => testbed.network.includes('add rules'));
+  await until(async () => {
+    await pass(PROBE_MS);
+    return testbed.network.includes('add rules');
+  });
 });
 
 it('does not use a server that forwards to it, where the Corefile looks for loops', async () => {
+  const socket = opened(createSocket('udp4'));
   const testbed = await start(
-    async ({ query, protocol, send }) => {
+    ({ query, protocol }) => {
       // What it is asked over UDP it asks node-cache, as a resolver does whose only server is the node's.
       if (protocol === 'tcp') return address(30);
-      send(await exchangeUdp(testbed.port, query, { timeoutMs: 300 }).catch(() => query));
+      socket.send(query, testbed.port, '127.0.0.1');
       return null;
     },
     WORLD.replace('errors', 'loop'),

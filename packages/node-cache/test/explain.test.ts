@@ -6,9 +6,11 @@ import { explainPage, type Explanation, verdictDifference } from '@kube-dns/tele
 import { exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
 import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
 import { NodeCacheExplainer } from '../src/explain/node-cache-explainer.js';
+import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
+holdTime();
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
@@ -109,7 +111,7 @@ describe('what node-cache explains', () => {
     expect(again.outcome).toContain('it gets the failure of a moment ago');
   });
 
-  it('has the verdict that a client gets, for a thousand names', async () => {
+  it('has the verdict that a client gets, for names of every kind', async () => {
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const replies = (name: string): Response => {
       const kind = /^[a-z]+/.exec(name)?.[0];
@@ -128,7 +130,7 @@ describe('what node-cache explains', () => {
       CLUSTER.replace('force_tcp', ''),
     );
     const kinds = ['one', 'none', 'empty', 'bad', 'no', 'two', 'other'];
-    const names = Array.from({ length: 1_000 }, (_, i) => {
+    const names = Array.from({ length: 280 }, (_, i) => {
       const kind = kinds[i % kinds.length]!;
       return kind === 'other' ? `n${i}.example` : `${kind}${i}.cluster.local`;
     });

@@ -4,10 +4,12 @@ import { ask } from '@kube-dns/resolver/testing';
 import { ownedBy } from '@kube-dns/testkit';
 import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies } from '../src/metrics/metric-families.js';
+import { holdTime } from './support/held-time.js';
 import { labelsByMetric, ORIGINAL_METRICS, seriesTwice } from './support/original-metrics.js';
 import { Testbed } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
+holdTime();
 const ZONE = '.:PORT {\n    errors\n    cache 30\n    forward . UPSTREAM\n}\n';
 const TCP = ZONE.replace('.:', 'cluster.local:').replace(
   'UPSTREAM',

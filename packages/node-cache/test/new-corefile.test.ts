@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ask, exchangeUdp, queryMessage, readAnswer } from '@kube-dns/resolver/testing';
 import { ownedBy, type Response, type Script, until } from '@kube-dns/testkit';
+import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
+holdTime();
 
 const ADDRESS: Response = { answers: [{ type: 'A', ttl: 30, data: '10.0.0.1' }] };
 
@@ -58,7 +60,7 @@ describe('a new Corefile', () => {
     const testbed = await start(() => ADDRESS, CLUSTER);
     const other = CLUSTER.replaceAll('cluster.local', 'other.local');
     await expect(
-      testbed.serve(`${other}x.example:53 {\n    bind 192.0.2.1\n    forward . UPSTREAM\n}\n`),
+      testbed.serve(`${other}x.example:PORT {\n    bind 192.0.2.1\n    forward . UPSTREAM\n}\n`),
     ).rejects.toThrow('192.0.2.1');
     expect((await ask(testbed.port, 'a.cluster.local')).texts).toEqual(['A 10.0.0.1']);
     expect((await ask(testbed.port, 'a.other.local')).rcode).toBe('REFUSED');

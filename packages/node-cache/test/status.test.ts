@@ -6,9 +6,11 @@ import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
 import type { AppliedCorefile } from '../src/config/corefile-source.js';
 import { readServerBlocks } from '../src/corefile/read-server-blocks.js';
 import { nodeCacheStatus } from '../src/node-cache-status.js';
+import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
+holdTime();
 
 const address: Response = { answers: [{ type: 'A', ttl: 20, data: '10.0.0.1' }] };
 const NETWORK = {

@@ -1,31 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, parseDnsConfig, type DnsConfig } from '@kube-dns/daemon';
-import {
-  findRealNodeCache,
-  needsRealNodeCache,
-  RunningProgram,
-  TemporaryFolder,
-  unless,
-} from '@kube-dns/testkit';
 import { checkServers } from '../src/template/check-servers.js';
 import { renderTemplate } from '../src/template/render-template.js';
-import { lookupInEnvironment, serviceVariable } from '../src/template/service-address.js';
+import { lookupInEnvironment } from '../src/template/service-address.js';
 import { TEMPLATE_CASES, type TemplateCase } from './support/template-cases.js';
-
-const SERVICE = 'kube-dns-upstream';
-const TIMEOUT_MS = 120_000;
-/** The original ends with the first line that it does not know, before it opens a port. */
-const ENDS = 'nosuch.example {\n    nosuchdirective\n}\n';
-
-const folder = new TemporaryFolder();
-afterAll(() => folder.close());
-
-const LOCAL = '169.254.20.10,10.96.0.10';
-const env = ({ clusterDns = '10.96.0.20' }: TemplateCase) => ({
-  [serviceVariable(SERVICE)]: clusterDns,
-});
+import { CLUSTER_SERVICE, environmentOf, LOCAL_ADDRESSES } from './support/template-start.js';
 
 function config({ configMap = {} }: TemplateCase): DnsConfig {
   try {
@@ -39,41 +18,11 @@ function config({ configMap = {} }: TemplateCase): DnsConfig {
 
 function writtenHere(each: TemplateCase): string {
   return renderTemplate(each.template, config(each), {
-    localAddresses: (each.localAddresses ?? LOCAL).split(','),
+    localAddresses: (each.localAddresses ?? LOCAL_ADDRESSES).split(','),
     port: each.port ?? 53,
     prometheusAddress: ':9253',
-    clusterDns: lookupInEnvironment(env(each))(SERVICE),
+    clusterDns: lookupInEnvironment(environmentOf(each))(CLUSTER_SERVICE),
   }).text;
-}
-
-async function writtenByOriginal(each: TemplateCase, name: string): Promise<string> {
-  // The original reads both folders whole, so the file that it writes is in neither.
-  const folders = ['config-map', 'template'].map((kind) => join(folder.path, name, kind));
-  for (const path of folders) mkdirSync(path, { recursive: true });
-  const [configMap = '', templates = ''] = folders;
-  for (const [key, text] of Object.entries(each.configMap ?? {})) {
-    writeFileSync(join(configMap, key), text);
-  }
-  const template = join(templates, 'Corefile.base');
-  writeFileSync(template, ENDS + each.template);
-  const conf = join(folder.path, name, 'Corefile');
-  const program = new RunningProgram(
-    'node-cache',
-    findRealNodeCache()!,
-    [
-      ...['-setupinterface=false', '-setupiptables=false', '-metrics-listen-address=127.0.0.1:0'],
-      ...['-localip', each.localAddresses ?? LOCAL, '-dns.port', String(each.port ?? 53)],
-      ...['-basecorefile', template, '-conf', conf, '-kubednscm', configMap],
-      ...['-upstreamsvc', SERVICE],
-    ],
-    { env: env(each) },
-  );
-  try {
-    await program.ended;
-    return readFileSync(conf, 'utf8').slice(ENDS.length);
-  } finally {
-    await program.close();
-  }
 }
 
 describe('the template', () => {
@@ -112,15 +61,4 @@ describe('the template', () => {
       /^no nameservers for the stub domain a\.example; invalid nameservers \[ns\.example\] for the stub domain b\.example: not an IP address or file/,
     );
   });
-
-  unless(needsRealNodeCache(), it)(
-    'is what the real node-cache writes',
-    async () => {
-      const written = await Promise.all(
-        TEMPLATE_CASES.map((each, at) => writtenByOriginal(each, String(at))),
-      );
-      expect(written).toEqual(TEMPLATE_CASES.map((each) => each.written));
-    },
-    TIMEOUT_MS,
-  );
 });

@@ -11,7 +11,8 @@ it('waits for its port while a forwarder has it as the source port of a query', 
 
   let isOpen = false;
   const opened = upstream.open().then(() => (isOpen = true));
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  // Another one, which begins later, is open before.
+  await (await FakeUpstream.start({ network: 2 })).close();
   expect(isOpen).toBe(false);
 
   forwarder.close();

@@ -9,6 +9,10 @@ const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 export interface ProofResult<T> extends ProgramResult {
   readonly figures: ReadonlyMap<string, number | null>;
   readonly results: T;
+  /** The sentences below the tables. */
+  readonly notes: readonly string[];
+  /** The figures that miss their bar. */
+  readonly missed: readonly string[];
   /** The file of its option `--plot`. */
   readonly plot: string;
 }
@@ -34,11 +38,13 @@ export async function prove<T>(
   try {
     const files = [`--json=${json}`, ...(plots ? [`--plot=${plot}`] : [])];
     const ended = await run([...args, ...files], limitMs);
-    const { figures, results } = readReport<T>(json, ended);
+    const { figures, results, notes } = readReport<T>(json, ended);
     return {
       ...ended,
       figures: new Map(figures.map(({ name, value }) => [name, value])),
       results,
+      notes,
+      missed: figures.filter(({ verdict }) => verdict === 'over').map(({ name }) => name),
       plot: plots ? readFileSync(plot, 'utf8') : '',
     };
   } finally {
@@ -46,9 +52,16 @@ export async function prove<T>(
   }
 }
 
+interface ReportedFigure {
+  readonly name: string;
+  readonly value: number | null;
+  readonly verdict: string;
+}
+
 interface Report<T> {
-  readonly figures: readonly { readonly name: string; readonly value: number | null }[];
+  readonly figures: readonly ReportedFigure[];
   readonly results: T;
+  readonly notes: readonly string[];
 }
 
 function readReport<T>(path: string, { stderr }: ProgramResult): Report<T> {

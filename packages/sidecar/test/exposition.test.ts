@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { endPrograms, until } from '@kube-dns/testkit';
+import { createLog, type HttpServer, metricsHandler, startHttpServer } from '@kube-dns/daemon';
+import { metricFamilies } from '../src/metrics.js';
+import { Probe } from '../src/probe/probe.js';
+import { parseProbeSpec } from '../src/probe/probe-spec.js';
+import { StatisticsPoll } from '../src/statistics/statistics-poll.js';
+import { FakePacing } from './fake-pacing.js';
+import { replyWith } from './messages.js';
 import { type Family, parsePrometheusText } from './prometheus-text.js';
 import { type Point, translate } from './prometheus-to-sd.js';
-import { addressRecord, Responder, txtRecord } from './responder.js';
-import { startSidecar, urlOf } from './sidecar-process.js';
+import { addressRecord, txtRecord } from './responder.js';
 
 const LABELS = ['kubedns', 'dnsmasq'];
 const BOUNDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -68,46 +73,72 @@ const WHITELIST = [
   'dnsmasq_hits',
 ];
 
-let responder: Responder;
-let url: string;
-let startedSeconds: number;
+const PROBE_MS = 12.5;
+
+/** A loop of the sidecar, with a clock of its own. */
+interface Loop {
+  readonly pacing: FakePacing;
+  readonly start: () => void;
+  readonly close: () => void;
+}
+
+let loops: readonly Loop[];
+let poll: StatisticsPoll;
+/** What dnsmasq answers with, by name; for any other name, that it does not know it. */
+let statistics: Readonly<Record<string, string>>;
+let http: HttpServer;
+
 beforeEach(async () => {
-  startedSeconds = Date.now() / 1_000;
-  responder = await new Responder(({ name }) => {
-    if (name === 'misses.bind') return [txtRecord('17')];
-    if (name.endsWith('.bind')) return [txtRecord('42')];
-    return name === 'good.example.com' ? [addressRecord] : [];
-  }).start();
-  const at = `127.0.0.1:${responder.port}`;
-  const sidecar = startSidecar(
-    ...['--prometheus-addr=127.0.0.1', '--prometheus-port=0'],
-    ...[`--dnsmasq-port=${responder.port}`, '--dnsmasq-poll-interval-ms=20'],
-    `--probe=kubedns,${at},good.example.com,1,A`,
-    `--probe=dnsmasq,${at},bad.example.com,1,A`,
-  );
-  url = `${await urlOf(sidecar)}/metrics`;
+  statistics = { hits: '42', misses: '17', evictions: '42', insertions: '42', cachesize: '42' };
+  const log = createLog({ name: 'test', verbosity: 0, write: () => undefined });
+  const askStatistic = (name: string) => {
+    const value = statistics[name.replace('.bind.', '')];
+    return Promise.resolve(value === undefined ? replyWith() : replyWith(txtRecord(value)));
+  };
+  const pollPacing = new FakePacing();
+  poll = new StatisticsPoll({ intervalMs: 20, ask: askStatistic, pacing: pollPacing, log });
+  const probes = LABELS.map((label) => {
+    const pacing = new FakePacing();
+    const ask = () => {
+      pacing.timeMs += PROBE_MS;
+      return Promise.resolve(label === 'kubedns' ? replyWith(addressRecord) : replyWith());
+    };
+    const spec = parseProbeSpec(`${label},127.0.0.1:53,example.com,1,A`);
+    const probe = new Probe({ spec, ask, pacing, log });
+    return { probe, pacing, start: () => probe.start(), close: () => probe.close() };
+  });
+  const pollLoop = { pacing: pollPacing, start: () => poll.start(), close: () => poll.close() };
+  loops = [pollLoop, ...probes];
+  const families = metricFamilies({
+    namespace: 'kubedns',
+    facts: { version: '1.2.3', unexpectedErrors: () => 0 },
+    poll,
+    probes: probes.map(({ probe }) => probe),
+  });
+  http = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    purpose: 'metrics',
+    log,
+    routes: (app) => app.all('/metrics', metricsHandler(families)),
+  });
 });
 afterEach(async () => {
-  await endPrograms();
-  await responder.close();
+  for (const loop of loops) loop.close();
+  await http.close();
 });
 
 async function scrape(): Promise<string> {
-  const response = await fetch(url);
-  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const response = await fetch(`http://127.0.0.1:${http.port}/metrics`);
   return response.text();
 }
 
 /** The exposition once both probes and the poll have a result. */
-const settled = () =>
-  until(async () => {
-    const text = await scrape();
-    const isSettled =
-      /^kubedns_probe_kubedns_latency_ms_count [1-9]/m.test(text) &&
-      /^kubedns_probe_dnsmasq_errors [1-9]/m.test(text) &&
-      /^kubedns_dnsmasq_hits 42$/m.test(text);
-    return isSettled ? text : undefined;
-  });
+async function settled(): Promise<string> {
+  for (const { start } of loops) start();
+  for (const { pacing } of loops) await pacing.next();
+  return scrape();
+}
 
 const valueOf = (families: ReadonlyMap<string, Family>, name: string) =>
   families.get(name)?.samples[0]?.value;
@@ -120,6 +151,15 @@ describe('the exposition', () => {
       const labels = families.get(name)!.samples.flatMap((sample) => [...sample.labels.keys()]);
       expect(new Set(labels)).toEqual(new Set(type === 'histogram' ? ['le'] : []));
     }
+  });
+
+  it('has every metric of the original from the start', async () => {
+    const text = await scrape();
+    const families = parsePrometheusText(text);
+    for (const [name] of ORIGINAL) expect(families.has(name)).toBe(true);
+    expect(valueOf(families, 'kubedns_dnsmasq_hits')).toBe(0);
+    const buckets = text.matchAll(/^kubedns_probe_kubedns_latency_ms_bucket\{le="(.+)"\} 0$/gm);
+    expect([...buckets].map(([, bound]) => bound)).toEqual([...BOUNDS.map(String), '+Inf']);
   });
 
   it('describes the metrics that the original does not have in sentences', async () => {
@@ -148,10 +188,10 @@ describe('the exposition', () => {
     expect(valueOf(families, 'kubedns_probe_kubedns_up')).toBe(1);
     expect(valueOf(families, 'kubedns_probe_dnsmasq_up')).toBe(0);
     expect(valueOf(families, 'kubedns_dnsmasq_up')).toBe(1);
+    for (const { pacing } of loops) pacing.timeMs += 700;
+    const later = parsePrometheusText(await scrape());
     for (const name of ['probe_kubedns', 'probe_dnsmasq', 'dnsmasq']) {
-      const age = valueOf(families, `kubedns_${name}_age_seconds`);
-      expect(age).toBeGreaterThanOrEqual(0);
-      expect(age).toBeLessThan(10);
+      expect(valueOf(later, `kubedns_${name}_age_seconds`)).toBe(0.7);
     }
   });
 
@@ -165,48 +205,32 @@ describe('the exposition', () => {
 
   it('sets dnsmasq_up to 0 when dnsmasq no longer answers with its statistics', async () => {
     await settled();
-    responder.respond = () => [];
-    await until(async () => /^kubedns_dnsmasq_up 0$/m.test(await scrape()) || undefined);
-    expect(valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits')).toBe(42);
+    statistics = {};
+    await loops[0]!.pacing.next();
+    const families = parsePrometheusText(await scrape());
+    expect(valueOf(families, 'kubedns_dnsmasq_up')).toBe(0);
+    expect(valueOf(families, 'kubedns_dnsmasq_hits')).toBe(42);
   });
 
   it('can be read by prometheus-to-sd', async () => {
     const text = await settled();
     const points = translate(text, 'kubedns', WHITELIST);
     const number = (name: string) => (points.get(name) as Point & { value: number }).value;
+    const started = valueOf(parsePrometheusText(text), 'process_start_time_seconds');
     for (const { kind, startSeconds } of points.values()) {
       expect(kind).toBe('CUMULATIVE');
-      expect(startSeconds).toBeGreaterThan(startedSeconds - 5);
-      expect(startSeconds).toBeLessThan(startedSeconds + 10);
+      expect(startSeconds).toBe(Math.trunc(started!));
     }
     expect([number('dnsmasq_hits'), number('dnsmasq_misses')]).toEqual([42, 17]);
     expect(number('probe_kubedns_errors')).toBe(0);
-    expect(number('probe_dnsmasq_errors')).toBeGreaterThan(0);
+    expect(number('probe_dnsmasq_errors')).toBe(1);
     const latency = points.get('probe_kubedns_latency_ms')!.value;
     if (typeof latency === 'number') throw new Error('not a distribution');
     expect(latency.bounds).toEqual(BOUNDS);
     expect(latency.counts).toHaveLength(BOUNDS.length + 1);
     expect(latency.counts.reduce((sum, value) => sum + value)).toBe(latency.count);
-    expect(latency.mean).toBeGreaterThan(0);
+    expect(latency.mean).toBe(PROBE_MS);
     expect(points.get('probe_dnsmasq_latency_ms')!.value).toMatchObject({ count: 0, mean: 0 });
-  });
-
-  it('never lowers a counter when dnsmasq restarts', async () => {
-    await settled();
-    // A poll that has begun belongs to the old process: it asks for the hits first.
-    let isNew = false;
-    responder.respond = ({ name }) => {
-      isNew ||= name === 'hits.bind';
-      return [txtRecord(isNew ? '5' : '42')];
-    };
-    const hits = async () => valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits');
-    await until(async () => {
-      const size = valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_max_size');
-      return size === 5 || undefined;
-    });
-    expect(await hits()).toBe(42);
-    responder.respond = () => [txtRecord('8')];
-    await until(async () => (await hits()) === 45 || undefined);
   });
 });
 

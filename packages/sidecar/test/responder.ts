@@ -12,8 +12,11 @@ export interface Asked {
   readonly type: string;
 }
 
-/** Chooses the answer; null sends none, bytes are sent as they are. */
-export type Respond = (asked: Asked, query: Buffer) => readonly RecordBytes[] | Uint8Array | null;
+/** Chooses the records of the answer, or whole messages; null sends none. */
+export type Respond = (
+  asked: Asked,
+  query: Buffer,
+) => readonly RecordBytes[] | readonly Uint8Array[] | null;
 
 const IN = 1;
 const CH = 3;
@@ -43,8 +46,7 @@ export class Responder {
   async start(): Promise<this> {
     this.#server = await ScriptedNameServer.start(({ query, question }) => {
       const reply = this.respond(question, query);
-      if (reply === null) return null;
-      return [reply instanceof Uint8Array ? reply : renderReply(query, reply)];
+      return reply === null || isMessages(reply) ? reply : [renderReply(query, reply)];
     });
     return this;
   }
@@ -64,6 +66,12 @@ export class Responder {
   async close(): Promise<void> {
     await this.#server?.close();
   }
+}
+
+function isMessages(
+  reply: readonly RecordBytes[] | readonly Uint8Array[],
+): reply is readonly Uint8Array[] {
+  return reply[0] instanceof Uint8Array;
 }
 
 /** The query as a reply, with the records after its question. */

@@ -72,7 +72,7 @@ export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-
 export { LoopbackUpstream } from './dns/loopback-upstream.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
-export { holdsOnce } from './holds-once.js';
+export { held, type HeldName } from './held-timers.js';
 export { memoryBytes } from './memory-quantity.js';
 export { monotonicMs } from './monotonic.js';
 export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';
@@ -116,7 +116,6 @@ export {
 } from './process/process-usage.js';
 export { type ExampleLines, runExample } from './process/readme-example.js';
 export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
-export { threadCpuMs } from './process/thread-cpu.js';
 export {
   endPrograms,
   isAlive,
@@ -129,7 +128,6 @@ export {
 } from './process/running-program.js';
 export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
-export { againIfStalled, timed } from './stalls.js';
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { type Certificate, type CertificateFields, TestAuthority } from './tls/certificate.js';

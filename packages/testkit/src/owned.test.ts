@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Owned } from './owned.js';
 
@@ -6,7 +6,7 @@ describe('what is owned', () => {
   it('is closed once all of it is, for every caller', async () => {
     const owned = new Owned();
     const closed: string[] = [];
-    const item = (name: string) => ({ close: () => delay(20).then(() => closed.push(name)) });
+    const item = (name: string) => ({ close: () => turn().then(() => closed.push(name)) });
     owned.add(item('first'));
     owned.add(item('last'));
     void owned.close();

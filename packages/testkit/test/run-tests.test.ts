@@ -1,123 +1,159 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { spawnSync } from 'node:child_process';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '../src/temporary-folder.js';
 
-const SCRIPT = fileURLToPath(new URL('../run-tests.mjs', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** A checkout with the runner and these test files. */
+const FILES = {
+  'packages/one/src/a.test.ts': `
+    import { expect, it } from '@jest/globals';
+    it('adds', () => expect(1 + 1).toBe(2));
+    it.skip('digs (skipped: needs dig: apt-get install dnsutils)', () => undefined);
+    it.skip('digs again (skipped: needs dig: apt-get install dnsutils)', () => undefined);`,
+  'packages/two/test/b.test.ts': `
+    import { it } from '@jest/globals';
+    it('is there', () => undefined);
+    it.skip('is not', () => undefined);`,
+  'packages/two/test/beside.peer.test.ts': `
+    import { it } from '@jest/globals';
+    it('runs beside', () => undefined);`,
+  'packages/three/src/bad.image.test.ts': `
+    import { expect, it } from '@jest/globals';
+    it('fails', () => expect('this').toBe('that'));
+    it('passes', () => undefined);`,
+  'packages/three/src/broken.image.test.ts': `import 'nothing-that-exists';`,
+};
 
 let root: TemporaryFolder;
 
-beforeEach(() => {
+beforeAll(() => {
   root = new TemporaryFolder();
-  for (const name of ['one', 'two']) {
-    mkdirSync(join(root.path, 'packages', name), { recursive: true });
-    writeFileSync(
-      join(root.path, 'packages', name, 'package.json'),
-      '{ "scripts": { "test": "" } }',
-    );
-  }
-});
-afterEach(() => root.close());
-
-const test = (status: string, fullName: string, failureMessages: string[] = []) => {
-  return { status, fullName, failureMessages };
-};
-
-/** What jest writes of a package whose only file has these tests. */
-function results(name: string, assertionResults: unknown[], message = ''): string {
-  const file = join(root.path, 'packages', name, 'test', 'a.test.ts');
-  return JSON.stringify({ testResults: [{ name: file, message, assertionResults }] });
-}
-
-function write(name: string, text: string, file = 'test-results.json'): void {
-  writeFileSync(join(root.path, 'packages', name, file), text);
-}
-
-/** A turbo that prints a line, writes these results, and ends with this status. */
-function turbo(status: number, written: Readonly<Record<string, string>>): void {
-  const bin = join(root.path, 'node_modules', '.bin');
-  mkdirSync(bin, { recursive: true });
-  const lines = Object.entries(written).map(
-    ([name, text]) => `cat > packages/${name}/test-results.json <<'END'\n${text}\nEND\n`,
+  const write = (file: string, text: string) => {
+    mkdirSync(join(root.path, file, '..'), { recursive: true });
+    writeFileSync(join(root.path, file), text);
+  };
+  for (const [file, text] of Object.entries(FILES)) write(file, text);
+  mkdirSync(join(root.path, 'packages/testkit'));
+  const programs = readdirSync(join(CHECKOUT, 'packages/testkit')).filter((name) =>
+    name.endsWith('.mjs'),
   );
-  const program = join(bin, 'turbo');
-  writeFileSync(program, `#!/bin/sh\necho "turbo $1 $2"\n${lines.join('')}exit ${status}\n`);
-  chmodSync(program, 0o755);
-}
+  for (const file of ['jest.config.js', ...programs.map((name) => `packages/testkit/${name}`)]) {
+    copyFileSync(join(CHECKOUT, file), join(root.path, file));
+  }
+  write('package.json', '{ "type": "module" }');
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(root.path, 'node_modules'));
+});
+afterAll(() => root.close());
 
-function run(...args: string[]): { status: number | null; lines: string[] } {
-  const { status, stdout } = spawnSync(process.execPath, [SCRIPT, ...args], {
-    cwd: root.path,
+function run(...args: string[]): { status: number | null; lines: string[]; stderr: string } {
+  const script = join(root.path, 'packages/testkit/run-tests.mjs');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
     encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' },
   });
-  return { status, lines: stdout.trimEnd().split('\n') };
+  return { status, lines: stdout.trimEnd().split('\n'), stderr };
 }
 
 describe('npm test', () => {
-  it('shows the progress, each skip with its reason, and one total as the last line', () => {
-    turbo(0, {
-      one: results('one', [
-        test('passed', 'a'),
-        test('pending', 'b (skipped: needs dig: apt-get install dnsutils) c'),
-        test('pending', 'b (skipped: needs dig: apt-get install dnsutils) d'),
-      ]),
-      two: results('two', [test('passed', 'e'), test('pending', 'f')]),
-    });
-    const { status, lines } = run();
+  it('runs the quick lane of all packages; each skip has its reason, the last line is the total', () => {
+    const { status, lines } = run('--slowest=2');
     expect(status).toBe(0);
     expect(lines).toEqual([
-      'turbo run test',
-      '',
-      'skipped: 2 tests of packages/one/test/a.test.ts: needs dig: apt-get install dnsutils',
-      'skipped: 1 test of packages/two/test/a.test.ts: no reason is given',
+      'skipped: 2 tests of packages/one/src/a.test.ts: needs dig: apt-get install dnsutils',
+      'skipped: 1 test of packages/two/test/b.test.ts: no reason is given',
+      'the slowest files:',
+      expect.stringMatching(/^ +\d+\.\d s {2}packages\/\w+\/\w+\/[ab]\.test\.ts$/),
+      expect.stringMatching(/^ +\d+\.\d s {2}packages\/\w+\/\w+\/[ab]\.test\.ts$/),
+      'the slowest tests:',
+      expect.stringMatching(/^ +\d+\.\d s {2}packages\/\w+\/\w+\/[ab]\.test\.ts: .+$/),
+      expect.stringMatching(/^ +\d+\.\d s {2}packages\/\w+\/\w+\/[ab]\.test\.ts: .+$/),
       expect.stringMatching(/^2 passed, 0 failed, 3 skipped, \d+ s$/),
     ]);
   });
 
-  it('shows failures before skips, also of a file and of a package that did not run', () => {
-    write('two', results('two', [test('passed', 'of an earlier run')]));
-    turbo(1, {
-      one: results('one', [
-        test('pending', 'a (skipped: needs root)'),
-        test('failed', 'b', ['why']),
-      ]),
-    });
-    const { status, lines } = run();
-    expect(status).toBe(1);
-    expect(lines.slice(2)).toEqual([
-      'failed: packages/one/test/a.test.ts: b',
-      'why',
-      'failed: packages/two: its tests did not run to their end',
-      'skipped: 1 test of packages/one/test/a.test.ts: needs root',
-      expect.stringMatching(/^0 passed, 2 failed, 1 skipped, \d+ s$/),
+  it('runs what has a pattern in its path, of another lane where the quick one has none', () => {
+    const { status, lines } = run('two/test/beside');
+    expect(status).toBe(0);
+    expect(lines).toEqual([
+      'tests: these are of the lane peers',
+      expect.stringMatching(/^1 passed, 0 failed, \d+ s$/),
     ]);
-    turbo(1, { one: results('one', [], 'SyntaxError'), two: results('two', []) });
-    expect(run().lines).toContain('failed: packages/one/test/a.test.ts: it cannot run');
   });
 
-  it('fails with turbo when no test did', () => {
-    turbo(3, { one: results('one', [test('passed', 'a')]), two: results('two', []) });
-    const { status, lines } = run();
+  it('shows failures as they come, also of a file that cannot run, and fails', () => {
+    const { status, lines } = run('--lane=images');
     expect(status).toBe(1);
-    expect(lines.at(-1)).toMatch(/^1 passed, 1 failed, \d+ s$/);
+    const failed = lines.filter((line) => line.startsWith('failed: '));
+    expect(failed.sort()).toEqual([
+      'failed: packages/three/src/bad.image.test.ts: fails',
+      'failed: packages/three/src/broken.image.test.ts: it cannot run',
+    ]);
+    expect(lines.join('\n')).toMatch(/Expected: "that"\nReceived: "this"/);
+    expect(lines.at(-1)).toMatch(/^1 passed, 2 failed, \d+ s$/);
+  });
+
+  it('refuses what it does not know, with its usage', () => {
+    for (const [arg, error] of [
+      ['--lane=slow', 'there is no lane slow'],
+      ['--slow', '--slow is no option of the tests'],
+      ['--workers=many', '--workers wants a number'],
+      ['nowhere', 'no test file has nowhere in its path'],
+    ] as const) {
+      const { status, stderr } = run(arg);
+      expect(status).toBe(2);
+      expect(stderr).toContain(`tests: ${error}\n\nusage: npm test`);
+    }
   });
 });
 
 describe('the end of .ci/run', () => {
-  it('counts all runs of all packages, and ends with the total', () => {
-    write('one', results('one', [test('passed', 'a')]));
-    write('one', results('one', [test('passed', 'a')]), 'test-results-dgram.json');
-    write('two', results('two', [test('passed', 'b')]));
-    expect(run('--count=0')).toEqual({ status: 0, lines: ['3 passed, 0 failed'] });
-    expect(run('--count=2')).toEqual({
-      status: 1,
-      lines: ['2 steps failed', '3 passed, 0 failed'],
-    });
+  const write = (name: string, passed: number, failed: number, skipped: number) =>
+    writeFileSync(
+      join(root.path, `test-results-${name}.json`),
+      JSON.stringify({ passed, failed, skipped }),
+    );
+  const remove = () => {
+    for (const name of readdirSync(root.path)) {
+      if (name.startsWith('test-results')) rmSync(join(root.path, name));
+    }
+  };
+
+  it('adds up what all runs have left, and fails after a failed step', () => {
+    remove();
+    write('quick', 5, 0, 1);
+    write('dgram', 2, 0, 0);
+    expect(run('--count=0')).toMatchObject({ status: 0, lines: ['7 passed, 0 failed, 1 skipped'] });
+    expect(run('--count=2').lines).toEqual(['2 steps failed', '7 passed, 0 failed, 1 skipped']);
+    expect(run('--count=2').status).toBe(1);
   });
 
-  it('fails without any result', () => {
-    expect(run('--count=0')).toMatchObject({ status: 1 });
+  it('fails with a failed test, and without any result', () => {
+    write('quick', 5, 1, 0);
+    expect(run('--count=0').status).toBe(1);
+    remove();
+    expect(run('--count=0').status).toBe(1);
+  });
+
+  it('has results that a run has left, with each title', () => {
+    run('--name=mine', 'one/src/a');
+    const file = join(root.path, 'test-results-mine.json');
+    const { passed, tests } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly passed: number;
+      readonly tests: readonly { readonly title: string; readonly status: string }[];
+    };
+    expect(passed).toBe(1);
+    expect(tests).toMatchObject([{ title: 'adds', status: 'passed' }, {}, {}]);
   });
 });

@@ -4,6 +4,7 @@ import {
   type EncryptedNameServerOptions,
   type Script,
   TestAuthority,
+  until,
 } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import type { ServerAddress } from '../src/server-address.js';
@@ -73,14 +74,19 @@ export async function askInTurn(sockets: ServerSockets, count: number, clients: 
   return results;
 }
 
-/** Encrypted name servers, and the sockets to ask them; with a clock of its own if that is wanted. */
+const DAY_MS = 86_400_000;
+/** What passes between two looks. */
+const STEP_MS = 10;
+
+/** Encrypted name servers, and the sockets to ask them; with a clock that stands still unless a test moves it. */
 export class EncryptedFixture {
   readonly own: EncryptedNameServer[] = [];
   readonly failures: string[] = [];
   readonly sockets: UpstreamSockets;
   readonly servers: UpstreamServers;
-  /** Stands still once it is set. */
-  nowMs: number | undefined;
+  nowMs = 1_000_000;
+  /** How far the calendar is ahead of that of the machine. */
+  daysAhead = 0;
   readonly #protocol: 'tls' | 'https';
 
   constructor(
@@ -88,8 +94,9 @@ export class EncryptedFixture {
     { tlsCa }: { readonly tlsCa?: string } = { tlsCa: authority.cert },
   ) {
     this.#protocol = protocol;
-    const now = () => this.nowMs ?? performance.now();
-    this.sockets = new UpstreamSockets({ now });
+    const now = () => this.nowMs;
+    const wallNow = () => Date.now() + this.daysAhead * DAY_MS;
+    this.sockets = new UpstreamSockets({ now, wallNow });
     const uncounted = {
       queries: 0,
       countQuery: () => undefined,
@@ -133,8 +140,28 @@ export class EncryptedFixture {
 
   /** Moves the clock, and does what is due then. */
   wait(ms: number): void {
-    this.nowMs = (this.nowMs ?? Math.ceil(performance.now())) + ms;
+    this.nowMs += ms;
     this.sockets.encrypted.tick();
+  }
+
+  /** Lets time go by in small steps until there is this outcome, which it returns. */
+  async passUntil<T>(outcome: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settle = () => (isSettled = true);
+    outcome.then(settle, settle);
+    await this.passUntilTrue(() => isSettled);
+    return outcome;
+  }
+
+  /** As `passUntil`, for a condition; `tick` is called after each step. */
+  async passUntilTrue(condition: () => boolean, tick?: () => void): Promise<void> {
+    const step = () => {
+      if (condition()) return true;
+      this.wait(STEP_MS);
+      tick?.();
+      return condition();
+    };
+    await until(step, { stepMs: 2 });
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
 import {
   type DecodedMessage,
@@ -19,7 +20,8 @@ import type { ServerAddress } from '../src/server-address.js';
 import type { ServerCounter } from '../src/upstream/server-counter.js';
 import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
 import { type ServerSource, UpstreamServers } from '../src/upstream/upstream-servers.js';
-import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
+import { holdTimeouts } from './held-timers.js';
 import { queryFor, type Question } from './questions.js';
 
 export const TIMEOUT_MS = 4_500;
@@ -143,11 +145,14 @@ export interface GroupSetup {
   readonly source?: ServerSource;
 }
 
-/** A forwarder with a clock that stands still, and scripted servers. */
+/**
+ * A forwarder with a clock that stands still, and scripted servers; those of a `DirectServers` have no sockets. Timeouts of
+ * connections pass by `jest.advanceTimersByTime` alone until it is closed.
+ */
 export class ForwarderFixture {
   readonly fakes: ScriptedNameServer[] = [];
   readonly forwarder: QueryForwarder;
-  readonly sockets = new UpstreamSockets();
+  readonly sockets: UpstreamSockets;
   /** The domains of the groups whose queries were refused for want of room. */
   readonly overflows: string[] = [];
   readonly #counters = new Map<string, RecordedCounter>();
@@ -155,7 +160,13 @@ export class ForwarderFixture {
   readonly #out = new Uint8Array(65_535);
   now = 1_000_000;
 
-  constructor(options: Partial<QueryForwarderOptions> = {}, usesCookies = false) {
+  constructor(
+    options: Partial<QueryForwarderOptions> = {},
+    usesCookies = false,
+    engine?: UpstreamSocketsOptions['engine'],
+  ) {
+    holdTimeouts();
+    this.sockets = new UpstreamSockets(engine && { engine, now: () => this.now });
     this.servers = new UpstreamServers(
       this.sockets,
       { of: (text) => this.#counterOf(text), retain: () => undefined },
@@ -173,18 +184,24 @@ export class ForwarderFixture {
 
   /** A group of scripted servers. */
   async groupOf(scripts: readonly Script[], setup: GroupSetup | ServerOrder = {}) {
+    const own: ScriptedNameServer[] = [];
+    for (const script of scripts) own.push(await ScriptedNameServer.start(script));
+    this.fakes.push(...own);
+    const addresses = own.map(({ port }) => ({ address: '127.0.0.1', port }));
+    return { ...this.groupAt(addresses, setup), own };
+  }
+
+  /** A group of servers at these addresses. */
+  groupAt(addresses: readonly ServerAddress[], setup: GroupSetup | ServerOrder = {}) {
     const {
       order = 'preferred',
       domain = '.',
       load,
       source,
     } = typeof setup === 'string' ? { order: setup } : setup;
-    const own: ScriptedNameServer[] = [];
-    for (const script of scripts) own.push(await ScriptedNameServer.start(script));
-    this.fakes.push(...own);
-    const all = own.map(({ port }) => this.servers.at({ address: '127.0.0.1', port }, source));
+    const all = addresses.map((address) => this.servers.at(address, source));
     const counts = all.map(({ text }) => this.#counterOf(text));
-    return { group: new ServerGroup(domain, all, order, load), own, counts };
+    return { group: new ServerGroup(domain, all, order, load), counts };
   }
 
   /** A server on a given port. */
@@ -228,6 +245,7 @@ export class ForwarderFixture {
     this.servers.close();
     this.sockets.close();
     await Promise.all(this.fakes.map((fake) => fake.close()));
+    jest.useRealTimers();
   }
 
   #counterOf(text: string): RecordedCounter {

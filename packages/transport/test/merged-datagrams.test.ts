@@ -96,7 +96,7 @@ unless(NO_BATCH, describe)('datagrams that one send makes', () => {
         for (const each of got.slice(0, -1)) expect(each.length).toBe(segmentBytes);
         expect(inbox.length).toBe(0);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

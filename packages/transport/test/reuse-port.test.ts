@@ -1,14 +1,32 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { decodeMessage, EVERY_ADDRESS, type Query } from '@kube-dns/wire';
 import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen, type Listener } from '../src/listener.js';
 import { ENGINES } from './engines.js';
+import { holdTimeouts } from './held-timers.js';
 import { HAS_IPV6 } from './ipv6.js';
 import { replyTo } from './messages.js';
 import { answers, oneAddress, question } from './udp-listener.js';
 
 const opened = ownedBy(afterEach);
+afterEach(() => void jest.useRealTimers());
+const CLIENTS = 60;
+/** A client that sends nothing for so long pauses; and how long one may go on that never does. */
+const PAUSE_MS = 50;
+const LAST_QUERY_MS = 1_000;
+const STEP_MS = 25;
+
+const start = async (answerer: Answerer, options = {}): Promise<Listener> => {
+  const all = { answerer, address: '127.0.0.1', port: 0, onFailure: () => undefined };
+  return opened(await listen({ ...all, reusesPort: true, ...options }));
+};
+
+const freePort = async (address = '127.0.0.1') => {
+  const listener = await start(oneAddress, { address });
+  await listener.close();
+  return listener.port;
+};
 
 describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine) => {
   /** What the listener is bound to, and where its clients send to: `dgram` answers from one address. */
@@ -24,25 +42,17 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
         ] as const)
       : []),
   ];
-  const start = async (answerer: Answerer, options = {}): Promise<Listener> => {
-    const all = { answerer, address: '127.0.0.1', port: 0, onFailure: () => undefined, engine };
-    return opened(await listen({ ...all, reusesPort: true, ...options }));
-  };
-  const freePort = async (address = '127.0.0.1') => {
-    const listener = await start(oneAddress, { address });
-    await listener.close();
-    return listener.port;
-  };
+  const startEngine = (answerer: Answerer, options = {}) => start(answerer, { engine, ...options });
   /** So many clients, each with a port of its own: no listener is left out. */
-  const connectMany = (port: number, address = '127.0.0.1', count = 60) =>
+  const connectMany = (port: number, address = '127.0.0.1') =>
     Promise.all(
-      Array.from({ length: count }, async () => opened(await UdpClient.connect(port, address))),
+      Array.from({ length: CLIENTS }, async () => opened(await UdpClient.connect(port, address))),
     );
 
   it('each serve some clients over UDP and TCP, and those left serve all when one closes', async () => {
-    const listeners = [await start(oneAddress)];
+    const listeners = [await startEngine(oneAddress)];
     const { port } = listeners[0]!;
-    for (let i = 0; i < 2; i++) listeners.push(await start(oneAddress, { port }));
+    for (let i = 0; i < 2; i++) listeners.push(await startEngine(oneAddress, { port }));
     const askAll = async () => {
       for (const client of await connectMany(port)) {
         expect(decodeMessage(await client.ask(question())).answers).toHaveLength(1);
@@ -55,7 +65,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
       listeners.map(({ counters }) => counters[counter]);
     for (const counter of ['udpQueries', 'tcpQueries'] as const) {
       expect(Math.min(...taken(counter))).toBeGreaterThan(0);
-      expect(taken(counter).reduce((total, count) => total + count)).toBe(60);
+      expect(taken(counter).reduce((total, count) => total + count)).toBe(CLIENTS);
     }
     await listeners[2]!.close();
     const left = taken('udpQueries')[2];
@@ -64,8 +74,8 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
   });
 
   it('are refused when the first does not say so', async () => {
-    const { port } = await start(oneAddress, { reusesPort: false });
-    await expect(start(oneAddress, { port })).rejects.toThrow(
+    const { port } = await startEngine(oneAddress, { reusesPort: false });
+    await expect(startEngine(oneAddress, { port })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port} over UDP: address already in use (each process on this port needs --reuse-port, and the same user)`,
     );
   });
@@ -86,19 +96,19 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
         return NO_ANSWER_YET;
       });
       const port = await freePort(bound);
-      const leaving = await start(answerer, { address: bound, port });
-      const staying = await start(oneAddress, { address: bound, port });
-      const clients = await connectMany(port, asked, 200);
+      const leaving = await startEngine(answerer, { address: bound, port });
+      const staying = await startEngine(oneAddress, { address: bound, port });
+      const clients = await connectMany(port, asked);
       clients.forEach((client, id) => client.send(question('web.x', id)));
       // Nothing was read yet: all that is for the first waits in its socket.
       expect(leaving.counters.udpQueries).toBe(0);
       let hasLeft = false;
       const left = leaving.leave().then(() => (hasLeft = true));
-      await until(() => leaving.counters.udpQueries + staying.counters.udpQueries === 200);
+      await until(() => leaving.counters.udpQueries + staying.counters.udpQueries === CLIENTS);
       expect(leaving.counters.udpQueries).toBeGreaterThan(0);
       const others = await connectMany(port, asked);
       for (const client of others) await client.ask(question());
-      expect(staying.counters.udpQueries).toBeGreaterThanOrEqual(60);
+      expect(staying.counters.udpQueries).toBeGreaterThanOrEqual(CLIENTS);
       expect(hasLeft).toBe(false);
       for (const reply of replies) reply();
       await left;
@@ -109,8 +119,10 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
       expect(ids).toEqual(clients.map((_, id) => id));
     },
   );
+});
 
-  it('end connections that have their answers, and accept no more', async () => {
+describe('a listener that leaves its port to others', () => {
+  it('ends connections that have their answers, and accepts no more', async () => {
     let reply: ReplyPath | undefined;
     const answerer = answers((_query, _out, from) => {
       reply = from.defer();
@@ -136,7 +148,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
     await left;
   });
 
-  it('answer over TCP what they have not read yet', async () => {
+  it('answers over TCP what it has not read yet', async () => {
     const port = await freePort();
     const leaving = await start(oneAddress, { port });
     const client = opened(await TcpClient.connect(port));
@@ -149,18 +161,34 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
     await client.closed;
   });
 
-  it('end a connection whose client never pauses, and lose no answer that it has not read', async () => {
-    const port = await freePort();
-    const leaving = await start(oneAddress, { port });
-    const client = opened(await TcpClient.connect(port));
-    let sent = 0;
-    const sending = setInterval(() => client.send(question('web.x', sent++)), 5);
-    await until(() => leaving.counters.tcpQueries > 5);
-    await leaving.leave();
-    await client.closed;
-    clearInterval(sending);
-    for (let id = 0; id < leaving.counters.tcpQueries; id++) {
-      expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+  it('ends a connection when its client pauses, or after a second, and loses no answer', async () => {
+    for (const pauses of [true, false]) {
+      const port = await freePort();
+      const leaving = await start(oneAddress, { port });
+      const client = opened(await TcpClient.connect(port));
+      const { counters } = leaving;
+      let sent = 0;
+      const ask = async () => {
+        client.send(question('web.x', sent++));
+        await until(() => counters.tcpQueries === sent);
+      };
+      await ask();
+      holdTimeouts();
+      const left = leaving.leave();
+      // Once it has left UDP, a timeout of each kind runs.
+      await until(() => jest.getTimerCount() === 2);
+      for (let ms = 0; ms + STEP_MS < (pauses ? PAUSE_MS : LAST_QUERY_MS); ms += STEP_MS) {
+        jest.advanceTimersByTime(STEP_MS);
+        if (!pauses) await ask();
+      }
+      expect(client.hasEnded).toBe(false);
+      jest.advanceTimersByTime(STEP_MS);
+      await left;
+      await client.closed;
+      jest.useRealTimers();
+      for (let id = 0; id < sent; id++) {
+        expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+      }
     }
   });
 });

@@ -1,6 +1,7 @@
 import type { Script } from '@kube-dns/testkit';
-import { FLAG } from '@kube-dns/wire';
+import { FLAG, readUint16, writeUint16 } from '@kube-dns/wire';
 import { replyTo } from './messages.js';
+import { readQuery, responseWith } from './questions.js';
 
 export const says =
   (address: string): Script =>
@@ -15,6 +16,17 @@ export const truncating =
   (overTcp: Script): Script =>
   (request) =>
     request.protocol === 'tcp' ? overTcp(request) : truncated(request);
+/** A referral by a server without recursion. */
+export const referring: Script = ({ query }) => {
+  const authorities = [{ owner: '.', type: 'NS', data: 'ns.example' }] as const;
+  const reply = responseWith(readQuery(query), {}, authorities);
+  writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.RA);
+  return [reply];
+};
+/** A reply that ends in the middle of a record. */
+export const cutting: Script = ({ query }) => [
+  replyTo(query, { addresses: ['10.0.0.9'] }).subarray(0, -1),
+];
 /** Closes the connection of a query over TCP. */
 export const hangingUp: Script = ({ socket }) => {
   socket?.destroy();

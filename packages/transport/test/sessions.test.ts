@@ -1,8 +1,15 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { againIfStalled, ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
+import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { DSO_TYPE, writeDso } from '@kube-dns/wire';
+import { ServerCookies } from '../src/cookies/server-cookies.js';
+import { ListenerCounters } from '../src/counters.js';
 import { listen } from '../src/listener.js';
+import { MessageHandler } from '../src/message-handler.js';
 import type { Session, SessionService } from '../src/session.js';
+import { TcpConnection } from '../src/tcp-connection.js';
+import { TcpShares } from '../src/tcp-shares.js';
 import { idOf, oneAddress, question } from './tcp-listening.js';
 
 const opened = ownedBy(afterEach);
@@ -15,9 +22,6 @@ const DSO = Buffer.from(
   }),
 );
 const NOTIMP = 4;
-/** More than a busy machine takes between two steps of a test. */
-const IDLE_MS = 150;
-
 async function start(receive?: SessionService['receive']) {
   const failures: unknown[] = [];
   const listener = opened(
@@ -25,7 +29,7 @@ async function start(receive?: SessionService['receive']) {
       answerer: { answer: oneAddress },
       address: '127.0.0.1',
       port: 0,
-      tcp: { idleTimeoutMs: IDLE_MS, maxConnections: 2 },
+      tcp: { idleTimeoutMs: 60_000, maxConnections: 2 },
       onFailure: (error) => void failures.push(error),
       ...(receive && { sessions: { receive } }),
     }),
@@ -35,25 +39,40 @@ async function start(receive?: SessionService['receive']) {
 }
 
 describe('a session over TCP', () => {
-  it('gets its messages beside queries, and stays open without traffic', async () => {
-    await againIfStalled(async () => {
-      const sessions: Session[] = [];
-      const { connect } = await start((_, session) => {
-        if (sessions.length === 0) session.stay();
-        sessions.push(session);
-      });
-      const client = await connect();
-      client.send(DSO, question(3));
-      expect(idOf(await client.inbox.next())).toBe(3);
-      await new Promise((resolve) => setTimeout(resolve, 2 * IDLE_MS));
-      sessions[0]!.push(question(4));
-      expect(idOf(await client.inbox.next())).toBe(4);
-      client.send(DSO);
-      await until('the second message', () => sessions.length === 2);
-      expect(sessions[1]).toBe(sessions[0]);
-      expect(client.hasEnded).toBe(false);
+  it('gets its messages beside queries, and sends its own', async () => {
+    const sessions: Session[] = [];
+    const { connect } = await start((_, session) => void sessions.push(session));
+    const client = await connect();
+    client.send(DSO, question(3));
+    expect(idOf(await client.inbox.next())).toBe(3);
+    sessions[0]!.push(question(4));
+    expect(idOf(await client.inbox.next())).toBe(4);
+    client.send(DSO);
+    await until('the second message', () => sessions.length === 2);
+    expect(sessions[1]).toBe(sessions[0]);
+    expect(client.hasEnded).toBe(false);
+  });
+
+  it('that stays has no limit of idle time any more, and is never the one to give way', async () => {
+    const server = opened(createServer().listen(0, '127.0.0.1'));
+    await once(server, 'listening');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    opened(await TcpClient.connect((server.address() as AddressInfo).port));
+    const [socket] = await accepted;
+    socket.setTimeout(60_000);
+    const handler = new MessageHandler({
+      answerer: { answer: oneAddress },
+      counters: new ListenerCounters(),
+      maxUdpBytes: 1_232,
+      cookies: new ServerCookies(),
+      onFailure: () => undefined,
     });
-  }, 60_000);
+    const connection = new TcpConnection(socket, handler, new TcpShares(), () => undefined);
+    expect([connection.isBusy(), socket.timeout]).toEqual([false, 60_000]);
+    connection.stay();
+    expect([connection.isBusy(), socket.timeout]).toEqual([true, 0]);
+    connection.close();
+  });
 
   it('is told when its client has gone, and sends nothing then', async () => {
     let isClosed = false;
@@ -71,17 +90,15 @@ describe('a session over TCP', () => {
   });
 
   it('ends alone when its service fails', async () => {
-    await againIfStalled(async () => {
-      const { connect, failures } = await start(() => {
-        throw new Error('defect');
-      });
-      const [client, other] = [await connect(), await connect()];
-      client.send(DSO);
-      await client.closed;
-      expect(failures).toHaveLength(1);
-      expect(idOf(await other.ask(question(2)))).toBe(2);
+    const { connect, failures } = await start(() => {
+      throw new Error('defect');
     });
-  }, 60_000);
+    const [client, other] = [await connect(), await connect()];
+    client.send(DSO);
+    await client.closed;
+    expect(failures).toHaveLength(1);
+    expect(idOf(await other.ask(question(2)))).toBe(2);
+  });
 
   it('is not served over UDP, or where there is no service', async () => {
     const withService = await start(() => undefined);

@@ -1,16 +1,12 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ownedBy, until } from '@kube-dns/testkit';
 import {
   changedTlv,
   decodeName,
   DSO_TYPE,
   type DsoMessage,
-  type DsoTlv,
   encodeKey,
   RCODE,
-  readDso,
   serialTlv,
   subscribedTlv,
   writeDso,
@@ -19,6 +15,8 @@ import {
   type SubscriptionEvents,
   ZoneSubscription,
 } from '../src/subscription/zone-subscription.js';
+import { holdTimers } from './held-timers.js';
+import { SubscriptionPeer as Peer } from './subscription-peer.js';
 
 const ZONES = ['cluster.local', 'in-addr.arpa'].map(encodeKey);
 const APEX = encodeKey('cluster.local');
@@ -26,69 +24,18 @@ const INSTANCE = new Uint8Array(8).fill(7);
 const FIRST_SERIAL = 40;
 const SUBSCRIBED = subscribedTlv({ instance: INSTANCE, serial: FIRST_SERIAL, apex: APEX });
 
+/** Pauses of a subscription: after a lost connection, while the server is busy, and when it tells no changes. */
+const FIRST_PAUSE_MS = 100;
+const BUSY_PAUSE_MS = 1_000;
+const UNSUPPORTED_PAUSE_MS = 60_000;
+const SILENCE_MS = 12_000;
+
+beforeEach(() => holdTimers());
 const own = ownedBy(afterEach);
+afterEach(() => void jest.useRealTimers());
 
-/** What the other side says to a request: a response, bytes, silence, or it closes the connection. */
-type Reaction = DsoMessage | Uint8Array | 'silence' | 'close';
-
-/** A name server over TCP whose sessions a test leads. */
-class Peer {
-  readonly requests: DsoMessage[] = [];
-  connections = 0;
-  readonly #server: Server;
-  readonly #sockets: Socket[] = [];
-
-  private constructor(react: (request: DsoMessage) => Reaction) {
-    this.#server = createServer((socket) => {
-      this.connections++;
-      this.#sockets.push(socket);
-      const frames = new Frames();
-      socket.on('error', () => undefined);
-      socket.on('data', (chunk) => {
-        for (const message of frames.push(chunk)) {
-          const request = readDso(message)!;
-          this.requests.push(request);
-          const reaction = react(request);
-          if (reaction === 'close') socket.destroy();
-          else if (reaction !== 'silence') this.#send(socket, reaction);
-        }
-      });
-    });
-  }
-
-  static async start(react: (request: DsoMessage) => Reaction): Promise<Peer> {
-    const peer = new Peer(react);
-    peer.#server.listen(0, '127.0.0.1');
-    await once(peer.#server, 'listening');
-    return own(peer);
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    return typeof address === 'object' ? address!.port : 0;
-  }
-
-  tell(...tlvs: DsoTlv[]): void {
-    this.raw(writeDso({ id: 0, isResponse: false, rcode: 0, tlvs }));
-  }
-
-  raw(bytes: Uint8Array): void {
-    this.#sockets.at(-1)!.write(frameMessage(bytes));
-  }
-
-  cut(): void {
-    this.#sockets.at(-1)!.destroy();
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-  }
-
-  #send(socket: Socket, reaction: DsoMessage | Uint8Array): void {
-    socket.write(frameMessage(reaction instanceof Uint8Array ? reaction : writeDso(reaction)));
-  }
-}
+/** Lets time go by; what was due by then has begun. */
+const pass = (ms: number) => jest.advanceTimersByTime(ms);
 
 class Told implements SubscriptionEvents {
   readonly events: string[] = [];
@@ -109,19 +56,31 @@ const refuse =
   (rcode: number) =>
   ({ id }: DsoMessage): DsoMessage => ({ id, isResponse: true, rcode, tlvs: [] });
 
-function subscribe(peer: Peer, options: { silenceMs?: number; unsupportedPauseMs?: number } = {}) {
+const startPeer = async (...react: Parameters<typeof Peer.start>) =>
+  own(await Peer.start(...react));
+
+function subscribe(peer: Peer) {
   const events = new Told();
   const server = { address: '127.0.0.1', port: peer.port };
-  const subscription = own(new ZoneSubscription({ server, zones: ZONES, events, ...options }));
+  const subscription = own(new ZoneSubscription({ server, zones: ZONES, events }));
   subscription.start();
   return { events: events.events, subscription };
 }
 
-async function live(options: { silenceMs?: number } = {}) {
-  const peer = await Peer.start(accept);
-  const { events, subscription } = subscribe(peer, options);
+async function live() {
+  const peer = await startPeer(accept);
+  const { events, subscription } = subscribe(peer);
   await until('live', () => events.includes('live'));
   return { peer, events, subscription };
+}
+
+/** Whether it waits until it connects again: a connection has two timers. */
+const isPausing = () => jest.getTimerCount() === 1;
+
+async function isLiveAgain(events: readonly string[]): Promise<void> {
+  await until('lost', () => events.length >= 2 && isPausing());
+  pass(FIRST_PAUSE_MS);
+  await until('live again', () => events.filter((event) => event === 'live').length === 2);
 }
 
 const changed = (before: number, after: number, ...names: string[]) =>
@@ -164,9 +123,14 @@ describe('a subscription', () => {
     ['a closed connection', () => 'close' as const],
     ['another message', ({ id }: DsoMessage) => header(id, 0x8000)],
   ])('is told once that the server does not know it, by %s, and asks again', async (_, react) => {
-    const peer = await Peer.start(react);
-    const { events, subscription } = subscribe(peer, { unsupportedPauseMs: 20 });
-    await until('asked three times', () => peer.connections >= 3);
+    const peer = await startPeer(react);
+    const { events, subscription } = subscribe(peer);
+    for (let asked = 1; asked <= 3; asked++) {
+      await until('asked, and refused', () => peer.connections === asked && isPausing());
+      pass(UNSUPPORTED_PAUSE_MS - 1);
+      expect(isPausing()).toBe(true);
+      pass(1);
+    }
     expect(events).toHaveLength(1);
     expect(events[0]).toMatch(/^unsupported: /);
     const { state, reason } = subscription.status;
@@ -175,7 +139,7 @@ describe('a subscription', () => {
 
   it('that does not know the operation is asked at once when it is there again', async () => {
     let isKnown = false;
-    const peer = await Peer.start((request) =>
+    const peer = await startPeer((request) =>
       isKnown ? accept(request) : refuse(RCODE.NOTIMP)(request),
     );
     const { events, subscription } = subscribe(peer);
@@ -189,7 +153,7 @@ describe('a subscription', () => {
 
   it('that is silent is asked on a new connection when it is there again', async () => {
     let isSilent = true;
-    const peer = await Peer.start((request) => (isSilent ? 'silence' : accept(request)));
+    const peer = await startPeer((request) => (isSilent ? 'silence' : accept(request)));
     const { events, subscription } = subscribe(peer);
     await until('asked', () => peer.requests.length === ZONES.length);
     isSilent = false;
@@ -199,7 +163,7 @@ describe('a subscription', () => {
   });
 
   it('lives with the zones that the server has', async () => {
-    const peer = await Peer.start((request) =>
+    const peer = await startPeer((request) =>
       (request.id === 1 ? refuse(RCODE.NOTAUTH) : accept)(request),
     );
     const { events } = subscribe(peer);
@@ -208,12 +172,15 @@ describe('a subscription', () => {
 
   it('asks a server soon again that is busy, and says nothing', async () => {
     let rcode: number = RCODE.SERVFAIL;
-    const peer = await Peer.start((request) =>
+    const peer = await startPeer((request) =>
       rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
     );
     const { events } = subscribe(peer);
-    await until('asked', () => peer.requests.length > 0);
+    await until('refused', () => peer.requests.length > 0 && isPausing());
     rcode = RCODE.NOERROR;
+    pass(BUSY_PAUSE_MS - 1);
+    expect(isPausing()).toBe(true);
+    pass(1);
     await until('live', () => events.includes('live'));
     expect(events).toEqual(['live']);
   });
@@ -221,13 +188,20 @@ describe('a subscription', () => {
   it('is lost with its connection, and begins again at once', async () => {
     const { peer, events } = await live();
     peer.cut();
-    await until('live again', () => events.filter((event) => event === 'live').length === 2);
+    await isLiveAgain(events);
     expect(events[1]).toMatch(/^lost: /);
   });
 
   it('is lost without a heartbeat', async () => {
-    const { events } = await live({ silenceMs: 50 });
-    await until('lost', () => events.includes('lost: no heartbeat'));
+    const { peer, events } = await live();
+    pass(SILENCE_MS - 1);
+    peer.tell(serialTlv(DSO_TYPE.HEARTBEAT, FIRST_SERIAL));
+    peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
+    await until('told', () => events.includes('a.b'));
+    pass(SILENCE_MS - 1);
+    expect(events).toEqual(['live', 'a.b']);
+    pass(1);
+    expect(events).toEqual(['live', 'a.b', 'lost: no heartbeat']);
   });
 
   it('says what it is, since when, and why it is not live', async () => {
@@ -245,6 +219,8 @@ describe('a subscription', () => {
     expect(subscription.status.serial).toBe(41);
     expect(subscription.status.heardMs).toBeGreaterThan(heardMs!);
     peer.close();
+    await until('closed', () => subscription.status.state === 'down');
+    pass(FIRST_PAUSE_MS);
     await until('refused', () => /refused/i.test(subscription.status.reason));
     expect(subscription.status).toMatchObject({ state: 'down', serial: undefined });
     expect(subscription.status.sinceMs).toBeGreaterThan(sinceMs);
@@ -259,7 +235,7 @@ describe('a subscription', () => {
   ])('ends with %s, and begins again', async (_, bytes) => {
     const { peer, events } = await live();
     peer.raw(bytes);
-    await until('live again', () => events.filter((event) => event === 'live').length === 2);
+    await isLiveAgain(events);
   });
 
   it('passes over operations of later versions', async () => {
@@ -276,9 +252,13 @@ describe('a subscription', () => {
     subscription.close();
     subscription.close();
     peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    pass(UNSUPPORTED_PAUSE_MS);
+    expect(jest.getTimerCount()).toBe(0);
+    // One that begins later is told all that this one might have been.
+    const next = subscribe(peer);
+    await until('live', () => next.events.includes('live'));
     expect(events).toEqual(['live']);
-    expect(peer.connections).toBe(1);
+    expect(peer.connections).toBe(2);
   });
 });
 

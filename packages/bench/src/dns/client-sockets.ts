@@ -2,6 +2,7 @@ import { MeasureError } from '@kube-dns/testkit';
 import type { UdpEngine } from '@kube-dns/transport';
 import { HEADER_BYTES, RCODE_MASK, readUint16, writeUint16 } from '@kube-dns/wire';
 import { LatencyHistogram } from './latency-histogram.js';
+import type { LoadClock } from './load-clock.js';
 
 type Port = NonNullable<ReturnType<UdpEngine['openUpstreamPort']>>;
 
@@ -28,6 +29,7 @@ export class ClientSockets {
   readonly #isRight: readonly boolean[];
   #times = new LatencyHistogram();
   readonly #limitMs: number;
+  readonly #clock: Pick<LoadClock, 'nowMs'>;
   /** Of each socket this many questions can be in flight. */
   readonly #window: number;
   readonly #nextId: Uint16Array;
@@ -44,7 +46,9 @@ export class ClientSockets {
   constructor(
     engine: Pick<UdpEngine, 'openUpstreamPort'>,
     { port, sockets, rcodes, limitMs }: ClientPlan,
+    clock: Pick<LoadClock, 'nowMs'>,
   ) {
+    this.#clock = clock;
     this.#server = { address: '127.0.0.1', port };
     this.#limitMs = limitMs;
     this.#isRight = Array.from({ length: RCODE_MASK + 1 }, (_, rcode) => rcodes.includes(rcode));
@@ -104,7 +108,7 @@ export class ClientSockets {
     const plannedMs = this.#plannedMs[at]!;
     if (this.#ids[at] !== id || Number.isNaN(plannedMs)) return;
     this.#plannedMs[at] = NOT_ASKED;
-    const tookMs = performance.now() - plannedMs;
+    const tookMs = this.#clock.nowMs() - plannedMs;
     if (tookMs > this.#limitMs) {
       this.late++;
       return;

@@ -1,6 +1,7 @@
 import type { UdpEngine } from '@kube-dns/transport';
 import type { ClientSockets } from './client-sockets.js';
 import { LatencyHistogram } from './latency-histogram.js';
+import type { LoadClock } from './load-clock.js';
 
 /** Part of a load that does not wait for answers. */
 export interface WindowPlan {
@@ -29,6 +30,7 @@ export class LoadWindow {
   readonly #clients: ClientSockets;
   readonly #plan: WindowPlan;
   readonly #questions: Questions;
+  readonly #clock: LoadClock;
   readonly answers = new LatencyHistogram();
   readonly ownDelays = new LatencyHistogram();
   readonly planned: number;
@@ -40,18 +42,25 @@ export class LoadWindow {
   #due = 0;
   #onEnd: () => void = () => undefined;
 
-  constructor(engine: UdpEngine, clients: ClientSockets, plan: WindowPlan, questions: Questions) {
+  constructor(
+    engine: UdpEngine,
+    clients: ClientSockets,
+    plan: WindowPlan,
+    questions: Questions,
+    clock: LoadClock,
+  ) {
     this.#engine = engine;
     this.#clients = clients;
     this.#plan = plan;
     this.#questions = questions;
+    this.#clock = clock;
     this.planned = Math.round(plan.rate * plan.seconds);
   }
 
   /** Asks all, and waits for the answers, as long as they are in time. */
   async run(): Promise<void> {
     this.#clients.restart(this.answers);
-    this.#startMs = performance.now();
+    this.#startMs = this.#clock.nowMs();
     await new Promise<void>((resolve) => {
       this.#onEnd = resolve;
       this.#step();
@@ -62,7 +71,7 @@ export class LoadWindow {
 
   readonly #step = (): void => {
     const { rate, seconds } = this.#plan;
-    const passedMs = performance.now() - this.#startMs;
+    const passedMs = this.#clock.nowMs() - this.#startMs;
     const endMs = seconds * 1_000;
     const due = Math.min(this.planned, Math.floor((passedMs * rate) / 1_000) + 1);
     if (this.sent < due && passedMs < endMs + GRACE_MS) {
@@ -77,7 +86,7 @@ export class LoadWindow {
         return;
       }
     }
-    setImmediate(this.#step);
+    this.#clock.nextTurn(this.#step);
   };
 
   /** Those of one socket one after the other, so that they leave in one system call. */
@@ -85,7 +94,7 @@ export class LoadWindow {
     const { rate, sockets } = this.#plan;
     const { queries, asked } = this.#questions;
     const inRow = Math.ceil((this.#due - this.sent) / sockets);
-    const nowMs = performance.now();
+    const nowMs = this.#clock.nowMs();
     for (let i = 0; this.sent < this.#due; i++) {
       if (i % inRow === 0) this.#clients.turn();
       const plannedMs = this.#startMs + (this.sent * 1_000) / rate;

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { chooseUdpEngine, FrameReader } from '@kube-dns/transport';
+import { chooseUdpEngine, FrameReader, type UdpEngine } from '@kube-dns/transport';
 import { ClientSockets } from './client-sockets.js';
 import { LatencyHistogram, type Percentiles } from './latency-histogram.js';
+import { type LoadClock, MACHINE_CLOCK } from './load-clock.js';
 import { ANSWER_LIMIT_MS, LoadWindow, type WindowPlan } from './load-window.js';
 
 /** A load that does not wait for answers. */
@@ -62,17 +62,23 @@ const PAUSE_MS = 50;
  * timer would be late by as much as an answer takes.
  */
 export class OpenLoop implements OpenLoopMethods {
-  readonly #cpuMs: () => number;
+  readonly #clock: LoadClock;
+  readonly #engine: UdpEngine | undefined;
 
-  /** `cpuMs` is the CPU time that this thread has had. */
-  constructor(cpuMs: () => number = ownCpuMs) {
-    this.#cpuMs = cpuMs;
+  /** `engine` is the best of this machine unless given. */
+  constructor(clock: LoadClock = MACHINE_CLOCK, engine?: UdpEngine) {
+    this.#clock = clock;
+    this.#engine = engine;
   }
 
   async run(plan: OpenLoopPlan): Promise<OpenLoopResult> {
     const { port, sockets, rcodes, rate, seconds, windowSeconds = seconds } = plan;
-    const { engine } = await chooseUdpEngine('auto');
-    const clients = new ClientSockets(engine, { port, sockets, rcodes, limitMs: ANSWER_LIMIT_MS });
+    const engine = this.#engine ?? (await chooseUdpEngine('auto')).engine;
+    const clients = new ClientSockets(
+      engine,
+      { port, sockets, rcodes, limitMs: ANSWER_LIMIT_MS },
+      this.#clock,
+    );
     const queries = queriesOf(plan.questions);
     const count = Math.max(1, Math.round(seconds / windowSeconds));
     const window: WindowPlan = { rate, seconds: seconds / count, sockets };
@@ -80,9 +86,9 @@ export class OpenLoop implements OpenLoopMethods {
     const repeated: LoadWindow[] = [];
     try {
       while (counted.length < count && counted.length + repeated.length < MAX_ATTEMPTS * count) {
-        if (counted.length + repeated.length > 0) await delay(PAUSE_MS);
+        if (counted.length + repeated.length > 0) await this.#clock.pause(PAUSE_MS);
         const asked = counted.length * Math.round(window.rate * window.seconds);
-        const load = new LoadWindow(engine, clients, window, { queries, asked });
+        const load = new LoadWindow(engine, clients, window, { queries, asked }, this.#clock);
         const notRunMs = await this.#notRunMs(() => load.run());
         const isLate = notRunMs > KEPT_BACK_MS && load.ownDelays.percentiles().maxMs > KEPT_BACK_MS;
         (isLate && plan.windowSeconds !== undefined ? repeated : counted).push(load);
@@ -97,17 +103,11 @@ export class OpenLoop implements OpenLoopMethods {
 
   /** How long this thread had no core, though it never slept; work for the kernel is not that. */
   async #notRunMs(work: () => Promise<void>): Promise<number> {
-    const [startMs, cpuMs] = [performance.now(), this.#cpuMs()];
+    const { nowMs, cpuMs } = this.#clock;
+    const before = [nowMs(), cpuMs()] as const;
     await work();
-    return performance.now() - startMs - (this.#cpuMs() - cpuMs);
+    return nowMs() - before[0] - (cpuMs() - before[1]);
   }
-}
-
-/** Of this thread: the others of the process take its core from it, too. Before Node 23.9 of the whole process. */
-function ownCpuMs(): number {
-  const known: Partial<Pick<NodeJS.Process, 'threadCpuUsage'>> = process;
-  const { user, system } = known.threadCpuUsage?.() ?? process.cpuUsage();
-  return (user + system) / 1_000;
 }
 
 function resultOf(windows: readonly LoadWindow[], repeatedPercent: number): OpenLoopResult {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectUdp, sendQuietly } from '@kube-dns/testkit';
+import { connectUdp, monotonicMs, sendQuietly } from '@kube-dns/testkit';
 import { encodeQuery, RCODE, RCODE_MASK, writeUint16 } from '@kube-dns/wire';
 import { messageId } from './expectation.js';
 import { droppedAt } from './socket-drops.js';
@@ -30,6 +30,12 @@ const QR = 0x80;
 
 /** Sends one query for each of many names and counts the answers. */
 export class QueryBurst implements QueryBurstMethods {
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number = monotonicMs) {
+    this.#nowMs = nowMs;
+  }
+
   async run(port: number, count: number, domain: string, timeoutMs: number): Promise<BurstResult> {
     const isOpen = new Array<boolean>(count).fill(true);
     let right = 0;
@@ -43,8 +49,8 @@ export class QueryBurst implements QueryBurstMethods {
     });
     try {
       await sendAll(socket, count, domain);
-      const endMs = performance.now() + timeoutMs;
-      while (right + wrong < count && performance.now() < endMs) await delay(WAIT_STEP_MS);
+      const endMs = this.#nowMs() + timeoutMs;
+      while (right + wrong < count && this.#nowMs() < endMs) await delay(WAIT_STEP_MS);
       const unanswered = count - right - wrong;
       return {
         sent: count,

@@ -26,7 +26,7 @@ describe('the drops of a port', () => {
     const before = droppedAt(port);
     const sender = createSocket('udp4');
     for (let i = 0; i < 100; i++) sender.send(Buffer.alloc(1_000), port, '127.0.0.1');
-    await becomesTrue(() => droppedAt(port) > before, { limitMs: 5_000, stepMs: 1 });
+    await becomesTrue(() => droppedAt(port) > before);
     const dropped = droppedAt(port) - before;
     sender.close();
     socket.close();

@@ -1,28 +1,31 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { becomesTrue, encodeReply, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { encodeReply, monotonicMs, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { StallProbe, type ProbeWindow } from './stall-probe.js';
 
-const WAIT = { limitMs: 10_000, stepMs: 5 };
-/** Long beside what a busy machine does to a timer. */
-const STALL_MS = 400;
+/** Longer than any machine takes for a test. */
+const STALL_MS = 3_600_000;
+/** After which a query is lost when a later one was answered. */
+const OVERTAKEN_MS = 500;
 
 let server: ScriptedNameServer;
 let probe: StallProbe;
 /** What the server was asked and has not answered. */
 let unanswered: (() => void)[];
 let isStalled: boolean;
+/** How far the clock of the probe is ahead: a stall takes no time here. */
+let aheadMs: number;
 
 beforeEach(async () => {
   unanswered = [];
   isStalled = false;
+  aheadMs = 0;
   server = await ScriptedNameServer.start(({ query, send }) => {
     const answer = () => send(encodeReply(query, { rcode: 'SERVFAIL' }));
     if (isStalled) unanswered.push(answer);
     else answer();
     return null;
   });
-  probe = new StallProbe();
+  probe = new StallProbe(() => monotonicMs() + aheadMs);
 });
 
 afterEach(async () => {
@@ -43,7 +46,7 @@ function answers(count: number): Promise<ProbeWindow> {
     longestMs = Math.max(longestMs, window.answerMs.max || 0);
     return seen >= count && window;
   };
-  return until('answers', find, WAIT);
+  return until('answers', find);
 }
 
 describe('the probe', () => {
@@ -57,24 +60,24 @@ describe('the probe', () => {
     await probe.start(server.port);
     await answers(3);
     isStalled = true;
-    const sinceMs = performance.now();
-    await delay(STALL_MS);
-    await until('a query that waits', () => unanswered.length > 0, WAIT);
+    await until('a query that waits', () => unanswered.length > 0);
+    aheadMs += STALL_MS;
     isStalled = false;
     for (const answer of unanswered.splice(0)) answer();
     await answers(3);
-    expect(longestMs).toBeGreaterThan(STALL_MS / 2);
-    expect(longestMs).toBeLessThan(performance.now() - sinceMs + STALL_MS);
+    expect(longestMs).toBeGreaterThanOrEqual(STALL_MS);
+    expect(longestMs).toBeLessThan(2 * STALL_MS);
   });
 
   it('counts a query that is never answered, once later ones are', async () => {
     await probe.start(server.port);
     await answers(3);
     isStalled = true;
-    await until('a query that is lost', () => unanswered.length > 0, WAIT);
+    await until('a query that is lost', () => unanswered.length > 0);
     isStalled = false;
+    aheadMs += 2 * OVERTAKEN_MS;
     let lost = 0;
-    await becomesTrue(() => (lost += probe.look().lost) >= unanswered.length, WAIT);
+    await until('all that are lost', () => (lost += probe.look().lost) >= unanswered.length);
     expect(lost).toBe(unanswered.length);
   });
 
@@ -82,22 +85,22 @@ describe('the probe', () => {
     await probe.start(server.port);
     await answers(3);
     isStalled = true;
-    await until('the stall', () => probe.look().answerMs.max > STALL_MS / 2, WAIT);
-    expect(unanswered.length).toBeGreaterThan(0);
+    await until('a query that waits', () => unanswered.length > 0);
+    aheadMs += STALL_MS;
+    expect(probe.look().answerMs.max).toBeGreaterThanOrEqual(STALL_MS);
   });
 
   it('does not count what was asked before the first answer', async () => {
     isStalled = true;
     await probe.start(server.port);
-    await delay(STALL_MS);
+    await until('a query that waits', () => unanswered.length > 0);
+    aheadMs += STALL_MS;
     expect(probe.look()).toMatchObject({ answerMs: { count: 0 }, firstAnswerMs: undefined });
     // What was sent so far has arrived.
     await new Promise(setImmediate);
     unanswered = [];
     isStalled = false;
-    const sinceMs = performance.now();
     await answers(3);
-    // What was asked before is older by the stall, which is no part of this time.
-    expect(longestMs).toBeLessThan(performance.now() - sinceMs + STALL_MS / 2);
+    expect(longestMs).toBeLessThan(STALL_MS);
   });
 });

@@ -36,6 +36,7 @@ const PROBED = { name: 'kubernetes.default.svc.cluster.local', type: 'A' } as co
  * does nothing for a while shows it by an answer as late as that while was long.
  */
 export class StallProbe implements StallProbeMethods {
+  readonly #nowMs: () => number;
   readonly #asked = new Asked(PROBED);
   /** When the queries were sent that wait for an answer, by ID, oldest first. */
   readonly #sentMs = new Map<number, number>();
@@ -47,13 +48,17 @@ export class StallProbe implements StallProbeMethods {
   /** When the last query was sent that was answered. */
   #answeredMs = 0;
 
+  constructor(nowMs: () => number = monotonicMs) {
+    this.#nowMs = nowMs;
+  }
+
   async start(port: number): Promise<void> {
     this.#socket = await connectUdp(port, (message) => this.#receive(message));
-    this.#ticker = new Ticker(INTERVAL_MS, (nowMs) => this.#ask(nowMs));
+    this.#ticker = new Ticker(INTERVAL_MS, () => this.#ask(this.#nowMs()));
   }
 
   look(): ProbeWindow {
-    const nowMs = monotonicMs();
+    const nowMs = this.#nowMs();
     let lost = 0;
     for (const [id, sentMs] of this.#sentMs) {
       if (this.#answeredMs - sentMs < OVERTAKEN_MS) {
@@ -94,7 +99,7 @@ export class StallProbe implements StallProbeMethods {
     const id = messageId(message);
     const sentMs = this.#sentMs.get(id);
     if (sentMs === undefined || !this.#asked.isAnsweredBy(message)) return;
-    const nowMs = monotonicMs();
+    const nowMs = this.#nowMs();
     if (this.#firstAnswerMs === undefined) {
       this.#firstAnswerMs = nowMs;
       // Queries from before the server had a socket get no answer.

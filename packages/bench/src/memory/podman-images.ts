@@ -7,6 +7,7 @@ import {
   builtProgram,
   type Closable,
   Dockerfile,
+  needsNamespaces,
   needsPrograms,
   PodmanStore,
 } from '@kube-dns/testkit';
@@ -19,8 +20,7 @@ const BASE = 'localhost/kube-dns/base:bench';
 
 /** Why podman cannot run images that are built here; undefined where it can. */
 export function podmanSkipReason(): string | undefined {
-  if (process.getuid?.() !== 0) return 'needs root';
-  return needsPrograms('podman', 'apt-get', 'dpkg-deb');
+  return needsPrograms('podman', 'apt-get', 'dpkg-deb') ?? needsNamespaces();
 }
 
 /** A Dockerfile of the stage that becomes the image, with what is in the folder of that name as `/app`. */

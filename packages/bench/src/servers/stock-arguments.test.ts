@@ -4,7 +4,10 @@ import { realStockArguments, stockArguments } from './stock-arguments.js';
 
 describe('the arguments of the stock manifest', () => {
   it('are those of the manifest', async () => {
-    const manifest = await readFile('../../manifests/kube-dns/deployment.yaml', 'utf8');
+    const manifest = await readFile(
+      new URL('../../../../manifests/kube-dns/deployment.yaml', import.meta.url),
+      'utf8',
+    );
     const [, list = ''] = /- --\n +- -k\n(.*?)\n +env:/s.exec(manifest) ?? [];
     const words = list.split('\n').map((line) => line.trim().replace(/^- /, ''));
     expect(words.map((word) => word.replace('$(CLUSTER_DOMAIN)', 'cluster.local'))).toEqual(

@@ -1,3 +1,4 @@
+import { type CommandContext, type Output, print } from '../command.js';
 import { addressText, checkReach } from './asking/reach.js';
 import { Run } from './asking/run.js';
 import { type CompareOptions, compareUsage, parseCompareOptions } from './options.js';
@@ -16,28 +17,29 @@ import { Tally } from './verdict/tally.js';
  * Resolves with 1 when there is a difference that counts as a failure, else with 0; throws a CliError of
  * status 2 when there is nothing to compare.
  */
-export async function compare(args: readonly string[]): Promise<number> {
+export async function compare(args: readonly string[], context: CommandContext): Promise<number> {
   const options = parseCompareOptions(args);
   if (options === 'help') {
-    process.stdout.write(compareUsage());
+    context.stdout.write(compareUsage());
     return 0;
   }
   // An error must show now, not after an hour of queries.
   if (options.html !== undefined) checkPageFile(options.html);
-  const gathered = await gatherQuestions(options);
+  const gathered = await gatherQuestions(options, context.stdin);
   if (gathered.questions.size === 0) {
     throw refusal(['there is no question to ask', ...gathered.notes].join('; '));
   }
-  const result = await run(options, gathered);
+  const result = await run(options, gathered, context.stderr);
   const data = resultData(result);
   if (options.html !== undefined) writePage(options.html, pageText(data));
-  await print(options.json ? `${JSON.stringify(data, null, 2)}\n` : tableText(data));
+  await print(context, options.json ? `${JSON.stringify(data, null, 2)}\n` : tableText(data));
   return result.tally.isFailed ? 1 : 0;
 }
 
 async function run(
   options: CompareOptions,
   { questions, api, notes, logs }: Gathered,
+  stderr: Output,
 ): Promise<Result> {
   const { servers, ways, rate, timeoutMs } = options;
   await checkReach(servers, questions, ways[0] ?? 'udp', timeoutMs);
@@ -45,7 +47,7 @@ async function run(
   const running = new Run(options, tally);
   const startedAt = new Date();
   const startMs = performance.now();
-  const progress = new Progress(process.stderr, questions.size, () => ({
+  const progress = new Progress(stderr, questions.size, () => ({
     done: tally.questions,
     different: tally.different,
   }));
@@ -70,9 +72,4 @@ async function run(
     logs,
     tally,
   };
-}
-
-/** Resolves when the reader has read everything or has closed the pipe. */
-async function print(text: string): Promise<void> {
-  await new Promise((resolve) => process.stdout.write(text, resolve));
 }

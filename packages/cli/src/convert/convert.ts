@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { stringify } from 'yaml';
 import {
   type Corefile,
@@ -7,6 +8,7 @@ import {
   parseCorefile,
   writeCorefile,
 } from '@kube-dns/node-cache/corefile';
+import type { CommandContext } from '../command.js';
 import { splitLine } from './argument-line.js';
 import { asInput } from './corefile-input.js';
 import { fromCorefile } from './corefile/from-corefile.js';
@@ -47,29 +49,30 @@ const MAX_BYTES = 16 * 1024 * 1024;
  * `kube-dns convert`: writes the result to stdout and its notes also to stderr. Resolves with the process's
  * status; throws a CliError, with nothing on stdout, for invalid input.
  */
-export async function convert(args: readonly string[], repository: string): Promise<number> {
+export async function convert(args: readonly string[], context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context;
   const options = parseConvertOptions(args);
   if (options.help) {
-    process.stdout.write(CONVERT_USAGE);
+    stdout.write(CONVERT_USAGE);
     return 0;
   }
   const notes = new Notes();
-  const text = await converted(options, repository, notes);
+  const text = await converted(options, context, notes);
   const lines = notes.lines();
   const comments = [...lines, ...APPLY[options.to]].map((line) => `# ${line}\n`);
-  process.stdout.write(`${comments.join('')}\n${text}`);
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  stdout.write(`${comments.join('')}\n${text}`);
+  for (const line of lines) stderr.write(`${line}\n`);
   return notes.hasLosses ? SOMETHING_LOST : 0;
 }
 
 async function converted(
   options: ConvertOptions,
-  repository: string,
+  { repository, stdin }: CommandContext,
   notes: Notes,
 ): Promise<string> {
   const { to, files, line } = options;
   const inputs: { file: string; text: string }[] = [];
-  for (const file of files) inputs.push({ file: nameOf(file), text: await readInput(file) });
+  for (const file of files) inputs.push({ file: nameOf(file), text: await readInput(file, stdin) });
   if (to === 'configmap') {
     const [{ file, text } = { file: '', text: '' }] = inputs;
     const { corefile, findImports } = corefileIn(text, file);
@@ -175,12 +178,12 @@ function nameOf(file: string): string {
   return file === '-' ? 'stdin' : file;
 }
 
-async function readInput(file: string): Promise<string> {
+async function readInput(file: string, stdin: Readable): Promise<string> {
   try {
     if (file !== '-') return readFileSync(file, 'utf8');
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for await (const chunk of process.stdin) {
+    for await (const chunk of stdin) {
       chunks.push(chunk as Buffer); // stdin has no encoding here
       bytes += (chunk as Buffer).length;
       if (bytes > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
+import { type CommandContext, print } from '../command.js';
 import { ApiReader } from '../compare/cluster/api-reader.js';
 import { refusal } from '../compare/refusal.js';
 import { adviceOf } from './advice.js';
@@ -22,17 +23,17 @@ const LOCAL_API = 'http://127.0.0.1:18080';
  * The command `kube-dns explain`: why a name is answered as it is. Resolves with 0 when the name has records of the type
  * and with 1 when it has none; throws a CliError of status 2 when nothing can be asked.
  */
-export async function explain(args: readonly string[]): Promise<number> {
+export async function explain(args: readonly string[], context: CommandContext): Promise<number> {
   const options = parseExplainOptions(args);
   if (options === 'help') {
-    process.stdout.write(explainUsage());
+    context.stdout.write(explainUsage());
     return 0;
   }
   const result = await explainName(options);
   const text = options.isJson
     ? `${JSON.stringify(resultData(result), null, 2).replace(NOT_PRINTABLE, escaped)}\n`
     : resultText(result);
-  await new Promise((resolve) => process.stdout.write(text, resolve));
+  await print(context, text);
   return result.lookup.deciding.outcome === 'answered' ? 0 : 1;
 }
 

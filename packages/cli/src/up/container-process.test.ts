@@ -1,17 +1,18 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
+import { ManualClock } from '../../test/support/manual-clock.js';
 import { planOf } from '../../test/support/plans.js';
-import { systemClock } from '../clock.js';
+import { type Clock, systemClock } from '../clock.js';
 import { ContainerProcess, type Exit } from './container-process.js';
 import { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';
 
-function run(plan: ContainerPlan, out: PassThrough | LogText) {
+function run(plan: ContainerPlan, out: PassThrough | LogText, clock: Clock = systemClock) {
   const exits: Exit[] = [];
   const log = new LogOutput(out, [plan.name], false);
-  const child = new ContainerProcess(plan, log, systemClock, (exit) => exits.push(exit));
+  const child = new ContainerProcess(plan, log, clock, (exit) => exits.push(exit));
   return { child, log, exit: () => until('the exit', () => exits[0]), exits };
 }
 
@@ -34,10 +35,15 @@ describe("the end of a container's process", () => {
 
   it('is reported although the log is not read', async () => {
     const out = new PassThrough({ highWaterMark: 1 });
-    const { child, exit, exits } = run(planOf('a', ['endless-line.mjs']), out);
+    const clock = new ManualClock();
+    const { child, exits } = run(planOf('a', ['endless-line.mjs']), out, clock);
     await until('a full log', () => out.writableNeedDrain);
-    child.terminate(5_000);
-    expect((await exit()).description).toBe('was ended by SIGTERM');
+    child.terminate(600_000);
+    await until('the exit', () => {
+      clock.advance(100);
+      return exits.length > 0;
+    });
+    expect(exits[0]?.description).toBe('was ended by SIGTERM');
     out.resume();
     await until('what was held back', () => out.writableLength === 0);
     expect(exits).toHaveLength(1);
@@ -49,9 +55,19 @@ describe("the end of a container's process", () => {
         { stdio: ['ignore', 'inherit', 'inherit'] });
       child.unref(); console.log('child', child.pid)`;
     const out = new LogText();
-    const { exit } = run(nodePlan(grandchild), out);
+    const clock = new ManualClock();
+    const { exits } = run(nodePlan(grandchild), out, clock);
     try {
-      expect((await exit()).isClean).toBe(true);
+      const [pid = ''] = await until('the grandchild', () => {
+        const pids = out.all(/child (\d+)/g);
+        return pids.length > 0 && pids;
+      });
+      expect(isAlive(Number(pid))).toBe(true);
+      await until('the exit', () => {
+        clock.advance(100);
+        return exits.length > 0;
+      });
+      expect(exits[0]?.isClean).toBe(true);
     } finally {
       process.kill(Number(out.all(/child (\d+)/g)[0]), 'SIGKILL');
     }

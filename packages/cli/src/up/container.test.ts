@@ -127,12 +127,17 @@ describe('a container with probes', () => {
   });
 
   it('is restarted when its liveness probe fails, though it was never ready', async () => {
-    // Long enough for a slow machine to start the fixture before the probe fails.
+    const clock = new ManualClock();
     const liveness = probeOf(getAction(port, '/ready'), { initialDelayMs: 2_000 });
     const never = probeOf(getAction(port, '/ready'));
-    start(server({ liveness, readiness: never }, { NEVER_READY: '1' }), systemClock);
+    start(server({ liveness, readiness: never }, { NEVER_READY: '1' }), clock);
     const first = await pid(1);
-    await pid(2);
+    clock.advance(2_000);
+    // The probes are sent when the clock says so, and have their answers in real time.
+    await until('another run', () => {
+      clock.advance(20);
+      return out.all(/\| pid (\d+)/g).length === 2;
+    });
     expect(isAlive(first)).toBe(false);
     expect(failures).toEqual([]);
     expect(out.text).toContain(
@@ -160,7 +165,7 @@ describe('a container with probes', () => {
 
 describe('stopping a container', () => {
   it('ends its process and does not start it again', async () => {
-    start(server(), systemClock);
+    start(server(), new ManualClock());
     const first = await pid(1);
     await Promise.all([container?.stop(), container?.stop()]);
     expect(isAlive(first)).toBe(false);

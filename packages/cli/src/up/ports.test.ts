@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { freePort } from '@kube-dns/testkit';
+import { freePort, needsIpv6, unless } from '@kube-dns/testkit';
 import type { ContainerSpec } from './container-spec.js';
 import type { PortSpec } from './port-spec.js';
 import { parsePod } from './manifest.js';
@@ -24,7 +24,7 @@ describe('the check of ports', () => {
     await checkPorts(containers);
   });
 
-  it.each(['127.0.0.1', '0.0.0.0', '::1'])('names a TCP port in use on %s', async (host) => {
+  const namesTcpPort = async (host: string) => {
     const server = createServer().listen(0, host);
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -35,7 +35,9 @@ describe('the check of ports', () => {
     } finally {
       server.close();
     }
-  });
+  };
+  it.each(['127.0.0.1', '0.0.0.0'])('names a TCP port in use on %s', namesTcpPort);
+  unless(needsIpv6(), it)('names a TCP port in use on ::1', () => namesTcpPort('::1'));
 
   it('names a UDP port in use', async () => {
     const socket = createSocket('udp4').bind(0, '127.0.0.1');

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { UsageError } from '@kube-dns/daemon';
+import type { CommandContext } from '../command.js';
 import { systemClock } from '../clock.js';
 import { ConfigMapFollower } from './config-map-follower.js';
 import { displayPath } from './folders.js';
@@ -21,12 +22,13 @@ const STOPPED_AT_ONCE = 130; // 128 + SIGINT, as a shell reports it
  * The command `kube-dns up`: checks everything that can be checked, then runs the pod until it is
  * stopped. Resolves with the process's status; throws a CliError when nothing was started.
  */
-export async function up(args: readonly string[], repository: string): Promise<number> {
+export async function up(args: readonly string[], context: CommandContext): Promise<number> {
   const options = parseUpOptions(args);
   if (options.help) {
-    process.stdout.write(UP_USAGE);
+    context.stdout.write(UP_USAGE);
     return 0;
   }
+  const { repository } = context;
   const local = join(repository, 'manifests', 'local');
   const stated = readPod(displayPath(options.manifest ?? join(local, 'pod.yaml')));
   const pod = choose(options.nodeCache ? withNodeCache(stated, local) : stated, options);
@@ -38,7 +40,7 @@ export async function up(args: readonly string[], repository: string): Promise<n
   try {
     const machine = { env: process.env, packagesFolder: join(repository, 'packages') };
     const plans = planPod(pod, volumes, machine);
-    return await runPod(pod, plans, volumes, options);
+    return await runPod({ spec: pod, plans, volumes }, options, context);
   } finally {
     process.off('exit', removeVolumes);
     volumes.close();
@@ -57,15 +59,22 @@ function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
   return { ...chosen, containers: chosen.containers.filter(({ name }) => only.includes(name)) };
 }
 
+/** A pod whose containers can be started. */
+interface PlannedPod {
+  readonly spec: PodSpec;
+  readonly plans: readonly ContainerPlan[];
+  readonly volumes: Volumes;
+}
+
 async function runPod(
-  spec: PodSpec,
-  plans: readonly ContainerPlan[],
-  volumes: Volumes,
+  planned: PlannedPod,
   { kubeconfig }: UpOptions,
+  { stdout, stderr }: CommandContext,
 ): Promise<number> {
-  const colours = wantsColours(process.env, process.stdout.isTTY);
+  const { spec, plans } = planned;
+  const colours = wantsColours(process.env, stdout.isTTY === true);
   const names = plans.map((plan) => plan.name);
-  const log = new LogOutput(process.stdout, names, colours);
+  const log = new LogOutput(stdout, names, colours);
   const pod = new Pod(plans, {
     log,
     clock: systemClock,
@@ -84,20 +93,20 @@ async function runPod(
       pod.kill();
     },
   });
-  const followers = followConfigMaps(spec, plans, volumes, log);
+  const followers = followConfigMaps(planned, log);
   const killAll = () => pod.kill();
   const stop = () => pod.stop(); // the reader of the log has gone: `kube-dns up | head`
   process.once('exit', killAll);
-  process.stdout.on('error', stop);
+  stdout.on('error', stop);
   try {
     log.say(`starting ${names.join(', ')} of ${spec.file}`);
     const failure = await pod.run();
     if (failure === undefined) return status;
-    process.stderr.write(`kube-dns: ${failure}\n`);
+    stderr.write(`kube-dns: ${failure}\n`);
     return 1;
   } finally {
     process.off('exit', killAll);
-    process.stdout.off('error', stop);
+    stdout.off('error', stop);
     for (const follower of followers) follower.close();
     log.close();
   }
@@ -105,9 +114,7 @@ async function runPod(
 
 /** The ConfigMaps of the pod's own API server go into their volumes, as kubelet writes them. */
 function followConfigMaps(
-  { namespace }: PodSpec,
-  plans: readonly ContainerPlan[],
-  volumes: Volumes,
+  { spec: { namespace }, plans, volumes }: PlannedPod,
   log: LogOutput,
 ): ConfigMapFollower[] {
   const url = localApiUrl(plans);

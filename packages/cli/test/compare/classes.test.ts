@@ -27,7 +27,7 @@ beforeAll(async () => {
   const names = ['gone', 'plain', 'same', ...[1, 2, 3, 4, 5].map((n) => `other${n}`)];
   const file = folder.file('names', names.map((name) => `${name}.test A\n`).join(''));
   const sides = ['--left', left.address, '--right', right.address];
-  args = [...sides, '--questions', file, '--over', 'udp', '--timeout', '10'];
+  args = [...sides, '--questions', file, '--over', 'udp', '--timeout', '60'];
 });
 
 afterAll(async () => {
@@ -47,6 +47,9 @@ describe('kube-dns compare', () => {
     expect(html).toMatch(new RegExp(`</h1>\\s*<p class="verdict noticed">${verdict}</p>`));
     for (const text of [left.address, right.address]) expect(html).toContain(`<td>${text}</td>`);
     expect(html).toMatch(/<th>Date<\/th><td>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC<\/td>/);
+    // It holds everything that it shows.
+    expect(html).not.toMatch(/(?:src|href)=|@import|url\(/);
+    expect(html).toContain("default-src 'none'");
     const data = await compareAsJson(args);
     expect(Object.entries(data)[0]).toEqual(['verdict', verdict]);
     expect(data.totals).toEqual({ same: 1, known: 1, different: 6, notAsked: 0 });

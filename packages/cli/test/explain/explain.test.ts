@@ -6,6 +6,8 @@ import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube
 import { parseAllDocuments } from 'yaml';
 import { EXPLAIN_FLAGS, explainUsage } from '../../src/explain/options.js';
 import { startCommand } from '../support/run-command.js';
+import { type Ran, runHere } from '../support/run-here.js';
+import { COREDNS_ROWS } from './support/coredns-rows.js';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const CLUSTER = new URL('cluster.yaml', import.meta.url);
@@ -38,7 +40,7 @@ beforeAll(async () => {
   kubedns = await Kubedns.start({
     flags: [`--kube-master-url=${api.url}`, `--config-dir=${config.path}`],
   });
-  await kubedns.ready();
+  await kubedns.ready(60_000);
 });
 
 afterAll(async () => {
@@ -46,20 +48,10 @@ afterAll(async () => {
   await Promise.all([api.close(), upstream.close(), config.close(), tools.close()]);
 });
 
-interface Ended {
-  readonly status: number | NodeJS.Signals;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const command = startCommand(['explain', ...args], { env });
-  const status = await command.ended;
-  return { status, stdout: command.stdout, stderr: command.stderr };
-}
+const run = (args: readonly string[]) => runHere(['explain', ...args]);
 
 /** Asks kubedns alone, where this test has it. */
-function explain(...args: string[]): Promise<Ended> {
+function explain(...args: string[]): Promise<Ran> {
   const { readiness } = kubedns.ports;
   return run([...args, `--kubedns=${readiness}`, '--dnsmasq=0', '--node-cache=0']);
 }
@@ -100,6 +92,14 @@ describe('the questions in the README', () => {
     for (const flag of Object.keys(EXPLAIN_FLAGS)) {
       if (flag !== 'help') expect(rows).toContain(flag);
     }
+  });
+});
+
+describe('what explain says that CoreDNS would say', () => {
+  it.each(COREDNS_ROWS)('is there for %s %s: %s', async (name, type, note) => {
+    const { stdout } = await explain(`${name}.`, type, '--json');
+    const { coredns } = JSON.parse(stdout) as { coredns: string[] };
+    expect(coredns.join('; ')).toContain(note);
   });
 });
 
@@ -172,13 +172,17 @@ describe('kube-dns explain', () => {
 printf '%s\\n' "$*" >>${log}
 echo "Forwarding from 127.0.0.1:${kubedns.ports.readiness} -> 8081"
 trap 'echo ended >>${log}; exit' TERM
-while :; do sleep 0.05; done
+while :; do sleep 0.1; done
 `;
     const kubectl = tools.file('kubectl', script);
     chmodSync(kubectl, 0o755);
-    const env = { PATH: `${tools.path}:${process.env.PATH ?? ''}` };
-    const args = ['web.shop', '--pod=dns-1', '--dnsmasq=0', '--node-cache=0'];
-    const { stdout, status } = await run(args, env);
+    const runProcess = async (path: string) => {
+      const args = ['explain', 'web.shop', '--pod=dns-1', '--dnsmasq=0', '--node-cache=0'];
+      const command = startCommand(args, { env: { PATH: path } });
+      return { status: await command.ended, stdout: command.stdout, stderr: command.stderr };
+    };
+    const path = `${tools.path}:${process.env.PATH ?? ''}`;
+    const { stdout, status } = await runProcess(path);
     expect([stdout.split('\n')[0], status]).toEqual([
       'web.shop has the address 10.96.20.1, as web.shop.svc.cluster.local.',
       0,
@@ -190,12 +194,12 @@ while :; do sleep 0.05; done
       'kubectl',
       '#!/bin/sh\necho "Error from server (NotFound): pods \\"dns-1\\" not found" >&2\nexit 1\n',
     );
-    const missing = await run(args, env);
+    const missing = await runProcess(path);
     expect([missing.stderr, missing.status]).toEqual([
       'kube-dns: cannot forward ports of the pod kube-system/dns-1: Error from server (NotFound): pods "dns-1" not found\n',
       2,
     ]);
-    const without = await run(args, { PATH: '/nowhere' });
+    const without = await runProcess('/nowhere');
     expect(without.stderr).toMatch(/: kubectl is not on PATH\n$/);
   });
 

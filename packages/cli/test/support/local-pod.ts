@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, LoopbackUpstream, type RunningProgram } from '@kube-dns/testkit';
+import { freePort, type RunningProgram } from '@kube-dns/testkit';
 import { startCommand } from './run-command.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local', import.meta.url));
@@ -22,13 +22,11 @@ const PORTS = {
   nodeMetrics: 9253,
   nodeSetup: 9353,
 };
-/** Eight programs start at the same time, beside those of other tests. */
-const START_LIMIT = { limitMs: 45_000 };
 export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
 /**
- * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones, and its
- * upstream server, which is on loopback.
+ * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones. Until a ConfigMap names
+ * others, its upstream servers are those of this machine.
  */
 export class LocalPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-pod-'));
@@ -36,7 +34,6 @@ export class LocalPod {
   readonly manifest = join(this.folder, 'pod.yaml');
   ports: PodPorts = PORTS;
   run: RunningProgram | undefined;
-  #upstream: LoopbackUpstream | undefined;
 
   /** Writes a file beside the manifest and returns its path. */
   file(name: string, text: string): string {
@@ -45,11 +42,8 @@ export class LocalPod {
     return path;
   }
 
-  /**
-   * Writes the manifest and its objects; nothing runs yet. With `keepsConfigMap` the configuration is that of
-   * the API server, and the upstream servers are those of this machine.
-   */
-  async prepare({ keepsConfigMap = false } = {}): Promise<void> {
+  /** Writes the manifest and its objects; nothing runs yet. */
+  async prepare(): Promise<void> {
     const chosen = Object.keys(PORTS).map(async (name) => [name, await freePort()] as const);
     const ports = Object.fromEntries(await Promise.all(chosen)) as PodPorts;
     this.ports = ports;
@@ -69,26 +63,18 @@ export class LocalPod {
       // Ports that the manifest leaves to the programs' defaults.
       .replace('- --domain=', `- --healthz-port=${ports.readiness}\n        $&`)
       .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        $&`);
-    this.#upstream = await LoopbackUpstream.start();
-    mkdirSync(join(this.folder, 'config'));
-    const servers = JSON.stringify([`127.0.0.1:${this.#upstream.port}`]);
-    writeFileSync(join(this.folder, 'config', 'upstreamNameservers'), servers);
-    const volume = /configMap:\n\s+name: kube-dns\n\s+optional: true/;
-    if (!volume.test(text)) throw new Error('manifests/local/pod.yaml has no kube-dns ConfigMap');
-    const own = text.replace(volume, 'hostPath: { path: ./config }');
-    writeFileSync(this.manifest, keepsConfigMap ? text : own);
+    writeFileSync(this.manifest, text);
   }
 
   /** Starts the pod and waits until it reports that it is ready. */
   async start(...flags: readonly string[]): Promise<RunningProgram> {
     this.run = startCommand(['up', '--manifest', this.manifest, ...flags]);
-    await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/, START_LIMIT);
+    await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/);
     return this.run;
   }
 
   async close(): Promise<void> {
     await this.run?.close('SIGTERM');
-    await this.#upstream?.close();
     rmSync(this.folder, { recursive: true });
   }
 }

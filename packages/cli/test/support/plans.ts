@@ -20,7 +20,7 @@ export function planOf(
     file: process.execPath,
     args: [fixture(program), ...others],
     env: { PATH: process.env.PATH ?? '' },
-    cwd: process.cwd(),
+    cwd: fileURLToPath(new URL('../fixtures', import.meta.url)),
     ports: [],
     probes: { startup: undefined, readiness: undefined, liveness: undefined },
     terminationGraceMs: 5_000,
@@ -28,13 +28,13 @@ export function planOf(
   };
 }
 
-/** A probe with short periods. */
+/** A probe with short periods, and time for a slow machine. */
 export function probeOf(action: ProbeAction, rest: Partial<ProbeSpec> = {}): ProbeSpec {
   return {
     action,
     initialDelayMs: 0,
     periodMs: 20,
-    timeoutMs: 2_000,
+    timeoutMs: 60_000,
     successThreshold: 1,
     failureThreshold: 2,
     ...rest,

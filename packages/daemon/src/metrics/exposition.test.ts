@@ -66,6 +66,22 @@ describe('a metric family', () => {
     );
   });
 
+  it('is collected once for all requests that come together', async () => {
+    let collected = 0;
+    const handle = metricsHandler([gauge({ name: 'sample', help: 'S.' }, () => ++collected)]);
+    const pages = Array.from({ length: 3 }, () => {
+      return new Promise((send) => {
+        const request = { socket: { destroyed: false }, acceptsEncodings: () => false };
+        const response = { set: () => response, send };
+        void handle(request as never, response as never, () => undefined);
+      });
+    });
+    for (const page of await Promise.all(pages)) {
+      expect(String(page)).toContain('\nsample 1\n');
+    }
+    expect(collected).toBe(1);
+  });
+
   it('refuses a duplicate name', () => {
     const family = gauge({ name: 'sample', help: 'S.' }, () => 0);
     expect(() => metricsHandler([family, family])).toThrow('already been registered');

@@ -36,6 +36,17 @@ const report = async (source: Partial<StatusSource>) =>
 const headline = async (source: Partial<StatusSource>) =>
   /<h1>(.*?)<\/h1>/.exec((await get('/', source)).body)?.[1];
 
+const longName = (i: number) => `${i}.${'long.'.repeat(100)}`;
+
+/** 10,000 rows; `nameOf` is called when a name is read. */
+const rowsOf = (nameOf: (i: number) => string) =>
+  Array.from({ length: 10_000 }, (_, i) => ({
+    get name() {
+      return nameOf(i);
+    },
+    count: i,
+  }));
+
 describe('the status page', () => {
   it('says first whether all is well, and if not, what is wrong', async () => {
     expect(await headline({})).toBe('All is well');
@@ -106,20 +117,20 @@ describe('the status page', () => {
   });
 
   it('is below 1 MiB with 10,000 rows of long texts in each section, and says how many it left out', async () => {
-    const rows = Array.from({ length: 10_000 }, (_, i) => ({
-      name: `${i}.${'long.'.repeat(100)}`,
-      count: i,
-    }));
     const source = {
-      problems: () => rows.map(({ name }) => name),
-      sections: () => ({ 'Top names': rows, 'Top clients': rows }),
+      problems: () => Array.from({ length: 10_000 }, (_, i) => longName(i)),
+      sections: () => ({ 'Top names': rowsOf(longName), 'Top clients': rowsOf(longName) }),
     };
-    const startedMicros = process.cpuUsage();
     const { body } = await get('/', source);
-    const { user, system } = process.cpuUsage(startedMicros);
     expect(body.length).toBeLessThan(MAX_BYTES);
-    expect((user + system) / 1_000).toBeLessThan(250);
     expect(body).toContain('<p class="more">and 9900 more</p>');
     expect((await report(source)).more).toEqual({ 'Top names': 9_900, 'Top clients': 9_900 });
+  });
+
+  it('looks only at the rows that it shows', async () => {
+    const read = new Set<number>();
+    const rows = rowsOf((i) => String(read.add(i).size));
+    await get('/', { sections: () => ({ Rows: rows }) });
+    expect([...read]).toEqual(Array.from({ length: 100 }, (_, i) => i));
   });
 });

@@ -3,13 +3,16 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { containersOf, findObject } from '@kube-dns/testkit/manifests';
 import { IMAGES as NAMES } from '@kube-dns/testkit';
-import { BASE_DEPLOYMENT, NODE_OBJECTS } from '../support/base-deployment.js';
+import { parse } from 'yaml';
 import { ROOT } from '../support/root.js';
 import { shellBlock } from '../support/shell-block.js';
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
+
+interface Kustomization {
+  readonly images: readonly { readonly newName: string; readonly newTag: string }[];
+}
 
 let folder: string;
 
@@ -20,11 +23,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A program in place of an engine: records its arguments, then runs `body`. */
+/** A program in place of an engine: records its arguments, then runs `body`, commands of a shell. */
 function engine(name: string, body = ''): void {
   const path = join(folder, 'bin', name);
-  const note = `require('fs').appendFileSync('${folder}/calls', '${name} ' + process.argv.slice(2).join(' ') + '\\n');`;
-  writeFileSync(path, `#!${process.execPath}\n${note}\n${body}\n`);
+  const note = `printf '%s\\n' "${name} $*" >>'${folder}/calls'`;
+  writeFileSync(path, `#!/bin/sh\n${note}\n${body}\n`);
   chmodSync(path, 0o755);
 }
 
@@ -42,8 +45,8 @@ function buildCalls(): string[] {
   return calls.filter((call) => call.includes(' build '));
 }
 
-const FAILS = "console.error('Cannot connect to the daemon'); process.exit(1);";
-const FAILS_TO_BUILD = "if (process.argv[2] === 'build') process.exit(125);";
+const FAILS = "echo 'Cannot connect to the daemon' >&2; exit 1";
+const FAILS_TO_BUILD = 'if [ "$1" = build ]; then exit 125; fi';
 
 describe('npm run images', () => {
   it('builds all from the root of the repository, under the version of the project', () => {
@@ -58,7 +61,7 @@ describe('npm run images', () => {
   });
 
   it('says what it builds, from what, with what, and how large it became', () => {
-    engine('podman', "if (process.argv[2] === 'image') console.log('124900000');");
+    engine('podman', 'if [ "$1" = image ]; then echo 124900000; fi');
     const { stdout } = build('--base', 'localhost/base', 'dnsmasq');
     const name = `localhost/dnsmasq:${version}`;
     expect(stdout.split('\n').slice(0, 2)).toEqual([
@@ -88,10 +91,11 @@ describe('npm run images', () => {
   it('gives the images the names that the manifests have', () => {
     engine('docker');
     const names = build().stdout.split('\n').at(-2)?.split(' ').slice(-NAMES.length);
-    const workloads = [BASE_DEPLOYMENT, findObject(NODE_OBJECTS, 'DaemonSet', 'node-local-dns')];
-    // The guard is of the same image as node-cache.
-    const images = new Set(workloads.flatMap(containersOf).map(({ image }) => image));
-    expect(names).toEqual([...images]);
+    const images = ['kube-dns', 'node-cache'].flatMap((folder) => {
+      const file = `${ROOT}manifests/${folder}/kustomization.yaml`;
+      return (parse(readFileSync(file, 'utf8')) as Kustomization).images;
+    });
+    expect(names).toEqual(images.map(({ newName, newTag }) => `${newName}:${newTag}`));
   });
 
   it('takes base, build image, prefix and tag, and passes on what follows --', () => {
@@ -171,11 +175,13 @@ describe('npm run images', () => {
   });
 
   it('without a registry says what to do', () => {
-    const pulls = (works: boolean) =>
-      `const [word, , image] = process.argv.slice(2);
-       if (word === 'inspect') process.exit(image === 'localhost/base' ? 0 : 125);
-       if (word === 'pull') { console.error('trying\\nno such host'); process.exit(${works ? 0 : 125}); }`;
-    engine('podman', FAILS_TO_BUILD + pulls(false));
+    const pulls = (status: number) => `${FAILS_TO_BUILD}
+case "$1 $3" in
+inspect\\ localhost/base) exit 0;;
+inspect*) exit 125;;
+pull*) printf 'trying\\nno such host\\n' >&2; exit ${status};;
+esac`;
+    engine('podman', pulls(125));
     const { status, stderr } = build();
     expect(stderr.split('\n').slice(0, 2)).toEqual([
       `images: podman could not build localhost/kubedns:${version}: status 125`,
@@ -193,7 +199,7 @@ describe('npm run images', () => {
     expect(build('--base=localhost/base', '--build-image=localhost/base').stderr).toBe(
       `images: podman could not build localhost/kubedns:${version}: status 125\n`,
     );
-    engine('podman', FAILS_TO_BUILD + pulls(true));
+    engine('podman', pulls(0));
     expect(build().stderr).not.toContain('cannot get');
   });
 

@@ -1,8 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Resolver } from 'node:dns/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Dockerfile, freePort, IMAGES, unless, untilEqual } from '@kube-dns/testkit';
+import {
+  ask,
+  Dockerfile,
+  freePort,
+  IMAGES,
+  runProgram,
+  unless,
+  until,
+  untilEqual,
+} from '@kube-dns/testkit';
 import { startApiServer } from '../support/api-server.js';
 import { ROOT } from '../support/root.js';
 import { imagesSkipReason, Podman } from '../support/podman.js';
@@ -31,15 +39,20 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
     podman.command(process.execPath, `${ROOT}images/build.mjs`, ...options, ...args, ...extra);
   }
 
-  beforeAll(() => {
+  beforeAll(async () => {
     podman = new Podman();
     const localBase = [`${ROOT}images/local-base.mjs`, '--engine=podman'];
-    podman.command(process.execPath, ...localBase, BASE);
-    podman.command(process.execPath, ...localBase, '--for-build', BUILD);
+    const options = { env: podman.environment, limitMs: BUILD_LIMIT_MS };
+    const made = await Promise.all(
+      [[BASE], ['--for-build', BUILD]].map((words) =>
+        runProgram(process.execPath, [...localBase, ...words], options),
+      ),
+    );
+    for (const { end, stderr } of made) expect({ end, stderr }).toMatchObject({ end: 0 });
     build();
   }, BUILD_LIMIT_MS);
 
-  afterAll(() => podman.close(), 60_000);
+  afterAll(() => podman.close());
 
   describe('one by one', () => {
     afterEach(() => {
@@ -58,7 +71,7 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
 
     const askPort53 = () => {
       try {
-        const dig = ['@127.0.0.1', '+short', '+time=1', '+tries=1', 'a.test'];
+        const dig = ['@127.0.0.1', '+short', '+time=20', '+tries=1', 'a.test'];
         return Promise.resolve(podman.inNetworkOf('it', 'dig', ...dig));
       } catch (error) {
         return Promise.resolve(String(error));
@@ -155,12 +168,13 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
       ];
       const ports = [`--dns-port=${port}`, `--healthz-port=${healthPort}`];
       start('host', [], [`kubedns:${VERSION}`, ...args, ...ports, '--nameservers=127.0.0.1:9']);
-      const resolver = new Resolver({ timeout: 500, tries: 1 });
-      resolver.setServers([`127.0.0.1:${port}`]);
-      await untilEqual('10.96.0.1', () =>
-        resolver.resolve4('kubernetes.default.svc.cluster.local').then(String, String),
-      );
-      podman.run('stop', '--time', '10', 'it');
+      const name = 'kubernetes.default.svc.cluster.local';
+      await until('an answer of kubedns', async () => {
+        // TCP refuses at once where nothing serves yet.
+        const answer = await ask(port, name, { isOverTcp: true }).catch(() => undefined);
+        return answer?.answers.some((each) => each.type === 'A' && each.data === '10.96.0.1');
+      });
+      podman.run('stop', '--time', '60', 'it');
       expect(podman.run('inspect', '--format', '{{.State.ExitCode}}', 'it')).toBe('0');
       await api.close();
     });

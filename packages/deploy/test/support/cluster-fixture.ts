@@ -9,8 +9,6 @@ const PROXY = fileURLToPath(new URL('../fixtures/api-proxy.mjs', import.meta.url
 const TLS = `${ROOT}packages/kubedns/test/fixtures/tls`;
 const API_PORT = 18080;
 const PROXY_PORT = 18443;
-/** Five programs start at the same time. */
-const START_LIMIT = { limitMs: 30_000 };
 const TOKEN = 'token-of-kube-dns';
 
 /** Name servers in the pod's network; each answers all names with one address. */
@@ -77,11 +75,8 @@ export class ClusterFixture {
       const is = () => network.dig('-p', String(port), 'a.test');
       return { address, is };
     });
-    await Promise.all([
-      api.waitForLine(/serving .* on http:/, START_LIMIT),
-      proxy.waitForLine(/^serving$/m, START_LIMIT),
-    ]);
-    for (const { address, is } of nameServers) await untilEqual(address, is, START_LIMIT);
+    await Promise.all([api.waitForLine(/serving .* on http:/), proxy.waitForLine(/^serving$/m)]);
+    for (const { address, is } of nameServers) await untilEqual(address, is);
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,6 @@ import type { CriMessage } from './cri-messages.js';
 import { PodNetwork } from './pod-network.js';
 import { ClusterFixture } from './cluster-fixture.js';
 
-const END_LIMIT_MS = 20_000;
 const END_STEP_MS = 500;
 const RUNTIME_DEFAULT = { profile_type: 0 };
 
@@ -89,7 +88,7 @@ export class CriPod {
         return false;
       }
     };
-    await until(() => String(failure), hasEnded, { limitMs: END_LIMIT_MS, stepMs: END_STEP_MS });
+    await until(() => String(failure), hasEnded, { stepMs: END_STEP_MS });
   }
 
   #sandboxConfig(): CriMessage {

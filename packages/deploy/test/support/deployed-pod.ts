@@ -10,12 +10,14 @@ import {
   type PodSpec,
 } from '@kube-dns/cli';
 import {
+  ask,
   freePort,
   httpStatus,
   LoopbackUpstream,
   type ProgramEnd,
   RunningProgram,
 } from '@kube-dns/testkit';
+import { quickArgs } from './quick-args.js';
 import { ROOT } from './root.js';
 
 /** The ports of the pod; each test maps them to free ports of this machine. */
@@ -23,7 +25,7 @@ const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
 /** `timeoutSeconds` of the manifest's probes. */
 const PROBE_TIMEOUT_MS = 2_000;
 /** Of a page that is no probe, also where others use the cores. */
-const PAGE_TIMEOUT_MS = 15_000;
+const PAGE_TIMEOUT_MS = 60_000;
 
 /** How a test changes the containers that it starts. */
 export interface StartOptions {
@@ -35,10 +37,13 @@ export interface StartOptions {
   readonly wrapper?: readonly string[];
 }
 
+/** How long a client waits for an answer. */
+const ANSWER_MS = 60_000;
+
 /**
  * The containers of a Deployment as processes of this machine, with the arguments and the environment of the
- * manifest. Only these differ: what `placePod` changes; `--drain-time=0s`, so that tests end soon; and
- * `kube-dns-config`, a folder that names an upstream server on loopback.
+ * manifest. Only these differ: what `placePod` changes; what {@link quickArgs} does; and `kube-dns-config`, a
+ * folder that names an upstream server on loopback.
  */
 export class DeployedPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-deployed-'));
@@ -64,8 +69,8 @@ export class DeployedPod {
       volumes: { 'kube-dns-config': this.config },
       apiUrl,
       edit: (name, args) => {
-        const quick = name === 'kubedns' ? [...args, '--drain-time=0s'] : args;
-        return edit?.(name, quick) ?? quick;
+        const own = quickArgs(name, args);
+        return edit?.(name, own) ?? own;
       },
     });
     const machine = { env: {}, packagesFolder: `${ROOT}packages` };
@@ -97,6 +102,13 @@ export class DeployedPod {
   /** Status of a GET as kubelet sends it, and 0 without an answer. */
   probe(manifestPort: number, path: string): Promise<number> {
     return httpStatus(this.portFor(manifestPort), path, PROBE_TIMEOUT_MS);
+  }
+
+  /** The addresses that a name has on a port, or else the rcode. */
+  async resolve(manifestPort: number, name: string, isOverTcp = false): Promise<string> {
+    const options = { isOverTcp, limitMs: ANSWER_MS };
+    const { answers, rcode } = await ask(this.portFor(manifestPort), name, options);
+    return answers.flatMap((each) => (each.type === 'A' ? [each.data] : [])).join() || rcode;
   }
 
   async text(manifestPort: number, path: string): Promise<string> {

@@ -5,6 +5,8 @@ import type { RunningProgram } from '@kube-dns/testkit';
 import type { PodNetwork } from './pod-network.js';
 
 const QUERIES_PER_SECOND = 500;
+/** A query without an answer for so long is lost. */
+const LOST_SECONDS = 30;
 
 /** What dnsperf counted. */
 export interface LoadResult {
@@ -25,7 +27,8 @@ export class DnsLoad {
     writeFileSync(this.#file, names.map((name) => `${name} A\n`).join(''));
     const place = ['-s', '127.0.0.1', '-p', String(port), '-d', this.#file];
     const pace = ['-Q', String(QUERIES_PER_SECOND), '-l', String(seconds), '-S', '0.2'];
-    this.#program = network.start('dnsperf', ...place, ...pace);
+    const patience = ['-t', String(LOST_SECONDS)];
+    this.#program = network.start('dnsperf', ...place, ...pace, ...patience);
   }
 
   /** Waits until answers have arrived. */

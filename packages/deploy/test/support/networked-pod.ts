@@ -8,8 +8,9 @@ import {
 } from '@kube-dns/testkit';
 import { containersOf, type HttpProbe } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT } from './base-deployment.js';
-import { ROOT } from './root.js';
 import { PodNetwork } from './pod-network.js';
+import { quickArgs } from './quick-args.js';
+import { ROOT } from './root.js';
 
 /** The addresses that a pod has, and what else is particular in its network. */
 export interface PodFamily {
@@ -25,6 +26,8 @@ const API_PORT = 6443;
 const WITHOUT_IPV6 = fileURLToPath(new URL('../fixtures/without-ipv6.mjs', import.meta.url));
 /** `timeoutSeconds` of the probes in the manifest. */
 const PROBE_SECONDS = '5';
+/** Of a page that is no probe, also where others use the cores. */
+const PAGE_SECONDS = '60';
 
 /** Why no pod can have a network of its own here; undefined where it can. */
 export function networksSkipReason(): string | undefined {
@@ -38,8 +41,8 @@ export const PROBES: readonly HttpProbe['httpGet'][] = containersOf(BASE_DEPLOYM
 );
 
 /**
- * The pod of manifests/kube-dns in a network of its own, on the ports and with the arguments of the manifest,
- * beside an API server at the same address.
+ * The pod of manifests/kube-dns in a network of its own, on the ports of the manifest and with its arguments but for
+ * those of {@link quickArgs}, beside an API server at the same address.
  */
 export class NetworkedPod {
   readonly #family: PodFamily;
@@ -76,7 +79,7 @@ export class NetworkedPod {
 
   /** The body of a page. */
   page(port: number, path: string): Promise<string> {
-    return this.#curl('--silent', '--max-time', PROBE_SECONDS, this.#url(port, path));
+    return this.#curl('--silent', '--max-time', PAGE_SECONDS, this.#url(port, path));
   }
 
   /** What `dig` prints for a question to the pod, from another address. */
@@ -121,7 +124,10 @@ export class NetworkedPod {
       ports: new Map(),
       volumes: { 'kube-dns-config': this.#folder.path },
       apiUrl,
-      edit: (name, args) => (hasNoIpv4 === true ? overIpv6(name, args) : args),
+      edit: (name, args) => {
+        const own = quickArgs(name, args);
+        return hasNoIpv4 === true ? overIpv6(name, own) : own;
+      },
     });
     const machine = { env: {}, packagesFolder: `${ROOT}packages` };
     const wrapper = ipv6Off === 'kernel' ? [process.execPath, WITHOUT_IPV6] : [];

@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { outputOf, RunningProgram } from '@kube-dns/testkit';
 
+/** How long an answer or a page may take, also where others use the cores. */
+const ANSWER_SECONDS = '20';
+
 /** The network of a pod, in which programs of this machine are run with `nsenter`. */
 export class PodNetwork {
   readonly path: string;
@@ -44,7 +47,14 @@ export class PodNetwork {
 
   /** The answer of a name server in this network, one record per line. */
   dig(...words: string[]): Promise<string> {
-    return this.outputOrError('dig', '@127.0.0.1', '+short', '+time=2', '+tries=1', ...words);
+    return this.outputOrError(
+      'dig',
+      '@127.0.0.1',
+      '+short',
+      `+time=${ANSWER_SECONDS}`,
+      '+tries=1',
+      ...words,
+    );
   }
 
   /** The HTTP status of a path on loopback, `000` without an answer. */
@@ -56,7 +66,8 @@ export class PodNetwork {
 
   /** The body of a path on loopback. */
   get(port: number, path: string): Promise<string> {
-    return this.output('curl', '--silent', '--max-time', '5', `http://127.0.0.1:${port}${path}`);
+    const quiet = ['--silent', '--max-time', ANSWER_SECONDS];
+    return this.output('curl', ...quiet, `http://127.0.0.1:${port}${path}`);
   }
 
   /** Starts a program in this network; close() ends it. */

@@ -15,7 +15,6 @@ const CLUSTER_DNS = '10.244.9.53';
 /** Longer than node-cache gives: who has answered shows in the TTL. */
 const CLUSTER_TTL = 1000;
 const NAME = 'web.shop.svc.cluster.local';
-const READY_MS = 30_000;
 /** What kubelet and this node do in the place of podman. */
 const NOT_FOR_PODMAN = ['ports', 'startupProbe', 'livenessProbe', 'readinessProbe'];
 const ENVIRONMENT = { KUBE_DNS_UPSTREAM_SERVICE_HOST: UPSTREAM, POD_IP: NODE };
@@ -66,7 +65,7 @@ export class PodmanNode {
     podman.command(nsenter, ...words, 'podman', 'kube', 'play', '--network=host', file);
     const log = () => podman.outputOf('logs', this.nameOf('node-cache'));
     const isThere = async () => (await this.answeredBy()) === 'node-cache';
-    await until(() => `an answer of node-cache:\n${log()}`, isThere, { limitMs: READY_MS });
+    await until(() => `an answer of node-cache:\n${log()}`, isThere);
   }
 
   nameOf(container: string): string {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { needsPrograms, needsNamespaces, PodmanStore } from '@kube-dns/testkit';
+import { needsNamespaces, needsOtherUsers, needsPrograms, PodmanStore } from '@kube-dns/testkit';
 import { ROOT } from './root.js';
 import type { PodNetwork } from './pod-network.js';
 
@@ -13,11 +13,10 @@ const CNI_PLUGIN = '/usr/lib/cni/ptp';
 /** How long the registry of npm may take to answer. */
 const REGISTRY_MS = 15_000;
 
-/** Why no image is built and run here; undefined where it can be: as root, with all programs, and with the registry of npm. */
+/** Why no image is built and run here; undefined where it can be: with the rights, with all programs, and with the registry of npm. */
 export function imagesSkipReason(): string | undefined {
-  const program = needsPrograms(...COMMANDS, ...CLIENTS) ?? needsNamespaces();
-  if (program !== undefined) return program;
-  if (process.getuid?.() !== 0) return 'needs root, to run images in a test';
+  const need = needsPrograms(...COMMANDS, ...CLIENTS) ?? needsNamespaces() ?? needsOtherUsers();
+  if (need !== undefined) return need;
   if (!existsSync(CNI_PLUGIN)) {
     return `needs ${CNI_PLUGIN}: apt-get install containernetworking-plugins`;
   }

@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, outputOf, RunningProgram } from '@kube-dns/testkit';
+import { ask, freePort, RunningProgram } from '@kube-dns/testkit';
 import { ROOT } from './root.js';
+
+/** How long a client waits for an answer. */
+const ANSWER_MS = 60_000;
 
 /** A node-cache on loopback, in front of a name server, which changes nothing of this machine's network. */
 export class RunningNodeCache {
@@ -23,10 +26,9 @@ export class RunningNodeCache {
     return cache;
   }
 
-  /** Sends a question; without an answer the text of the error. */
-  ask(name: string): Promise<string> {
-    const words = ['@127.0.0.1', '-p', String(this.#port), '+time=2', '+tries=1', name];
-    return outputOf('dig', words).catch(String);
+  /** Sends a question for an address, and returns the rcode. */
+  async ask(name: string): Promise<string> {
+    return (await ask(this.#port, name, { limitMs: ANSWER_MS })).rcode;
   }
 
   async metrics(): Promise<string> {

@@ -2,15 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Dockerfile, type ImageName, IMAGES, RunningProgram } from '@kube-dns/testkit';
+import {
+  Dockerfile,
+  type ImageName,
+  IMAGES,
+  needsOtherUsers,
+  RunningProgram,
+} from '@kube-dns/testkit';
 import { ROOT } from './root.js';
-
-const MIB_IN_KIB = 1024;
 
 /** The content of the images, made by the script that the Dockerfiles run, and a copy of this Node. */
 export class StagedImages {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-images-'));
   readonly #node = join(this.folder, 'node');
+  readonly #reason = needsOtherUsers();
 
   constructor() {
     execFileSync(process.execPath, [`${ROOT}images/stage.mjs`, this.folder], { stdio: 'pipe' });
@@ -24,7 +29,7 @@ export class StagedImages {
     return join(this.folder, name);
   }
 
-  /** Starts a program as its image does: same words, environment, folder and, for root, user. */
+  /** Starts a program as its image does: same words, environment, folder and, where that may be, user. */
   start(name: ImageName, args: readonly string[]): StagedProcess {
     const { command, environment, user } = new Dockerfile(name);
     const words = command.slice(1).map((word) => word.replace(/^\/app\b/, this.app(name)));
@@ -32,7 +37,7 @@ export class StagedImages {
       cwd: '/',
       env: environment,
       hasOnlyEnv: true,
-      ...(process.getuid?.() === 0 && { user }),
+      ...(this.#reason === undefined && { user }),
     });
   }
 
@@ -48,10 +53,5 @@ export class StagedProcess extends RunningProgram {
   status(field: string): string {
     const text = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(text)?.[1] ?? '';
-  }
-
-  /** The memory that it has now and that belongs to no file, in MiB (RssAnon). */
-  get anonymousMib(): number {
-    return Number.parseInt(this.status('RssAnon'), 10) / MIB_IN_KIB;
   }
 }

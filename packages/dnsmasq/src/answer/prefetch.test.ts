@@ -87,10 +87,10 @@ class Simulation {
   }
 }
 
-/** A name that is asked for 20 times a second, for ten minutes. */
+/** A name that is asked for 20 times a second, until its answer has expired at least once. */
 function popular(prefetching: boolean, ttl = TTL): Simulation {
   const simulation = new Simulation(prefetching, ttl);
-  for (let i = 0; i < 12_000; i++) simulation.ask(0.05);
+  for (let i = 0; i < Math.max(3_000, 30 * ttl); i++) simulation.ask(0.05);
   return simulation;
 }
 
@@ -145,6 +145,6 @@ describe('prefetch', () => {
 
   it('asks for no answer that lives less than 10 s', () => {
     const simulation = popular(true, 9);
-    expect(simulation.waits).toBeGreaterThan(50);
+    expect(simulation.waits).toBeGreaterThan(10);
   });
 });

@@ -56,6 +56,8 @@ export interface ReplyIntakeOptions {
   /** Whether servers answer for the cluster, whose expired answers are served only briefly; none by default. */
   readonly isOfCluster?: ((group: ServerGroup | undefined) => boolean) | undefined;
   readonly log: Log;
+  /** Milliseconds that never fall; the clock of the process by default. */
+  readonly now?: () => number;
 }
 
 /** The minimum time between two warnings of an attack. */
@@ -222,9 +224,9 @@ export class ReplyIntake {
 
   /** Rate-limited: the attacker controls the name and how often it arrives. */
   #logRebinding(reply: Buffer): void {
-    const now = performance.now();
-    if (now < this.#nextRebindLogMs) return;
-    this.#nextRebindLogMs = now + REBIND_LOG_MS;
+    const nowMs = this.#options.now?.() ?? performance.now();
+    if (nowMs < this.#nextRebindLogMs) return;
+    this.#nextRebindLogMs = nowMs + REBIND_LOG_MS;
     const length = expandName(reply, QUESTION_OFFSET, reply.length, this.#name);
     const name = length < 0 ? '' : decodeName(this.#name);
     this.#options.log.warn(`possible DNS-rebind attack detected: ${name}`);

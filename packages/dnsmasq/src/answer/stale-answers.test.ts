@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { EDNS_OPTION, extendedErrorOption, OPT_BYTES, RCODE } from '@kube-dns/wire';
-import { AnswererTestbed, type AnswererSetup } from '../../test/answerer-testbed.js';
+import { AnswererTestbed, type AnswererSetup, TIMEOUT_MS } from '../../test/answerer-testbed.js';
 import { reasonsOf } from '../../test/answer-view.js';
 import {
   addressRecords,
@@ -14,8 +14,8 @@ import {
 import type { Reply, Script } from '../../test/fake-upstream.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
-/** For servers that reply: a busy machine is late. */
-const PATIENT = { stale: { ...STALE, timeoutMs: 4_000 } };
+/** How long a failure is remembered (RFC 9520 section 3.2). */
+const FAILURE_MS = 1_000;
 const OLD = 'A 10.0.0.1';
 const NEW = 'A 10.0.0.2';
 
@@ -35,6 +35,15 @@ const silent = () => null;
 const fresh = () => ({ answers: addressRecords(10, '10.0.0.2') });
 const question = (name: string) => ({ name, ednsBytes: 1232 });
 const get = (name = 'a.example') => ask(testbed.port, question(name));
+/** The answer to a question that a client has waited for as long as it does where there is an expired one. */
+const getLate = (name = 'a.example') => testbed.late(STALE.timeoutMs, () => get(name));
+/** That of one that it has waited for until the time-out. */
+const getLast = () => testbed.late(TIMEOUT_MS, () => get());
+/** The question that is in flight has no reply, and that is not remembered any more. */
+function endFlight(): void {
+  testbed.pass(TIMEOUT_MS);
+  testbed.pass(FAILURE_MS);
+}
 const askedOf = (name = 'a.example') =>
   testbed.upstream.asked.filter((each) => each.name === name).length;
 
@@ -58,7 +67,7 @@ describe('an expired answer', () => {
   it('is given when the server is silent, with its TTL, its age and EDE 3', async () => {
     await startExpired();
     says = silent;
-    const answer = await get();
+    const answer = await getLate();
     expect(answer.texts).toEqual([OLD]);
     expect(answer.ttls).toEqual([30]);
     expect(reasonsOf(answer)).toEqual([3]);
@@ -67,7 +76,7 @@ describe('an expired answer', () => {
   });
 
   it('is not given when the server answers in time', async () => {
-    await startExpired(PATIENT);
+    await startExpired();
     says = fresh;
     expect((await get()).texts).toEqual([NEW]);
     expect((await get()).texts).toEqual([NEW]);
@@ -76,7 +85,7 @@ describe('an expired answer', () => {
   });
 
   it.each([RCODE.SERVFAIL, RCODE.REFUSED, 1, 4])('is given in place of rcode %i', async (rcode) => {
-    await startExpired(PATIENT);
+    await startExpired();
     says = () => ({ rcode });
     expect((await get()).texts).toEqual([OLD]);
     expect((await get()).texts).toEqual([OLD]);
@@ -92,7 +101,7 @@ describe('an expired answer', () => {
       await released;
       return fresh();
     };
-    expect((await get()).texts).toEqual([OLD]);
+    expect((await getLate()).texts).toEqual([OLD]);
     release();
     await until(() => testbed.cache.insertions === 2);
     expect((await get()).texts).toEqual([NEW]);
@@ -100,23 +109,23 @@ describe('an expired answer', () => {
   });
 
   it.each([true, false])('gives way to NXDOMAIN, cached or not (%s)', async (cachesNegatives) => {
-    await startExpired({ ...PATIENT, caching: { cachesNegatives } });
+    await startExpired({ caching: { cachesNegatives } });
     says = () => ({ rcode: RCODE.NXDOMAIN, authorities: [soaRecord(60)] });
     expect((await get()).rcode).toBe('NXDOMAIN');
     testbed.now += 100;
     says = silent;
-    const answer = await get();
+    const answer = await (cachesNegatives ? getLate() : getLast());
     expect(answer.rcode).toBe(cachesNegatives ? 'NXDOMAIN' : 'SERVFAIL');
     if (cachesNegatives) expect(reasonsOf(answer)).toEqual([19]);
   });
 
   it('gives way to NODATA', async () => {
-    await startExpired(PATIENT);
+    await startExpired();
     says = () => ({ authorities: [soaRecord(60)] });
     expect(await get()).toMatchObject({ rcode: 'NOERROR', texts: [] });
     testbed.now += 100;
     says = silent;
-    const answer = await get();
+    const answer = await getLate();
     expect(answer).toMatchObject({ rcode: 'NOERROR', texts: [] });
     expect(reasonsOf(answer)).toEqual([19]);
   });
@@ -125,8 +134,9 @@ describe('an expired answer', () => {
     await startExpired({ stale: { ...STALE, maxAgeSeconds: 20 } });
     says = silent;
     testbed.now += 10;
-    expect((await get()).ttls).toEqual([5]);
+    expect((await getLate()).ttls).toEqual([5]);
     testbed.now += 5;
+    testbed.pass(TIMEOUT_MS);
     expect((await get()).rcode).toBe('SERVFAIL');
   });
 
@@ -134,8 +144,9 @@ describe('an expired answer', () => {
     await startExpired({ options: { isOfCluster: () => true } });
     says = silent;
     testbed.now += 54;
-    expect((await get()).texts).toEqual([OLD]);
+    expect((await getLate()).texts).toEqual([OLD]);
     testbed.now += 1;
+    testbed.pass(TIMEOUT_MS);
     expect((await get()).rcode).toBe('SERVFAIL');
   });
 
@@ -145,27 +156,30 @@ describe('an expired answer', () => {
     const others = Array.from({ length: 100 }, (_, i) => get(`n${i}.example`));
     await until(() => testbed.upstream.asked.length > 100);
     expect((await get()).texts).toEqual([OLD]);
+    testbed.pass(TIMEOUT_MS);
     await Promise.all(others);
   });
 
   it('is given over TCP, and to a client without EDNS, who gets no reason', async () => {
     await startExpired();
     says = silent;
-    expect((await askTcp(testbed.port, { name: 'a.example' })).texts).toEqual([OLD]);
+    const overTcp = () => askTcp(testbed.port, { name: 'a.example' });
+    expect((await testbed.late(STALE.timeoutMs, overTcp)).texts).toEqual([OLD]);
     expect(await ask(testbed.port, 'a.example')).toMatchObject({ texts: [OLD], additionals: [] });
   });
 
   it('is none for a question with DO', async () => {
     await startExpired();
     says = silent;
-    const answer = await ask(testbed.port, { ...question('a.example'), isDnssecOk: true });
+    const withDo = { ...question('a.example'), isDnssecOk: true };
+    const answer = await testbed.late(TIMEOUT_MS, () => ask(testbed.port, withDo));
     expect(answer.rcode).toBe('SERVFAIL');
   });
 
   it('is logged when a client gets it', async () => {
     await startExpired({ logsQueries: true });
     says = silent;
-    await get();
+    await getLate();
     expect(testbed.log.messages.at(-1)).toBe('cached-stale a.example is 10.0.0.1');
   });
 });
@@ -183,7 +197,7 @@ describe('the reasons that a server gave', () => {
 
   it('are the same on a miss and on a hit, and say that they are the server’s', async () => {
     testbed.upstream.script = explained;
-    await testbed.start(PATIENT);
+    await testbed.start({ stale: STALE });
     for (let i = 0; i < 2; i++) {
       const answer = await get();
       expect(reasonsOf(answer)).toEqual([29]);
@@ -197,20 +211,20 @@ describe('the reasons that a server gave', () => {
     testbed.upstream.script = explained;
     await startExpired();
     testbed.upstream.script = silent;
-    expect(reasonsOf(await get())).toEqual([3, 29]);
+    expect(reasonsOf(await getLate())).toEqual([3, 29]);
   });
 });
 
 describe('a question that was asked in vain', () => {
   it('is asked once in 30 s, whatever clients ask', async () => {
-    await startExpired(PATIENT);
+    await startExpired();
     says = () => ({ rcode: RCODE.SERVFAIL });
     for (let i = 0; i < 29; i++) {
       expect((await get()).texts).toEqual([OLD]);
-      testbed.aheadMs += 1_000;
+      testbed.pass(1_000);
     }
     expect(askedOf()).toBe(2);
-    testbed.aheadMs += 2_000;
+    testbed.pass(2_000);
     says = fresh;
     expect((await get()).texts).toEqual([NEW]);
   });
@@ -218,7 +232,8 @@ describe('a question that was asked in vain', () => {
   it('is asked once for many clients at the same time', async () => {
     await startExpired();
     says = silent;
-    const answers = await Promise.all(Array.from({ length: 50 }, () => get()));
+    const all = Array.from({ length: 50 }, () => get());
+    const answers = await testbed.late(STALE.timeoutMs, () => Promise.all(all));
     expect(answers.every(({ texts: [text] }) => text === OLD)).toBe(true);
     expect(askedOf()).toBe(2);
   });
@@ -226,19 +241,21 @@ describe('a question that was asked in vain', () => {
   it('is asked again once a server that was silent has replied to another', async () => {
     await startExpired({}, 'b.example');
     says = silent;
+    expect((await getLate()).texts).toEqual([OLD]);
+    endFlight();
     expect((await get()).texts).toEqual([OLD]);
     says = fresh;
     expect((await get('b.example')).texts).toEqual([NEW]);
-    await until(async () => (await get()).texts[0] === NEW);
+    expect((await get()).texts).toEqual([NEW]);
   });
 
   it('is asked again once a server that was silent has replied to a probe', async () => {
     await startExpired();
     says = silent;
-    expect((await get()).texts).toEqual([OLD]);
+    expect((await getLate()).texts).toEqual([OLD]);
+    endFlight();
     says = fresh;
-    testbed.aheadMs += 2_000;
-    await get();
+    expect((await get()).texts).toEqual([OLD]);
     await until(async () => (await get()).texts[0] === NEW);
   });
 
@@ -246,7 +263,10 @@ describe('a question that was asked in vain', () => {
     await startExpired({}, 'b.example');
     testbed.upstream.script = (_query, { name }) => (name === 'a.example' ? null : fresh());
     const first = get();
+    await until(() => askedOf() === 2);
+    testbed.pass(1);
     await get('b.example');
+    testbed.pass(STALE.timeoutMs);
     expect((await first).texts).toEqual([OLD]);
     const asked = askedOf();
     expect((await get()).texts).toEqual([OLD]);

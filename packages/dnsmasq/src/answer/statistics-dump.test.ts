@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { addressRecords, storeReply } from '@kube-dns/resolver/testing';
@@ -123,5 +123,23 @@ describe('the statistics in the log', () => {
     const written = count();
     await new Promise((resolve) => setImmediate(resolve));
     expect(count()).toBe(written);
+  });
+
+  it('are written by themselves, but at most once a second', () => {
+    jest.useFakeTimers();
+    const { dump, log } = createDump();
+    const count = () => log.messages.filter((line) => line.startsWith('queries forwarded')).length;
+    try {
+      dump.writeEvery(0.000_001);
+      jest.advanceTimersByTime(999);
+      expect(count()).toBe(0);
+      jest.advanceTimersByTime(2_001);
+      expect(count()).toBe(3);
+      dump.close();
+      jest.advanceTimersByTime(5_000);
+      expect(count()).toBe(3);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });

@@ -14,6 +14,8 @@ export interface HostsFilesOptions {
   /** The domain that is appended to names without a dot, as a second name; empty is none. */
   readonly domain: string;
   readonly log: Log;
+  /** Milliseconds that never fall; the clock of the process by default. */
+  readonly now?: () => number;
 }
 
 const CHUNK_BYTES = 65_536;
@@ -76,7 +78,7 @@ export function isHostsFile(name: string): boolean {
 async function readHostsFile(
   table: HostsTable,
   file: string,
-  { domain, log }: HostsFilesOptions,
+  { domain, log, now = () => performance.now() }: HostsFilesOptions,
 ): Promise<void> {
   const reader = new HostsLines(table, file, domain, log);
   table.beginFile(file);
@@ -84,9 +86,9 @@ async function readHostsFile(
   for await (const chunk of chunksOf(file)) {
     const lines = (rest + chunk).split('\n');
     rest = (lines.pop() ?? '').slice(0, MAX_LINE);
-    await readLines(reader, lines);
+    await readLines(reader, lines, now);
   }
-  if (rest !== '') await readLines(reader, [rest]);
+  if (rest !== '') await readLines(reader, [rest], now);
   reader.finish();
 }
 
@@ -105,15 +107,19 @@ async function* chunksOf(file: string): AsyncGenerator<string> {
 }
 
 /** Reads lines in turns: one line may have as many names as a file. */
-async function readLines(reader: HostsLines, lines: readonly string[]): Promise<void> {
-  let startedAtMs = performance.now();
+async function readLines(
+  reader: HostsLines,
+  lines: readonly string[],
+  now: () => number,
+): Promise<void> {
+  let startedAtMs = now();
   let names = 0;
   for (const line of lines) {
     for (const name of reader.begin(line)) {
       reader.add(name);
-      if (++names % NAMES_PER_LOOK !== 0 || performance.now() - startedAtMs < TURN_MS) continue;
+      if (++names % NAMES_PER_LOOK !== 0 || now() - startedAtMs < TURN_MS) continue;
       await nextTurn();
-      startedAtMs = performance.now();
+      startedAtMs = now();
     }
   }
 }

@@ -207,6 +207,11 @@ describe('an invalid command line', () => {
     ['-S /dom/1.2.3.4#99999', 'bad port (--server: bad port "99999")'],
     ['--filter-rr=FOO', 'bad RR type (--filter-rr: unknown record type "FOO")'],
     ['--cname=a,b --cname=A,c', 'duplicate CNAME (--cname: "A" has a target already)'],
+    ['--allow-notify=z', 'try --help (--allow-notify: "z" is not /zone/IP[/bits],…)'],
+    ['--allow-notify=/z/', 'try --help (--allow-notify: "/z/" is not /zone/IP[/bits],…)'],
+    ['--allow-notify=/a..b/::1', 'try --help (--allow-notify: bad zone: name "a..b": empty label)'],
+    ['--allow-notify=/a/10.0.0.1/33', 'try --help (--allow-notify: bad number "33")'],
+    ['--allow-notify=/a/10.0.0.1,b', 'try --help (--allow-notify: bad address "b")'],
   ])('is refused in dnsmasq’s words, with the option and the reason: %s', (line, message) => {
     const whole = `bad command line options: ${message}`;
     expect(() => parse(line)).toThrow(new StartupError(whole, 1));

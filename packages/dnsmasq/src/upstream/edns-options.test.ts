@@ -18,11 +18,13 @@ const EMPTY_FILE = '--conf-file=/dev/null';
 
 let folder: string;
 let log: RecordedLog;
+let nowMs: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'edns-options-'));
   writeFileSync(join(folder, 'arp'), TABLE);
   log = recordedLog();
+  nowMs = 5_000;
 });
 
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -30,7 +32,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 function optionsFor(line: string): EdnsOptions {
   const { ednsChanges } = parseOptions([...line.split(' '), EMPTY_FILE]);
   expect(addsOptions(ednsChanges)).toBe(true);
-  return new EdnsOptions(ednsChanges, new Neighbours({ path: join(folder, 'arp') }), log);
+  const neighbours = new Neighbours({ path: join(folder, 'arp') });
+  return new EdnsOptions(ednsChanges, neighbours, log, () => nowMs);
 }
 
 function sent(line: string, address: string, message = queryMessage({ name: 'web.example' })) {
@@ -130,6 +133,9 @@ describe('a reply to a query with a subnet', () => {
     const ednsOptions = optionsFor('--add-subnet=24');
     for (let i = 0; i < 3; i++) ednsOptions.isForeign(reply('8 00'), new Uint8Array(7));
     expect(log.messages).toEqual(['discarding DNS reply: subnet option mismatch']);
+    nowMs += 1_000;
+    ednsOptions.isForeign(reply('8 00'), new Uint8Array(7));
+    expect(log.messages).toHaveLength(2);
   });
 });
 

@@ -30,12 +30,20 @@ export class EdnsOptions {
   readonly #changes: EdnsChanges;
   readonly #neighbours: Neighbours;
   readonly #log: Pick<Log, 'warn'>;
+  readonly #now: () => number;
   #nextLogMs = 0;
 
-  constructor(changes: EdnsChanges, neighbours: Neighbours, log: Pick<Log, 'warn'>) {
+  /** `now`: milliseconds that never fall. */
+  constructor(
+    changes: EdnsChanges,
+    neighbours: Neighbours,
+    log: Pick<Log, 'warn'>,
+    now = () => performance.now(),
+  ) {
     this.#changes = changes;
     this.#neighbours = neighbours;
     this.#log = log;
+    this.#now = now;
   }
 
   /** The options for the query of a client at this address, in dnsmasq's order (src/edns0.c, add_edns0_config). */
@@ -70,9 +78,9 @@ export class EdnsOptions {
   isForeign(reply: Uint8Array, subnet: Uint8Array): boolean {
     const named = findOption(reply, reply.length, EDNS_OPTION.SUBNET);
     if (named === undefined || isSameSubnet(named, subnet)) return false;
-    const now = performance.now();
-    if (now >= this.#nextLogMs) {
-      this.#nextLogMs = now + LOG_EVERY_MS;
+    const nowMs = this.#now();
+    if (nowMs >= this.#nextLogMs) {
+      this.#nextLogMs = nowMs + LOG_EVERY_MS;
       this.#log.warn('discarding DNS reply: subnet option mismatch');
     }
     return true;

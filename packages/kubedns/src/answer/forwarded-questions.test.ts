@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { EXTENDED_ERROR } from '@kube-dns/wire';
+import { until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { serviceObject } from '../../test/support/objects.js';
+import { UPSTREAM_DEADLINE_MS } from './composition.js';
 
 let first: NameServer;
 let second: NameServer;
@@ -10,48 +11,25 @@ let answers: Answers;
 beforeEach(async () => {
   first = await NameServer.start();
   second = await NameServer.start();
-  create();
+  answers = new Answers({ maxInFlight: 1 });
+  answers.forwardTo(first.address, second.address);
 });
 afterEach(async () => {
   answers.close();
   await Promise.all([first.close(), second.close()]);
 });
 
-/** `deadlineMs` where a server is silent. */
-function create(deadlineMs?: number): void {
-  answers = new Answers({ maxInFlight: 1, ...(deadlineMs !== undefined && { deadlineMs }) });
-  answers.forwardTo(first.address, second.address);
-}
-
 const address = (server: NameServer, name: string, data: string) =>
   server.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 9, data }] });
 
 describe('a question for a name outside the zone', () => {
-  it.each(['SERVFAIL', 'REFUSED'] as const)(
-    'is asked of the next server when the first says %s',
-    async (rcode) => {
-      first.respond('a.example A', { rcode });
-      address(second, 'a.example', '192.0.2.2');
-      expect((await answers.ask('a.example', 'A')).answers).toEqual(['a.example A 192.0.2.2']);
-    },
-  );
-
-  it('goes to the next server in order when the first is silent', async () => {
-    first.isSilent = true;
-    create(3_000);
-    address(second, 'a.example', '192.0.2.2');
-    expect((await answers.ask('a.example', 'A')).answers).toEqual(['a.example A 192.0.2.2']);
-    expect(first.asked).toContain('a.example A');
-  });
-
-  it('is SERVFAIL in time when all are silent', async () => {
+  it('has an answer before its client gives up after 5 s, when all servers are silent', async () => {
     first.isSilent = second.isSilent = true;
-    create(300);
-    expect((await answers.ask('a.example', 'A')).rcode).toBe('SERVFAIL');
-    expect(answers.forwarder).toMatchObject({
-      inFlight: 0,
-      counters: { forwarded: 1, failures: 1 },
-    });
+    const asked = answers.ask('a.example', 'A');
+    await until('the question', () => first.asked.length > 0);
+    answers.wait(UPSTREAM_DEADLINE_MS);
+    expect((await asked).rcode).toBe('SERVFAIL');
+    expect(UPSTREAM_DEADLINE_MS).toBeLessThan(4_500);
   });
 
   it('is asked once for several clients, each of which is counted', async () => {
@@ -74,24 +52,6 @@ describe('a question for a name outside the zone', () => {
       // An OPT record of ours, without options.
       '00002904d0000000000000',
     ]);
-  });
-
-  it('is REFUSED immediately, and counted, when too many are in flight', async () => {
-    first.isSilent = second.isSilent = true;
-    create(300);
-    const waiting = answers.ask('a.example', 'A');
-    expect((await answers.ask('b.example', 'A')).rcode).toBe('REFUSED');
-    expect(answers.forwarder.counters.overflows).toBe(1);
-    await waiting;
-  });
-
-  it('is SERVFAIL with a reason when no server can be sent to', async () => {
-    answers.servers = [{ address: '255.255.255.255', port: 53 }];
-    expect(await answers.ask('a.example', 'A', { hasEdns: true })).toMatchObject({
-      rcode: 'SERVFAIL',
-      extendedError: EXTENDED_ERROR.NETWORK_ERROR,
-    });
-    expect(answers.forwarder.counters.failures).toBe(1);
   });
 
   it('shares the reply with the end of a CNAME', async () => {

@@ -109,6 +109,8 @@ describe('a reply to a forwarded question', () => {
       await until('the question', () => upstream.asked.length > 0);
       answers.cluster.services.put(serviceObject({ name: 'late', clusterIPs: ['10.0.0.9'] }));
       upstream.isSilent = false;
+      // The question is sent again.
+      answers.wait(1_000);
       expect(await answered).toMatchObject({
         rcode: 'NOERROR',
         flags: 'ra rd',

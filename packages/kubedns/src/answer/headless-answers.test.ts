@@ -208,7 +208,7 @@ describe('a headless service', () => {
     ]);
   });
 
-  it('has a hundred thousand endpoints, and answers with what fits', async () => {
+  it('has twenty thousand endpoints, and answers with what fits', async () => {
     const slice = (first: number) =>
       Array.from({ length: 1_000 }, (_, i) => {
         const number = first * 1_000 + i;
@@ -216,14 +216,14 @@ describe('a headless service', () => {
       });
     web.given(
       HEADLESS,
-      ...Array.from({ length: 100 }, (_, i) => ({ endpoints: slice(i), ports: [TCP] })),
+      ...Array.from({ length: 20 }, (_, i) => ({ endpoints: slice(i), ports: [TCP] })),
     );
     const answer = await web.answers.ask(WEB, 'A', { hasEdns: true });
     expect(answer.flags).toBe('aa ra rd tc');
     expect(answer.answers.length).toBeGreaterThan(70);
-    expect(await web.at(`${hashLabel('10.1.134.159')}.${WEB}`)).toContain('A 10.1.134.159');
-    expect(await web.at('159.134.1.10.in-addr.arpa')).toEqual([
-      `PTR ${hashLabel('10.1.134.159')}.${WEB}`,
+    expect(await web.at(`${hashLabel('10.0.77.77')}.${WEB}`)).toContain('A 10.0.77.77');
+    expect(await web.at('77.77.0.10.in-addr.arpa')).toEqual([
+      `PTR ${hashLabel('10.0.77.77')}.${WEB}`,
     ]);
   });
 });

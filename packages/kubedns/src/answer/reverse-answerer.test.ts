@@ -1,6 +1,8 @@
+import { stepsOf } from '../../test/support/steps.js';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Answers } from '../../test/support/answers.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+import { FakeClient, readQuery } from '../../test/support/messages.js';
 import { hashLabel } from '../../test/support/hash-label.js';
 import { DB, filledAnswers, ZONE } from '../../test/support/filled-answers.js';
 
@@ -19,8 +21,6 @@ describe('another type of the reverse name of an address', () => {
       authorities: [`${name} SOA ns.dns.cluster.local hostmaster.cluster.local 5`],
       ttls: [5],
     });
-    // There is no server to forward it to.
-    expect((await answers.ask('1.0.9.10.in-addr.arpa', type)).rcode).toBe('SERVFAIL');
   });
 });
 
@@ -81,19 +81,22 @@ describe('the names of one address', () => {
     expect(await names()).toBe(256);
   });
 
-  it('are found without delay where slices have it a hundred thousand times', async () => {
+  it('are found in one walk through slices that have it thousands of times', async () => {
     answers.cluster.services.put(serviceObject({ name: 'same', ...HEADLESS }));
-    const endpoints = Array.from({ length: 1_000 }, () => '10.1.0.8');
-    for (let i = 0; i < 100; i++) {
-      answers.cluster.endpointSlices.put(
-        sliceObject({ name: `same-${i}`, service: 'same', endpoints }),
-      );
-    }
-    const startedMs = performance.now();
+    const endpoints = Array.from({ length: 500 }, () => '10.1.0.8');
+    const stepsWith = (slices: number) => {
+      for (let i = 0; i < slices; i++) {
+        const name = `same-${i}`;
+        answers.cluster.endpointSlices.put(sliceObject({ name, service: 'same', endpoints }));
+      }
+      const query = readQuery('8.0.1.10.in-addr.arpa', 'PTR');
+      const out = new Uint8Array(512);
+      return stepsOf(() => void answers.answerer.answer(query, out, new FakeClient()));
+    };
+    const [half, whole] = [stepsWith(4), stepsWith(8)];
+    expect(whole).toBeLessThan(half * 2.5);
     const { answers: records } = await answers.ask('8.0.1.10.in-addr.arpa', 'PTR');
     expect(records).toHaveLength(1);
-    // To look through all of them once for each took minutes.
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 
   it('are not those of an IPv4 address with the same first bytes', async () => {

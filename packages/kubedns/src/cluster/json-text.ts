@@ -42,6 +42,11 @@ export class JsonText {
     return this.#bytes;
   }
 
+  /** Those of them that are stored. */
+  get storedBytes(): number {
+    return this.#pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+
   add(piece: Buffer): void {
     this.#bytes += piece.length;
     if (this.#problem !== undefined) return;

@@ -20,6 +20,10 @@ const INDEX = `/debug/pprof/profile?seconds=N  CPU profile (.cpuprofile) of N se
 /debug/memory                   memory of the process, in bytes
 `;
 
+/** Resolves after so many ms; rejects when the signal aborts. */
+type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
+const wait: Wait = (ms, signal) => delay(ms, undefined, { signal });
+
 /**
  * Serves a CPU profiler and memory figures on 127.0.0.1 only (`--profiling`). Returns undefined when the
  * port is not available, which is logged.
@@ -27,6 +31,7 @@ const INDEX = `/debug/pprof/profile?seconds=N  CPU profile (.cpuprofile) of N se
 export async function startProfilingServer(
   log: Log,
   port: number = PORT,
+  waitFor: Wait = wait,
 ): Promise<HttpServer | undefined> {
   try {
     const server = await startHttpServer({
@@ -38,7 +43,7 @@ export async function startProfilingServer(
         app.all('/debug/pprof/', (_request, response) => {
           response.type('text/plain').send(INDEX);
         });
-        app.all('/debug/pprof/profile', profileHandler());
+        app.all('/debug/pprof/profile', profileHandler(waitFor));
         app.all('/debug/memory', (_request, response) => {
           response.json({ ...process.memoryUsage(), heap: getHeapStatistics() });
         });
@@ -53,7 +58,7 @@ export async function startProfilingServer(
 }
 
 /** One profile at a time; it ends when its client disconnects. */
-function profileHandler(): RequestHandler {
+function profileHandler(waitFor: Wait): RequestHandler {
   let isBusy = false;
   return async (request, response) => {
     const { seconds: text = String(DEFAULT_SECONDS) } = request.query;
@@ -71,7 +76,7 @@ function profileHandler(): RequestHandler {
     response.once('close', () => gone.abort());
     request.setTimeout(seconds * 1_000 + EXTRA_MS);
     try {
-      const profile = await takeProfile(seconds * 1_000, gone.signal);
+      const profile = await takeProfile(() => waitFor(seconds * 1_000, gone.signal));
       response.attachment('kubedns.cpuprofile').type('application/json').send(profile);
     } finally {
       isBusy = false;
@@ -79,7 +84,7 @@ function profileHandler(): RequestHandler {
   };
 }
 
-async function takeProfile(ms: number, signal: AbortSignal): Promise<string> {
+async function takeProfile(waitForEnd: () => Promise<unknown>): Promise<string> {
   // Loads worker threads, too: not at each start.
   const { Session } = await import('node:inspector/promises');
   const session = new Session();
@@ -87,7 +92,7 @@ async function takeProfile(ms: number, signal: AbortSignal): Promise<string> {
   try {
     await session.post('Profiler.enable');
     await session.post('Profiler.start');
-    await delay(ms, undefined, { signal }).catch(() => {
+    await waitForEnd().catch(() => {
       /* the client has disconnected */
     });
     const { profile } = await session.post('Profiler.stop');

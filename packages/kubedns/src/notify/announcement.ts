@@ -21,6 +21,7 @@ export class Announcement {
   readonly #server: ServerAddress;
   readonly #messages: NotifyMessages;
   readonly #events: AnnouncementEvents;
+  readonly #ask: typeof exchange;
   #sent: SentNotify | undefined;
   #exchange: Exchange | undefined;
   #next: NodeJS.Timeout | undefined;
@@ -33,11 +34,13 @@ export class Announcement {
     server: ServerAddress,
     messages: NotifyMessages,
     events: AnnouncementEvents,
+    ask = exchange,
   ) {
     this.name = name;
     this.#server = server;
     this.#messages = messages;
     this.#events = events;
+    this.#ask = ask;
   }
 
   /** The name changed: a reply to an earlier message says nothing of it. */
@@ -65,7 +68,7 @@ export class Announcement {
     const timeoutMs = WAITS_MS[attempt]!;
     const sentMs = performance.now();
     this.#events.onSent();
-    this.#exchange = exchange(
+    this.#exchange = this.#ask(
       {
         query: notify.message,
         server: this.#server,

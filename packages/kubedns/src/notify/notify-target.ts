@@ -1,5 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
-import { type ServerAddress, serverText, TokenBucket } from '@kube-dns/transport';
+import { type exchange, type ServerAddress, serverText, TokenBucket } from '@kube-dns/transport';
 import { encodeKey, RCODE, suffixOffset } from '@kube-dns/wire';
 import { Announcement, type AnnouncementEvents } from './announcement.js';
 import type { NotifyMessages } from './notify-messages.js';
@@ -16,6 +16,8 @@ export interface NotifyTargetOptions {
   readonly server: ServerAddress;
   readonly messages: NotifyMessages;
   readonly log: Pick<Log, 'warn'>;
+  /** Sends a message and waits for its reply; on a socket of its own unless given. */
+  readonly ask?: typeof exchange;
 }
 
 /** One server that is told by NOTIFY (RFC 1996) which names changed. */
@@ -73,8 +75,8 @@ export class NotifyTarget {
     const key = Buffer.from(name).toString('latin1');
     let announcement = this.#announcements.get(key);
     if (announcement === undefined) {
-      const { server, messages } = this.#options;
-      announcement = new Announcement(name, server, messages, this.#eventsOf(name, key));
+      const { server, messages, ask } = this.#options;
+      announcement = new Announcement(name, server, messages, this.#eventsOf(name, key), ask);
       this.#announcements.set(key, announcement);
     }
     announcement.start();

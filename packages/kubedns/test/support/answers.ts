@@ -11,6 +11,7 @@ import {
 } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
+import { UPSTREAM_DEADLINE_MS } from '../../src/answer/composition.js';
 import { ExternalNames } from '../../src/answer/external-name.js';
 import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
@@ -26,8 +27,6 @@ import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './me
 const TTLS = { ttlSeconds: 30, negativeTtlSeconds: 5 };
 
 export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'>> {
-  /** Default: long beside a moment without CPU time. */
-  readonly deadlineMs?: number;
   readonly maxInFlight?: number;
   readonly endpointNames?: EndpointNames;
   readonly ptr?: PtrMode;
@@ -35,35 +34,33 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
   readonly changes?: ZoneChanges;
 }
 
-/** Everything between a query and its answer, fed with objects by hand. */
+/** Everything between a query and its answer, fed with objects by hand. Its clock stands still: see `wait`. */
 export class Answers {
   readonly cluster: Cluster;
   readonly forwarder: QueryForwarder;
   readonly #sockets = new UpstreamSockets();
-  readonly #upstreams = new UpstreamServers(this.#sockets, new UpstreamStatistics());
+  readonly #upstreams = new UpstreamServers(this.#sockets, new UpstreamStatistics(), {
+    now: () => this.#nowMs,
+  });
   readonly #load = new GroupLoad();
   readonly answerer: KubednsAnswerer;
   /** Used again for each answer, as a listener does: a new one for each costs most of a test with many. */
   readonly #out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly statistics = new QueryStatistics();
+  #nowMs = 1_000_000;
   servers: readonly ServerAddress[] = [];
   isSynced = true;
 
   constructor(options: AnswersOptions = {}) {
-    const {
-      deadlineMs = 10_000,
-      maxInFlight = 10,
-      endpointNames,
-      ptr = 'all',
-      ...others
-    } = options;
+    const { maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
     const { changes, ...rest } = others;
     this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes);
     this.forwarder = new QueryForwarder({
       maxInFlight,
-      plan: retryPlan(deadlineMs),
+      plan: retryPlan(UPSTREAM_DEADLINE_MS),
       maxUdpBytes: SAFE_UDP_BYTES,
       unsentRcode: RCODE.SERVFAIL,
+      now: () => this.#nowMs,
     });
     const zone = new ZoneAnswerer({ ...TTLS, ...rest, zone: this.cluster.zone });
     const base = {
@@ -89,6 +86,12 @@ export class Answers {
   close(): void {
     this.forwarder.close();
     this.#sockets.close();
+  }
+
+  /** Lets time go by at once, for the servers that are asked. */
+  wait(ms: number): void {
+    this.#nowMs += ms;
+    this.forwarder.tick();
   }
 
   get #group(): ServerGroup {

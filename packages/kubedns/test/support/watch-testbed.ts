@@ -1,4 +1,9 @@
-import { type ApiServer, type Bookmarks, createApiServer } from '@kube-dns/apiserver';
+import {
+  type ApiServer,
+  type Bookmarks,
+  createApiServer,
+  type RestartOptions,
+} from '@kube-dns/apiserver';
 import { freePort } from '@kube-dns/testkit';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import {
@@ -14,8 +19,8 @@ import { textsAt } from './record-text.js';
 /** Bookmarks are as frequent as events. */
 const BOOKMARK_INTERVAL_MS = 50;
 
-/** Far above what a list takes on a busy machine. */
-export const SYNC_LIMIT_MS = 20_000;
+/** Only a hang reaches it. */
+export const SYNC_LIMIT_MS = 60_000;
 
 /** An API server, and a watch of its cluster that was not started. */
 export class WatchTestbed {
@@ -47,6 +52,17 @@ export class WatchTestbed {
     this.watch = this.#newWatch(endpointsSource, options);
   }
 
+  /** Restarts the server with these data, and makes a change before it answers any request. */
+  async restartWhile(
+    data: RestartOptions['data'] & string,
+    change: () => Promise<unknown>,
+  ): Promise<void> {
+    this.api.hang();
+    await this.api.restart({ data });
+    await change();
+    this.api.unhang();
+  }
+
   /** The number of lists and watches of a resource. */
   tries(resource: string): number {
     const { requests } = this.api;
@@ -69,7 +85,7 @@ export class WatchTestbed {
     await this.api.close();
   }
 
-  /** Retries after a tenth of a second where access is denied. */
+  /** Retries soon. */
   #newWatch(
     endpointsSource: EndpointsSource = 'auto',
     options: Partial<ClusterWatchOptions> = {},
@@ -82,7 +98,7 @@ export class WatchTestbed {
       onNamespacesListed: () => this.namespacesListed++,
       onNamespacesLost: () => this.namespacesListed--,
       random: () => 0,
-      pace: { deniedPauseMs: 100, firstPauseMs: 100 },
+      pace: { deniedPauseMs: 10, firstPauseMs: 10 },
       ...options,
     });
   }

@@ -179,10 +179,11 @@ describe('the Corefile at run time', () => {
   it('says why a ConfigMap is refused until it is mended', async () => {
     await start();
     expect(source.refused).toBeUndefined();
+    const beforeMs = Date.now();
     await configMap.put({ queryLog: 'text,class=nosuch', stubDomains: '{' });
     await until('the refusal', () => source.refused !== undefined);
     const { atMs, reasons } = source.refused!;
-    expect(atMs).toBeGreaterThan(Date.now() - 60_000);
+    expect(atMs).toBeGreaterThanOrEqual(beforeMs);
     expect(reasons).toEqual([
       expect.stringContaining(`${configMap.path}: stubDomains: not JSON: `),
       expect.stringContaining(`${configMap.path}: queryLog: `),

@@ -148,3 +148,7 @@ export const VERDICTS: readonly (readonly [directives: string, verdict: Verdict]
   ...REFUSED.map((each) => [each, 'refused'] as const),
   ...REFUSED_HERE.map((each) => [each, 'refused here'] as const),
 ];
+
+/** A Corefile with these directives in its only block. */
+export const corefileWith = (directives: string, port: number) =>
+  `.:${port} {\nbind 127.0.0.1\n${directives}\n}\n`;

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { NetworkNamespace, type Owned, RunningProgram, runProgram, until } from '@kube-dns/testkit';
+import {
+  NetworkNamespace,
+  type Owned,
+  RunningProgram,
+  runProgram,
+  untilEqual,
+} from '@kube-dns/testkit';
 
 /** The addresses that node-cache listens on: link-local, and those of kube-dns in both families. */
 export const LOCAL_ADDRESSES = ['169.254.20.10', '10.96.0.10', 'fd00:96::10'] as const;
@@ -23,13 +29,8 @@ const KUBE_PROXY = `
   iptables -A INPUT -s 192.0.2.0/24 -m comment --comment "NodeLocal DNS Cache: of others" -j ACCEPT
   nft add table inet others`;
 
-interface AskOptions {
-  readonly transport?: 'udp' | 'tcp';
-  readonly limitSeconds?: number;
-}
-
 /** Long beside a moment without CPU time. */
-const ASK_SECONDS = 10;
+const ASK_SECONDS = 30;
 
 /** A node with kube-proxy and the cluster's DNS, and a pod on it, each a network of its own. */
 export class NodeNetwork {
@@ -83,15 +84,17 @@ export class NodeNetwork {
   }
 
   /** How a pod's query is answered: `REFUSED` by node-cache, `NXDOMAIN` by the cluster's DNS, '' not at all. */
-  async ask(
-    address: string,
-    { transport = 'udp', limitSeconds = ASK_SECONDS }: AskOptions = {},
-  ): Promise<string> {
+  async ask(address: string, { transport = 'udp', seconds = ASK_SECONDS } = {}): Promise<string> {
     const protocol = transport === 'tcp' ? '+tcp' : '+notcp';
-    const how = [protocol, `+time=${limitSeconds}`, '+tries=1', '+noedns'];
+    const how = [protocol, `+time=${seconds}`, '+tries=1', '+noedns'];
     const [nsenter = '', ...words] = [...this.#pod.entrance, 'dig', `@${address}`, ...how];
     const { stdout } = await runProgram(nsenter, [...words, 'name.example']);
     return /status: (\w+)/.exec(stdout)?.[1] ?? '';
+  }
+
+  /** Asks until the answer is this one: rules may be on their way, and a query is lost then. */
+  async untilAnswer(address: string, rcode: string): Promise<void> {
+    await untilEqual(rcode, () => this.ask(address, { seconds: 1 }));
   }
 
   /** The rules of node-cache by both tools, of all tables of this node. */
@@ -106,9 +109,8 @@ export class NodeNetwork {
   }
 
   /** Waits until there are as many rules. */
-  async untilRules(count: number, limitMs = 20_000): Promise<void> {
-    const isSo = async () => (await this.rules()).length === count;
-    await until(`${count} rules`, isSo, { limitMs });
+  async untilRules(count: number): Promise<void> {
+    await untilEqual(count, async () => (await this.rules()).length);
   }
 
   async hasInterface(): Promise<boolean> {

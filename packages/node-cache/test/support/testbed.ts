@@ -1,8 +1,10 @@
+import { jest } from '@jest/globals';
 import {
   freePort,
   type NameServerRequest,
   type Script,
   ScriptedNameServer,
+  until,
 } from '@kube-dns/testkit';
 import { SourceRecord } from '@kube-dns/resolver/testing';
 import { chooseUdpEngine, type ServerAddress } from '@kube-dns/transport';
@@ -33,7 +35,12 @@ export const WORLD = `
 }
 `;
 
-/** A node-cache on loopback that serves Corefiles, in front of a scripted DNS of the cluster; the network is noted only. */
+const PASSED_MS = 500;
+
+/**
+ * A node-cache on loopback that serves Corefiles, in front of a scripted DNS of the cluster; the network is noted only.
+ * For tests that hold the time.
+ */
 export class Testbed {
   readonly port: number;
   readonly upstream: ScriptedNameServer;
@@ -90,8 +97,15 @@ export class Testbed {
     await this.server.apply(readServerBlocks(text, 'Corefile'));
   }
 
+  /** Lets time pass until what is in flight is answered. */
   async close(): Promise<void> {
-    await this.server.close();
+    let isClosed = false;
+    const closing = this.server.close().finally(() => (isClosed = true));
+    await until(async () => {
+      await jest.advanceTimersByTimeAsync(PASSED_MS);
+      return isClosed;
+    });
+    await closing;
     await this.upstream.close();
   }
 

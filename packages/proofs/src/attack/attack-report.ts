@@ -1,7 +1,13 @@
-import type { Report } from '@kube-dns/testkit';
+import type { Bar, Report } from '@kube-dns/testkit';
+import { quietBar } from '../program-options.js';
 import type { Attack } from './attack.js';
 import { type HonestResult, IN_TIME_MS } from './honest-clients.js';
-import { type AttackOutcome, type ContainerResult, SPARE_DESCRIPTORS } from './run-attack.js';
+import {
+  type AttackOutcome,
+  type ContainerResult,
+  MAX_DESCRIPTORS,
+  SPARE_DESCRIPTORS,
+} from './run-attack.js';
 
 const MIB = 2 ** 20;
 const PERCENT = 100;
@@ -27,35 +33,56 @@ function mib(bytes: number): string {
   return (bytes / MIB).toFixed(0);
 }
 
+interface Judging {
+  readonly before: HonestResult;
+  readonly settleSeconds: number;
+  readonly busy: boolean;
+}
+
 /** Adds the figures of an attack with their bars. */
 export function addOutcome(
   report: Report,
   outcome: AttackOutcome,
-  { before, settleSeconds }: { readonly before: HonestResult; readonly settleSeconds: number },
+  { before, settleSeconds, busy }: Judging,
 ): void {
   const { attack, did, under, after, containers } = outcome;
   const add = (what: string, ...rest: [number, string, Parameters<Report['add']>[3]]) =>
     report.add(`${attack.name}: ${what}`, ...rest);
-  const atLeast = { atLeast: IN_TIME_BAR };
+  const quiet = <B extends Bar | number>(bar: B) => quietBar({ busy }, bar);
+  const atLeast = quiet({ atLeast: IN_TIME_BAR });
   add(`honest queries answered within ${IN_TIME_MS} ms`, under.inTime * PERCENT, '%', atLeast);
   add('the same after it', after.inTime * PERCENT, '%', atLeast);
   const median = before.latencyMs.p50 * AFTER_FACTOR + AFTER_SPARE_MS;
-  add('median latency after it', after.latencyMs.p50, 'ms', median);
+  add('median latency after it', after.latencyMs.p50, 'ms', quiet(median));
+  add('honest queries answered after it', after.answered, '', { atLeast: 1 });
   if (did.accepted !== undefined) {
     add('forged replies that were accepted', did.accepted, '', 0);
     if (did.pairs !== undefined) add('pairs of ID and port at a time', did.pairs, '', MAX_PAIRS);
-    add('forged replies', did.guesses ?? Number.NaN, '', { atLeast: 1 });
+    add('forged replies', did.guesses ?? Number.NaN, '', quiet({ atLeast: 1 }));
   }
   if (did.dropsPerSecond !== undefined) {
     add('messages that dropped answers, a second', did.dropsPerSecond, '', MAX_DROPS_PER_SECOND);
   }
+  if (did.acceptedNotifies !== undefined) {
+    add('NOTIFY accepted', did.acceptedNotifies, '', 0);
+  }
+  if (attack.counted !== undefined) {
+    const count = containers[0]?.counters.count(attack.counted) ?? Number.NaN;
+    add(`counted: ${attack.counted}`, count, '', quiet({ atLeast: 1 }));
+  }
   for (const container of containers) {
     const { name, peakRssBytes, memoryLimitBytes, descriptors, counters } = container;
-    add(`${name}: peak RSS`, peakRssBytes / MIB, 'MiB', memoryLimitBytes / MIB);
+    add(`${name}: peak RSS`, peakRssBytes / MIB, 'MiB', quiet(memoryLimitBytes / MIB));
     add(`${name}: defects`, counters.defects, '', 0);
+    add(`${name}: descriptors at the peak`, descriptors.peak, '', MAX_DESCRIPTORS);
     const spared = { atMost: descriptors.before + SPARE_DESCRIPTORS };
     const isSettled = settleSeconds >= LONGEST_SOCKET_SECONDS;
-    add(`${name}: descriptors after it`, descriptors.after, '', isSettled ? spared : undefined);
+    add(
+      `${name}: descriptors after it`,
+      descriptors.after,
+      '',
+      isSettled ? quiet(spared) : undefined,
+    );
   }
 }
 

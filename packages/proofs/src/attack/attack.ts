@@ -39,6 +39,8 @@ export interface AttackResult {
   readonly pairs?: number;
   /** Messages a second that dropped cached answers, after those that may at once; undefined where there are none. */
   readonly dropsPerSecond?: number;
+  /** Accepted NOTIFY of an address that may send none; undefined where it may. */
+  readonly acceptedNotifies?: number;
 }
 
 /** An attack that goes on. */
@@ -53,6 +55,8 @@ export interface Attack {
   /** What the attackers do, at what rate when the strength is 1. */
   readonly summary: string;
   readonly target: 'dnsmasq' | 'kubedns';
+  /** What the container counts of it, as `CounterChange` names it; nothing of its own unless given. */
+  readonly counted?: string;
   start(field: Field): Promise<RunningAttack>;
 }
 

@@ -102,12 +102,12 @@ export class BirthdayServer implements BirthdayMethods {
   }
 
   #answer(question: Buffer, { port, address }: RemoteInfo): void {
-    this.#server?.send(needsPrograms(question), port, address);
+    this.#server?.send(noSuchName(question), port, address);
   }
 }
 
 /** The reply that there is no such name. */
-function needsPrograms(question: Buffer): Buffer {
+function noSuchName(question: Buffer): Buffer {
   const message = Buffer.from(question);
   writeUint16(message, 2, REPLY_FLAGS | RCODE.NXDOMAIN);
   message.fill(0, 6, 12);

@@ -10,7 +10,7 @@ import {
   textOption,
   UsageError,
 } from '@kube-dns/testkit';
-import { PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
 import { Pod } from '../fixtures/pod.js';
 import { ATTACKS } from './attack-table.js';
 import type { Attack, Attackers } from './attack.js';
@@ -36,6 +36,7 @@ const OPTIONS = {
     isWhole: false,
   }),
   rate: numberOption(1_500, 'honest queries each second', { min: 10, max: 100_000 }),
+  ...BUSY_OPTION,
   ...PROGRAM_OPTIONS,
 };
 
@@ -93,7 +94,7 @@ async function startPod(
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const attacks = attacksNamed(values.only);
-  const { seconds, calm: calmSeconds, settle: settleSeconds, strength, rate } = values;
+  const { seconds, calm: calmSeconds, settle: settleSeconds, strength, rate, busy } = values;
   if ((await dnsperfVersion()) === undefined) {
     throw new MeasureError('there is no dnsperf on this machine');
   }
@@ -118,7 +119,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     const times = { seconds, calmSeconds, settleSeconds };
     const field = { pod, attackers, strength, lastWordMs };
     const outcome = await runAttack(attack, field, honest, times, owned);
-    addOutcome(report, outcome, { before: calm, settleSeconds });
+    addOutcome(report, outcome, { before: calm, settleSeconds, busy });
     outcomes.push(outcome);
   }
   addOutcomes(report, outcomes, before);

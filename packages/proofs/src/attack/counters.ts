@@ -59,6 +59,11 @@ export class CounterChange {
     return counts.reduce((sum, [, count]) => sum + count, 0);
   }
 
+  /** How much the counter of that name has grown. */
+  count(name: string): number {
+    return this.#changes.find(([text]) => text === name)?.[1] ?? Number.NaN;
+  }
+
   /** What changed, for a table. */
   toString(): string {
     const changed = this.#changes.filter(([, count]) => count !== 0);

@@ -22,14 +22,16 @@ interface FloodPlan {
   readonly target?: Attack['target'];
   readonly what: string;
   readonly perSecond?: number;
+  readonly counted?: string;
   readonly templates: readonly QueryTemplate[];
 }
 
-function flood({ name, target = 'dnsmasq', what, perSecond, templates }: FloodPlan): Attack {
-  const rate = perSecond ?? QUERIES_PER_SECOND;
+function flood({ name, target = 'dnsmasq', what, templates, ...more }: FloodPlan): Attack {
+  const { perSecond: rate = QUERIES_PER_SECOND, counted } = more;
   return {
     name,
     target,
+    ...(counted !== undefined && { counted }),
     summary: `${countText(rate, 'queries/s')} ${what}`,
     start: async ({ attackers, port, strength }) => {
       await attackers.flood.call('start', port, rate * strength, templates);
@@ -72,6 +74,7 @@ export const FLOODS: readonly Attack[] = [
   }),
   flood({
     name: 'random-slow',
+    counted: 'overflows',
     what: 'for random names whose server takes 2 s',
     templates: [randomNameQuery(DOMAINS.slow)],
   }),
@@ -82,11 +85,13 @@ export const FLOODS: readonly Attack[] = [
   }),
   flood({
     name: 'dead-stub',
+    counted: 'overflows',
     what: 'for random names of a stub domain whose server is silent',
     templates: [randomNameQuery(DOMAINS.dead)],
   }),
   flood({
     name: 'large-edns',
+    counted: 'refused messages',
     what: 'of 4 to 64 KiB that take answers of any size',
     perSecond: LARGE_PER_SECOND,
     templates: LARGE,
@@ -94,6 +99,7 @@ export const FLOODS: readonly Attack[] = [
   flood({ name: 'any', what: 'for ANY', templates: ANY }),
   flood({
     name: 'bomb-queries',
+    counted: 'refused messages',
     what: 'with pointers that loop, chain and grow, and counts that lie',
     templates: bombQueries(HONEST_NAMES[0]!),
   }),

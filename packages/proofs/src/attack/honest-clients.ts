@@ -16,6 +16,8 @@ import { HONEST_NAMES } from './names.js';
 /** The results of honest clients. */
 export interface HonestResult {
   readonly sent: number;
+  /** Over UDP, however late. */
+  readonly answered: number;
   /** Part of the queries over UDP that was answered in time, 0 to 1. */
   readonly inTime: number;
   /** Time to the answers that came, in ms. */
@@ -70,6 +72,7 @@ export class HonestClients {
     const latencies = parseLatencies(output);
     return {
       sent,
+      answered: latencies.length,
       inTime: latencies.filter((ms) => ms <= IN_TIME_MS).length / sent,
       latencyMs: spreadOf(latencies),
       overTcp: answered / asked,

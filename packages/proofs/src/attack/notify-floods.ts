@@ -7,6 +7,7 @@ import type { QueryTemplate } from './query-template.js';
 const MESSAGES_PER_SECOND = 5_000;
 /** dnsmasq lets so many messages drop answers at once, before it lets 100 a second. */
 const BURST = 100;
+const FOREIGN = 'notify-foreign';
 const ZONE = 'cluster.local';
 /** The same names in a zone for which the attacker's address is not allowed. */
 const FOREIGN_ZONE = 'foreign.example';
@@ -25,9 +26,11 @@ function template(name: string): QueryTemplate {
   return { message };
 }
 
-function flood(name: string, what: string, names: readonly string[]): Attack {
+function flood(name: string, counted: string, what: string, names: readonly string[]): Attack {
+  const isForeign = name === FOREIGN;
   return {
     name,
+    counted,
     target: 'dnsmasq',
     summary: `${countText(MESSAGES_PER_SECOND, 'NOTIFY/s')} ${what}`,
     start: async ({ pod, attackers, port, strength }) => {
@@ -44,6 +47,7 @@ function flood(name: string, what: string, names: readonly string[]): Attack {
             did: `${countText(sent, 'NOTIFY')}, ${countText(answers, 'answers')}`,
             perSecond,
             dropsPerSecond: Math.max(0, drops - BURST) / seconds,
+            ...(isForeign && { acceptedNotifies: drops }),
           };
         },
       };
@@ -57,11 +61,13 @@ function accepted(metrics: MetricPage): number {
 
 /** Floods of messages that may drop cached answers (RFC 1996). */
 export const NOTIFY_FLOODS: readonly Attack[] = [
-  flood('notify', 'from an allowed address, for the zone and for what honest clients ask', [
-    ZONE,
-    ...HONEST_NAMES.slice(0, 16),
-  ]),
-  flood('notify-foreign', 'for a zone that its address is not allowed for', [
+  flood(
+    'notify',
+    'NOTIFY limited',
+    'from an allowed address, for the zone and for what honest clients ask',
+    [ZONE, ...HONEST_NAMES.slice(0, 16)],
+  ),
+  flood(FOREIGN, 'NOTIFY refused', 'for a zone that its address is not allowed for', [
     FOREIGN_ZONE,
     `a.${FOREIGN_ZONE}`,
   ]),

@@ -19,6 +19,9 @@ export interface ContainerResult {
   readonly counters: CounterChange;
 }
 
+/** The sockets and files that a container may have open. */
+export const MAX_DESCRIPTORS = 1_000 + 512 + 100;
+
 /** One attack, and its effects on the pod. */
 export interface AttackOutcome {
   readonly attack: Attack;

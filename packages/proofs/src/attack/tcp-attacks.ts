@@ -17,13 +17,15 @@ interface TcpPlan {
   readonly name: string;
   readonly target: Attack['target'];
   readonly what: string;
+  readonly counted?: string;
   readonly plans: readonly TcpAttackPlan[];
 }
 
-function attack({ name, target, what, plans }: TcpPlan): Attack {
+function attack({ name, target, what, counted, plans }: TcpPlan): Attack {
   return {
     name,
     target,
+    ...(counted !== undefined && { counted }),
     summary: what,
     start: async ({ attackers, port, strength }) => {
       const strong = plans.map((plan) => ({ ...plan, perSecond: plan.perSecond * strength }));
@@ -114,6 +116,7 @@ export const TCP_ATTACKS: readonly Attack[] = [
       attack({
         name: `${prefix}tcp-slow`,
         target,
+        counted: 'TCP refused',
         what: `${countText(SLOW_CLIENTS, 'clients')} that are idle, send a byte a second, or have closed their side`,
         plans: SLOW,
       }),

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,12 +31,6 @@ const AS_POD = [
     'ln -s "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"',
 ];
 const OUTAGE_MS = 1_500;
-
-/** Why no program can get the files of a pod here; undefined where it can. */
-export function accessSkipReason(): string | undefined {
-  const { status } = spawnSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
-  return status === 0 ? undefined : 'needs root, for its own mount';
-}
 
 /** The files of a service account. */
 class ServiceAccount {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeasureError } from '@kube-dns/testkit';
-import { accessSkipReason, changeAuthority, expireToken } from './api-access.js';
+import { MeasureError, needsNamespaces } from '@kube-dns/testkit';
+import { changeAuthority, expireToken } from './api-access.js';
 import { type Outage, runOutage } from './api-outage.js';
 import { emptyCluster, restartTwice, restoreBackup } from './api-restarts.js';
 import {
@@ -108,7 +108,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 3 s after it is back: pauses do not add up',
     limitMs: SHORT_LIMIT_MS,
     metrics: `${restartsOf('error')}; \`kubedns_relists_total\` grows by 1 when it is back`,
-    isLong: true,
+    isCommandOnly: true,
     run: restartTwice,
   },
   {
@@ -119,7 +119,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'A change while a watch begins shows as much later as the server is slow',
     limitMs: SHORT_LIMIT_MS,
     metrics: '`kubedns_watch_restarts_total{reason="closed"}` where a watch ended, else nothing',
-    isLong: true,
+    isCommandOnly: true,
     run: slowServer,
   },
   {
@@ -144,7 +144,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: UNTIL_BACK,
     limitMs: 32_000,
     metrics: `${SERVING}; after 30 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts; \`kubedns_relists_total\` grows by 1 when it is back`,
-    isLong: true,
+    isCommandOnly: true,
     run: runOutage({
       lasts: () => delay(120_000),
       begin: ({ front }) => front.hang(),
@@ -205,7 +205,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: UNTIL_BACK,
     limitMs: SHORT_LIMIT_MS,
     metrics: restartsOf('error'),
-    isLong: true,
+    isCommandOnly: true,
     run: refusing(500, { reasons: ['error'] }),
   },
   {
@@ -236,7 +236,7 @@ export const API_ROWS: readonly Fault[] = [
       'A change shows at the next try that meets it; pauses begin anew after half a second of a watch',
     limitMs: 10_000,
     metrics: '`/readiness` stays 200; `kubedns_watch_restarts_total` grows',
-    isLong: true,
+    isCommandOnly: true,
     run: flappingServer,
   },
   {
@@ -249,7 +249,7 @@ export const API_ROWS: readonly Fault[] = [
     limitMs: 1_000,
     metrics:
       '`/readiness` stays 200; `kubedns_watch_restarts_total{reason="closed"}` counts each break',
-    isLong: true,
+    isCommandOnly: true,
     run: breakingConnections,
   },
   {
@@ -260,7 +260,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 30 s after the file is renewed',
     limitMs: SHORT_LIMIT_MS,
     metrics: restartsOf('error'),
-    skipReason: accessSkipReason,
+    skipReason: needsNamespaces,
     run: expireToken,
   },
   {
@@ -271,7 +271,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 30 s after the file is renewed',
     limitMs: SHORT_LIMIT_MS,
     metrics: restartsOf('error'),
-    skipReason: accessSkipReason,
+    skipReason: needsNamespaces,
     run: changeAuthority,
   },
   {

@@ -5,7 +5,7 @@ import {
   textOption,
   UsageError,
 } from '@kube-dns/testkit';
-import { PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
 import type { Fault } from './fault.js';
 import { FAULTS } from './fault-table.js';
 import { type FaultResult, runFaults } from './run-faults.js';
@@ -46,6 +46,7 @@ export const FAULTS_COMMAND = commandEntry({
     only: textOption('', 'IDS', 'rows to run, with commas; all unless given'),
     list: switchOption('print what the rows are, and run none'),
     together: numberOption(1, 'rows that run at the same time', { min: 1, max: 16 }),
+    ...BUSY_OPTION,
   },
   format: 'markdown',
   isStrict: true,
@@ -56,7 +57,8 @@ export const FAULTS_COMMAND = commandEntry({
       report.addSection({ title: 'faults', header: ['row', 'what happens'], rows }, rows);
       return;
     }
-    const programs = { node: values.node, nodeFlags: values['node-flags'], progress, owned };
+    const { node, 'node-flags': nodeFlags, busy } = values;
+    const programs = { node, nodeFlags, progress, owned, busy };
     const results: FaultResult[] = [];
     for (const [id, running] of runFaults(faults, values.together, programs)) {
       const result = await running;

@@ -21,7 +21,7 @@ export type Whose = keyof typeof NETWORKS;
 const STUB_DOMAIN = 'corp.example';
 const RATE_PER_SECOND = 50;
 const NAME_COUNT = 2_000;
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 const STEP_MS = 10;
 
 /** The ports of a follower: for DNS, and of its pages. */

@@ -11,7 +11,14 @@ export interface FaultContext {
   readonly owned: Owned;
   /** Records a claim that does not hold, as one lower-case sentence; the row continues. */
   readonly claim: (holds: boolean, otherwise: string) => void;
+  /**
+   * The same of what only a machine without other work can keep: how long something took, and that no answer was lost or
+   * SERVFAIL for its time-out.
+   */
+  readonly claimQuiet: (holds: boolean, otherwise: string) => void;
   readonly progress: (text: string) => void;
+  /** Whether the machine has other work: then `claimQuiet` does nothing. */
+  readonly busy: boolean;
   /** What clients and pages of the row say. */
   readonly signs: FaultSigns;
 }
@@ -34,8 +41,8 @@ export interface Fault {
   readonly shows?: PageSign;
   /** Names of metrics are in backquotes. */
   readonly metrics: string;
-  /** Only the command runs it: it is long, or much like a row that is part of the tests. */
-  readonly isLong?: boolean;
+  /** Only the command runs it: it is long, is all about time, or much like a row that is part of the tests. */
+  readonly isCommandOnly?: boolean;
   /** Why it cannot be tested on this machine; undefined where it can. */
   readonly skipReason?: () => string | undefined;
   /**

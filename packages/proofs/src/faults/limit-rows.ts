@@ -79,14 +79,14 @@ async function useUpDescriptors(context: FaultContext): Promise<number> {
   const clients = [dns, kubedns].map((port) =>
     context.owned.add(new IdleClients(port, TCP_CLIENTS)),
   );
-  await delay(WATCH_MS);
   for (const name of ['dnsmasq', 'kubedns'] as const) {
-    const metric = `${name}_tcp_connections_total`;
-    const refused = (await testbed.metrics(name)).sum(metric, { event: 'refused' });
-    context.claim(refused > 0, `${metric}{event="refused"} is ${refused}`);
+    await testbed.waitFor(`client that ${name} refuses`, async () => {
+      const labels = { event: 'refused' };
+      return (await testbed.metrics(name)).sum(`${name}_tcp_connections_total`, labels) > 0;
+    });
   }
   context.claim(await testbed.isReady(), '/readiness is not 200');
-  context.claim(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
+  context.claimQuiet(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
   for (const client of clients) await client.close();
   await testbed.well();
   await testbed.claimEnds({});
@@ -107,8 +107,8 @@ async function idleHttpClients(context: FaultContext): Promise<number> {
   await delay(IDLE_LEAD_MS);
   for (let i = 0; i < PROBES; i++) {
     context.claim(await testbed.isReady(), '/readiness is not 200');
-    context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
-    context.claim(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
+    context.claimQuiet(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
+    context.claimQuiet(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
     for (const name of CONTAINER_NAMES) await testbed.metrics(name);
   }
   await testbed.claimEnds({});
@@ -163,7 +163,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As before; the lines are lost',
-    isLong: true,
+    isCommandOnly: true,
     run: unharmed((spec) => throughShell(talkative(spec), ':', '>/dev/full 2>&1')),
   },
   {
@@ -182,7 +182,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As before; the lines go to stderr, and the file is tried again every 5 s',
-    isLong: true,
+    isCommandOnly: true,
     run: unharmed((spec) =>
       spec.name === 'dnsmasq'
         ? { ...spec, args: [...spec.args, '--log-queries', '--log-facility=/dev/full'] }
@@ -206,6 +206,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As before; the idlest connections are closed',
+    isCommandOnly: true,
     run: idleHttpClients,
   },
   {
@@ -219,7 +220,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics:
       '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',
-    isLong: true,
+    isCommandOnly: true,
     run: floodUpstreams,
   },
 ];

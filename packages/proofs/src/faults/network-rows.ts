@@ -30,6 +30,7 @@ const ROWS: readonly Fault[] = [
       'As long as it lasts: the pod has nothing to wait for, and a client that asks again is answered',
     limitMs: 6_000,
     metrics: `Nothing: \`/readiness\` stays 200, and \`${UNANSWERED}\` does not grow`,
+    isCommandOnly: true,
     run: loseClientsDatagrams,
   },
   {
@@ -44,7 +45,7 @@ const ROWS: readonly Fault[] = [
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     haveAllReason: false,
     metrics: `\`${FAILURES}{reason="timeout"}\` grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: loseUpstreamsDatagrams,
   },
   {
@@ -56,7 +57,7 @@ const ROWS: readonly Fault[] = [
     limitMs: 15_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
-    isLong: true,
+    isCommandOnly: true,
     run: loseApiPackets,
   },
   {
@@ -69,6 +70,7 @@ const ROWS: readonly Fault[] = [
     limitMs: 6_000,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, EXTENDED_ERROR.NETWORK_ERROR],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
+    isCommandOnly: true,
     run: cutUpstreams,
   },
   {
@@ -89,7 +91,7 @@ const ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 40 s after it is up',
     limitMs: 45_000,
     metrics: `${SERVING}; after 30 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
-    isLong: true,
+    isCommandOnly: true,
     run: cutApi(120_000, true),
   },
   {
@@ -99,7 +101,7 @@ const ROWS: readonly Fault[] = [
     duration: 'As long as it lasts',
     limitMs: 4_400,
     metrics: `\`${LATENCY}\` moves up; \`${UNANSWERED}\` does not grow`,
-    isLong: true,
+    isCommandOnly: true,
     run: delayUpstreams,
   },
   {
@@ -110,6 +112,7 @@ const ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${LATENCY}\` moves up; \`${UNANSWERED}\` does not grow`,
+    isCommandOnly: true,
     run: reorderUpstreams,
   },
   {
@@ -130,7 +133,7 @@ const ROWS: readonly Fault[] = [
     limitMs: 6_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
-    isLong: true,
+    isCommandOnly: true,
     run: delayApi,
   },
 ];

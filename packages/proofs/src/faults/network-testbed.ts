@@ -26,7 +26,7 @@ import { isCached, isRight, NAMES, NETWORK } from './upstream-testbed.js';
 export const NETWORK_SERVICES = 5;
 const CLUSTER_TEXTS = rightTexts(NETWORK_SERVICES);
 const RATE_PER_SECOND = 100;
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 60_000;
 const STEP_MS = 20;
 /** After this many questions each cached name was asked for. */
 const WARM_QUESTIONS = 60;

@@ -1,6 +1,6 @@
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault } from './fault.js';
-import { portSkipReason } from './node-cache-testbed.js';
+import { needsPort53 } from '@kube-dns/testkit';
 import {
   breakConfig,
   changeResolvConf,
@@ -29,6 +29,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
       limitMs: BACK_MS,
       reasons: [STALE_ANSWER, NO_REACHABLE_AUTHORITY],
       metrics: CLUSTER_METRICS,
+      isCommandOnly: true,
       run: clusterFails('silent'),
     },
     {
@@ -42,7 +43,6 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
       limitMs: BACK_MS,
       reasons: [STALE_ANSWER, NETWORK_ERROR],
       metrics: CLUSTER_METRICS,
-      isLong: true,
       run: clusterFails('gone'),
     },
     {
@@ -52,7 +52,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
       duration: RESTARTED,
       limitMs: 15_000,
       metrics: '`/health`, `/ready` and `/metrics` do not answer; the counters begin at 0',
-      isLong: true,
+      isCommandOnly: true,
       run: kill,
     },
     {
@@ -91,4 +91,4 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
       run: changeResolvConf,
     },
   ] satisfies readonly Fault[]
-).map((row) => ({ ...row, skipReason: portSkipReason }));
+).map((row) => ({ ...row, skipReason: needsPort53 }));

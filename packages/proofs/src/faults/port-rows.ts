@@ -78,7 +78,7 @@ export const PORT_ROWS: readonly Fault[] = [
     limitMs: 30_000,
     metrics:
       'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`',
-    isLong: true,
+    isCommandOnly: true,
     run: takenPort({
       name: 'dnsmasq',
       end: /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
@@ -108,7 +108,7 @@ export const PORT_ROWS: readonly Fault[] = [
     duration: RESTARTED,
     limitMs: 30_000,
     metrics: 'It ends with 255 and `sidecar: …: cannot listen on ADDRESS: address already in use`',
-    isLong: true,
+    isCommandOnly: true,
     run: takenPort({
       name: 'sidecar',
       end: /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,

@@ -49,6 +49,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
+    isCommandOnly: true,
     run: allFail({
       behavior: 'silent',
       faultMs: DOWN_FAULT_MS,
@@ -70,7 +71,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     metrics: `\`dnsmasq_upstream_server_latency_seconds\` moves up; \`${UNANSWERED}\` grows by those of the first moments`,
     reasons: [22],
     haveAllReason: false,
-    isLong: true,
+    isCommandOnly: true,
     run: allSlow,
   },
   {
@@ -83,7 +84,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
-    isLong: true,
+    isCommandOnly: true,
     run: allFail({
       behavior: 'lying',
       faultMs: DOWN_FAULT_MS,
@@ -103,7 +104,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="refused"}\` grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: allFail({
       behavior: 'refused',
       faultMs: SHORT_FAULT_MS,
@@ -122,7 +123,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: allFail({
       behavior: 'servfail',
       faultMs: SHORT_FAULT_MS,
@@ -141,7 +142,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
-    isLong: true,
+    isCommandOnly: true,
     run: allFail({
       behavior: 'lame',
       faultMs: SHORT_FAULT_MS,
@@ -187,6 +188,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'A second, then another upstream is asked',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'silent', reason: 'timeout', isSlow: true }),
   },
   {
@@ -197,7 +199,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'A second, then another upstream is asked',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'slow', reason: 'timeout', isSlow: true }),
   },
   {
@@ -208,7 +210,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'A second, then another upstream is asked',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'lying', reason: 'timeout', isSlow: true }),
   },
   {
@@ -219,7 +221,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'refused', reason: 'refused' }),
   },
   {
@@ -240,7 +242,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'lame', reason: 'refused' }),
   },
   {
@@ -252,7 +254,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="malformed"}\` of that server grows`,
-    isLong: true,
+    isCommandOnly: true,
     run: oneFails({ behavior: 'broken', reason: 'malformed' }),
   },
 ];

@@ -11,6 +11,8 @@ export interface FuzzOrder {
   readonly seed: number;
   /** The most that one input may take, in microseconds. */
   readonly maxUs: number;
+  /** Whether time and memory are judged, too. */
+  readonly isMeasured: boolean;
   /** The folder of the findings. */
   readonly corpus: string;
 }
@@ -26,7 +28,8 @@ const MAX_GUIDED = 50_000;
 
 /** One parser's inputs, in a process that may end with them. */
 export class FuzzProcess implements FuzzProcessMethods {
-  async fuzz({ parser, inputs, seconds, seed, corpus, maxUs }: FuzzOrder): Promise<FuzzRunResult> {
+  async fuzz(order: FuzzOrder): Promise<FuzzRunResult> {
+    const { parser, inputs, seconds, seed, corpus, maxUs, isMeasured } = order;
     const target = await findParser(parser).create();
     const watchdog = new Watchdog({ corpus, parser });
     const run = new FuzzRun({
@@ -34,6 +37,7 @@ export class FuzzProcess implements FuzzProcessMethods {
       inputs,
       seconds,
       maxUs,
+      isMeasured,
       files: new FindingFiles(corpus, parser),
       random: new Random(seed, parser),
       guidedInputs: Math.min(inputs * GUIDED_PART, MAX_GUIDED),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BYTE_MUTATIONS } from './byte-mutations.js';
 import { FindingFiles } from './finding.js';
-import { FuzzRun } from './fuzz-run.js';
+import { FuzzRun, type FuzzRunOptions } from './fuzz-run.js';
 import { MAX_INPUT_US } from './judge.js';
 import type { FuzzTarget } from './fuzz-target.js';
 import { Random } from './random.js';
@@ -17,12 +17,12 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const SEEDS = ['first', 'second'].map((text) => Buffer.from(text));
 
-function fuzz(run: FuzzTarget['run'], inputs = 4_000, guidedInputs = 0) {
+function fuzz(run: FuzzTarget['run'], inputs = 4_000, more: Partial<FuzzRunOptions> = {}) {
   const target = { seeds: SEEDS, tokens: [], mutations: BYTE_MUTATIONS, maxBytes: 200, run };
   const files = new FindingFiles(folder, 'planted');
-  const random = new Random(1);
-  const limits = { inputs, guidedInputs, seconds: 0, maxUs: MAX_INPUT_US };
-  return new FuzzRun({ target, files, random, ...limits }).run();
+  const limits = { guidedInputs: 0, seconds: 0, maxUs: MAX_INPUT_US, isMeasured: false };
+  const all = { target, files, random: new Random(1), inputs };
+  return new FuzzRun(Object.assign(all, limits, more)).run();
 }
 
 /** Most inputs have it, none of the seeds. */
@@ -62,41 +62,37 @@ describe('a run', () => {
   });
 
   it('finds an input that takes more than a millisecond every time', async () => {
-    const result = await fuzz((input) => {
-      const untilMs = performance.now() + (isMarked(input) ? 3 : 0);
-      while (performance.now() < untilMs);
-      return true;
-    }, 500);
+    const result = await measured((input) => (isMarked(input) ? { ms: 3 } : {}));
     expect(result.findings).toContainEqual(expect.objectContaining({ kind: 'slow' }));
-    expect(result.slowestUs).toBeGreaterThanOrEqual(3_000);
+    expect(result.slowestUs).toBe(3_000);
   });
 
   it('lets an input be slow once', async () => {
     let isFirst = true;
-    const result = await fuzz((input) => {
-      const untilMs = performance.now() + (isMarked(input) && isFirst ? 50 : 0);
-      if (isMarked(input)) isFirst = false;
-      while (performance.now() < untilMs);
-      return true;
-    }, 500);
+    const result = await measured((input) => {
+      const isSlow = isMarked(input) && isFirst;
+      if (isSlow) isFirst = false;
+      return isSlow ? { ms: 50 } : {};
+    });
+    expect(isFirst).toBe(false);
     expect(result.findings).toEqual([]);
   });
 
   it('finds an input that makes the parser allocate more than 64 KiB', async () => {
-    const result = await fuzz((input) => {
-      return isMarked(input) ? new Uint8Array(100_000).length > 0 : true;
-    });
+    const result = await measured((input) => (isMarked(input) ? { bytes: 100_000 } : {}));
     expect(result.findings).toMatchObject([{ kind: 'allocates' }]);
-    expect(result.largestBytes).toBeGreaterThanOrEqual(100_000);
+    expect(result.largestBytes).toBe(100_000);
   });
 
   it('finds a parser that retains memory of each input', async () => {
-    const retained = new Map<string, number>();
-    const result = await fuzz((input) => {
-      retained.set(`${retained.size} ${input.toString('latin1')}`, 1);
-      return true;
-    }, 8_000);
+    const result = await measured(() => ({ retained: 200 }), 4_000);
     expect(result.findings).toMatchObject([{ kind: 'grows', file: '' }]);
+  });
+
+  it('measures nothing where it shall not', async () => {
+    const cost = () => ({ ms: 3, bytes: 100_000, retained: 1_000 });
+    const result = await measured(cost, 4_000, { isMeasured: false });
+    expect(result).toMatchObject({ inputs: 4_000, findings: [], slowestUs: Number.NaN });
   });
 
   it('makes the same inputs from the same seed', async () => {
@@ -109,16 +105,41 @@ describe('a run', () => {
   });
 
   it('ends when its seconds are over', async () => {
-    const target = { seeds: SEEDS, tokens: [], mutations: BYTE_MUTATIONS, maxBytes: 200 };
-    const result = await new FuzzRun({
-      target: { ...target, run: () => true },
-      files: new FindingFiles(folder, 'planted'),
-      inputs: Number.MAX_SAFE_INTEGER,
-      seconds: 0.7,
-      maxUs: MAX_INPUT_US,
-      random: new Random(1),
-      guidedInputs: 0,
-    }).run();
-    expect(result.inputs).toBeGreaterThan(0);
+    const limits = { isMeasured: false, seconds: 0.7 };
+    const result = await measured(() => ({ ms: 1 }), Number.MAX_SAFE_INTEGER, limits);
+    expect(result.inputs).toBeGreaterThan(500);
+    expect(result.inputs).toBeLessThan(1_000);
   });
 });
+
+/** What an input costs. */
+interface Cost {
+  readonly ms?: number;
+  readonly bytes?: number;
+  readonly retained?: number;
+}
+
+/** A run by meters of the test: each input costs what it should. */
+function measured(
+  costOf: (input: Buffer) => Cost,
+  inputs = 500,
+  limits: Partial<FuzzRunOptions> = {},
+) {
+  const used = { ms: 0, bytes: 0, retained: 0 };
+  let sinceBytes = 0;
+  const meters = {
+    nowMs: () => used.ms,
+    heap: () => {
+      return { set: () => void (sinceBytes = used.bytes), read: () => used.bytes - sinceBytes };
+    },
+    liveBytes: () => used.retained,
+  };
+  const run = (input: Buffer) => {
+    const { ms = 0, bytes = 0, retained = 0 } = costOf(input);
+    used.ms += ms;
+    used.bytes += bytes;
+    used.retained += retained;
+    return true;
+  };
+  return fuzz(run, inputs, Object.assign({ meters, isMeasured: true }, limits));
+}

@@ -5,7 +5,7 @@ import { Draft } from './draft.js';
 import type { Finding, FindingFiles } from './finding.js';
 import { FaultList } from './fault-list.js';
 import type { FuzzTarget } from './fuzz-target.js';
-import { HeapMeter, liveBytes } from './heap-meter.js';
+import { type Meters, PROCESS_METERS } from './heap-meter.js';
 import { Judge, MAX_INPUT_BYTES } from './judge.js';
 import { mutate } from './mutation.js';
 import type { Random } from './random.js';
@@ -18,7 +18,11 @@ export interface FuzzRunOptions {
   readonly seconds: number;
   /** The most that one input may take, in microseconds. */
   readonly maxUs: number;
+  /** Whether time and memory are judged, too, for which the machine must have no other work. */
+  readonly isMeasured: boolean;
   readonly random: Random;
+  /** Those of this process unless given. */
+  readonly meters?: Meters;
   /** Inputs at the beginning that are watched for the code that they reach. */
   readonly guidedInputs: number;
   /** Called with each input before the parser. */
@@ -31,7 +35,7 @@ export interface FuzzRunResult {
   readonly inputs: number;
   readonly accepted: number;
   readonly seconds: number;
-  /** The longest that one input took, in microseconds. */
+  /** The longest that one input took, in microseconds; NaN where it is not measured, as what was allocated. */
   readonly slowestUs: number;
   /** What an input allocated, on average and at the most, in bytes. */
   readonly meanBytes: number;
@@ -61,47 +65,59 @@ export class FuzzRun {
   readonly #random: Random;
   readonly #judge: Judge;
   readonly #faults: FaultList;
-  readonly #meter = new HeapMeter();
+  readonly #meters: Meters;
+  readonly #meter: ReturnType<Meters['heap']>;
   readonly #draft: Draft;
   readonly #arena: Buffer;
   readonly #batch: Buffer[] = [];
-  readonly #startedMs = performance.now();
+  readonly #startedMs: number;
   #inputs = 0;
   #accepted = 0;
   #allocatedBytes = 0;
   #meanBytes = 0;
-  #toldMs = performance.now();
+  #toldMs: number;
 
   constructor(options: FuzzRunOptions) {
-    const { target, files, random } = options;
+    const { target, files, random, meters = PROCESS_METERS } = options;
+    this.#meters = meters;
+    this.#meter = meters.heap();
+    this.#startedMs = this.#toldMs = meters.nowMs();
     this.#options = options;
     this.#target = target;
     this.#random = random;
     this.#corpus = new Corpus([...target.seeds, ...files.read().values()], target.tokens);
-    this.#judge = new Judge(target);
+    this.#judge = new Judge(target, meters);
     this.#faults = new FaultList(files);
     this.#draft = new Draft(target.maxBytes);
     this.#arena = Buffer.alloc(target.maxBytes * MAX_BATCH);
   }
 
   async run(): Promise<FuzzRunResult> {
-    const { inputs, guidedInputs } = this.#options;
+    const { inputs, guidedInputs, isMeasured } = this.#options;
     this.#warmUp();
     await this.#guide(Math.min(guidedInputs, inputs));
+    if (!isMeasured) {
+      await this.#feed(inputs - this.#inputs);
+      return this.#concludeUnmeasured();
+    }
     const half = Math.ceil((inputs - this.#inputs) / 2);
     await this.#feed(half);
-    const before = liveBytes();
+    const before = this.#meters.liveBytes();
     const after = await this.#feed(inputs - this.#inputs);
     const result = this.#conclude();
-    await this.#checkGrowth(liveBytes() - before, after);
+    await this.#checkGrowth(this.#meters.liveBytes() - before, after);
     return { ...result, findings: this.#faults.findings };
   }
 
   /** What was written for the parser and what was found once, until the code is compiled. */
   #warmUp(): void {
     const { entries } = this.#corpus;
-    const until = performance.now() + MAX_WARM_UP_MS;
-    for (let round = 0; round < WARM_UP_ROUNDS && performance.now() < until; round++) {
+    if (!this.#options.isMeasured) {
+      for (const entry of entries) this.#runOne(entry);
+      return;
+    }
+    const until = this.#meters.nowMs() + MAX_WARM_UP_MS;
+    for (let round = 0; round < WARM_UP_ROUNDS && this.#meters.nowMs() < until; round++) {
       for (const entry of entries) this.#runOne(entry);
     }
     for (const entry of entries) {
@@ -128,7 +144,7 @@ export class FuzzRun {
       // So that most batches are within what one input may allocate.
       const fitting = Math.floor(MAX_INPUT_BYTES / 2 / Math.max(1, this.#meanBytes));
       const size = Math.max(1, Math.min(MAX_BATCH, fitting, inputs - fed));
-      this.#runBatch(size, true);
+      this.#runBatch(size, this.#options.isMeasured);
       fed += size;
       if (batches % BATCHES_PER_TURN === 0) await nextTurn();
       this.#tell();
@@ -138,7 +154,7 @@ export class FuzzRun {
 
   #isOver(): boolean {
     const { seconds } = this.#options;
-    return seconds > 0 && performance.now() - this.#startedMs > seconds * 1_000;
+    return seconds > 0 && this.#meters.nowMs() - this.#startedMs > seconds * 1_000;
   }
 
   #runBatch(size: number, isJudged: boolean): void {
@@ -149,9 +165,9 @@ export class FuzzRun {
     let longest = 0;
     this.#meter.set();
     for (let i = 0; i < batch.length; i++) {
-      const startedMs = performance.now();
+      const startedMs = this.#meters.nowMs();
       if (this.#runOne(batch[i]!)) this.#accepted++;
-      const tookMs = performance.now() - startedMs;
+      const tookMs = this.#meters.nowMs() - startedMs;
       if (tookMs <= longestMs) continue;
       longestMs = tookMs;
       longest = i;
@@ -194,9 +210,9 @@ export class FuzzRun {
   async #checkGrowth(grown: number, inputs: number): Promise<void> {
     let least = grown;
     for (let round = 0; least > GROWTH_BYTES && round < GROWTH_ROUNDS; round++) {
-      const before = liveBytes();
+      const before = this.#meters.liveBytes();
       await this.#feed(inputs, false);
-      least = Math.min(least, liveBytes() - before);
+      least = Math.min(least, this.#meters.liveBytes() - before);
     }
     if (least > GROWTH_BYTES) {
       this.#faults.add('grows', `${least} bytes more with each ${inputs} inputs`);
@@ -204,7 +220,7 @@ export class FuzzRun {
   }
 
   #conclude(): FuzzRunResult {
-    const seconds = (performance.now() - this.#startedMs) / 1_000;
+    const seconds = (this.#meters.nowMs() - this.#startedMs) / 1_000;
     const { slowness, hunger } = this.#judge;
     for (const entry of this.#corpus.entries) hunger.look(entry, Number.POSITIVE_INFINITY);
     const slow = slowness.judge();
@@ -227,8 +243,21 @@ export class FuzzRun {
     };
   }
 
+  #concludeUnmeasured(): FuzzRunResult {
+    return {
+      inputs: this.#inputs,
+      accepted: this.#accepted,
+      seconds: (this.#meters.nowMs() - this.#startedMs) / 1_000,
+      slowestUs: Number.NaN,
+      meanBytes: Number.NaN,
+      largestBytes: Number.NaN,
+      corpusSize: this.#corpus.entries.length,
+      findings: this.#faults.findings,
+    };
+  }
+
   #tell(): void {
-    const nowMs = performance.now();
+    const nowMs = this.#meters.nowMs();
     if (nowMs - this.#toldMs < PROGRESS_MS) return;
     this.#toldMs = nowMs;
     this.#options.onProgress?.(this.#inputs);

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import {
   commandEntry,
+  formatValue,
   messageOf,
   numberOption,
   type OptionValues,
@@ -10,12 +11,14 @@ import {
   textOption,
   UsageError,
 } from '@kube-dns/testkit';
+import { BUSY_OPTION } from '../program-options.js';
 import type { FuzzProcessMethods } from './fuzz-process.js';
 import type { FuzzRunResult } from './fuzz-run.js';
 import type { FuzzParser } from './fuzz-target.js';
 import { MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
 import { PARSERS } from './parsers.js';
 
+const ENTRY = new URL('./fuzz-process.js#FuzzProcess', import.meta.url);
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
 /** A large young generation: allocation is measured as its use, until a collection. */
 const NODE_FLAGS = ['--max-semi-space-size=64'];
@@ -41,6 +44,7 @@ const OPTIONS = {
   }),
   jobs: numberOption(2, 'parsers at the same time', { min: 1, max: 64 }),
   corpus: textOption(CORPUS, 'FOLDER', 'where past findings are and new ones go'),
+  ...BUSY_OPTION,
   json: PROGRAM_OPTIONS.json,
 };
 
@@ -55,30 +59,30 @@ function parsersNamed(only: string): readonly FuzzParser[] {
   });
 }
 
-/** One parser after another in processes of their own, some at the same time. */
+/**
+ * One parser after another, some at the same time. Each has a process of its own, so that none changes the figures of
+ * another; without figures those of one job have the same, until it ends.
+ */
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const parsers = parsersNamed(values.only);
+  const { busy } = values;
   const maxUs = values['max-us'];
   const waiting = [...parsers];
   const results = new Map<string, FuzzRunResult>();
   const work = async () => {
+    let process: Remote<FuzzProcessMethods> | undefined;
     for (let parser = waiting.shift(); parser; parser = waiting.shift()) {
       const { name } = parser;
-      const process = owned.add(
-        new Remote<FuzzProcessMethods>(
-          name,
-          new URL('./fuzz-process.js#FuzzProcess', import.meta.url),
-          {
-            nodeFlags: NODE_FLAGS,
-          },
-        ),
-      );
+      process ??= owned.add(new Remote(name, ENTRY, { nodeFlags: NODE_FLAGS }));
       const { seed, seconds, corpus } = values;
       const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;
       const result = await process
-        .call('fuzz', { parser: name, inputs, seconds, seed, corpus, maxUs })
+        .call('fuzz', { parser: name, inputs, seconds, seed, corpus, maxUs, isMeasured: !busy })
         .catch((error: unknown) => endedRun(messageOf(error)));
-      await process.close();
+      if (!busy || result.inputs === 0) {
+        await process.close();
+        process = undefined;
+      }
       results.set(name, result);
       progress(`${name}: ${result.inputs} inputs, ${result.findings.length} findings`);
       for (const { kind, detail, file } of result.findings) {
@@ -92,6 +96,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   report.addSection({ title: 'Parsers', header: HEADER, rows: ordered.map(rowOf) }, ordered);
   for (const { name, slowestUs, largestBytes, findings } of ordered) {
     report.add(`${name}, findings`, findings.length, '', 0);
+    if (busy) continue;
     report.add(`${name}, slowest input`, slowestUs, 'µs', maxUs);
     report.add(`${name}, largest allocation`, largestBytes / 1024, 'KiB', MAX_INPUT_BYTES / 1024);
   }
@@ -114,9 +119,9 @@ function rowOf(result: FuzzRunResult & { readonly name: string }): string[] {
     inputs.toLocaleString('en'),
     Math.round(inputs / seconds).toLocaleString('en'),
     `${((100 * accepted) / inputs).toFixed(1)} %`,
-    `${Math.round(slowestUs)} µs`,
-    `${Math.round(meanBytes)}`,
-    `${Math.round(largestBytes)}`,
+    Number.isNaN(slowestUs) ? '-' : `${Math.round(slowestUs)} µs`,
+    formatValue(Math.round(meanBytes)),
+    formatValue(Math.round(largestBytes)),
     String(corpusSize),
   ];
 }

@@ -8,7 +8,7 @@ const READING_BYTES = 1_024;
  * Tells how many bytes were allocated since it was set: on the heap, and outside of it for arrays of
  * bytes. A collection in between hides some; with a large young generation there is one in many thousands.
  */
-export class HeapMeter {
+class HeapMeter {
   #heapBytes = 0;
   #externalBytes = 0;
 
@@ -30,10 +30,25 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** The bytes in use after a collection. */
-export function liveBytes(): number {
+function liveBytes(): number {
   // Twice: what the first one finalizes is free after the second.
   collect();
   collect();
   const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
   return heap + external;
 }
+
+/** By what time and memory of a parser are measured. */
+export interface Meters {
+  readonly nowMs: () => number;
+  readonly heap: () => Pick<HeapMeter, 'set' | 'read'>;
+  /** The bytes in use after a collection. */
+  readonly liveBytes: () => number;
+}
+
+/** Those of this process. */
+export const PROCESS_METERS: Meters = {
+  nowMs: () => performance.now(),
+  heap: () => new HeapMeter(),
+  liveBytes,
+};

@@ -1,5 +1,5 @@
 import type { FuzzTarget } from './fuzz-target.js';
-import { HeapMeter } from './heap-meter.js';
+import type { Meters } from './heap-meter.js';
 
 /** The most that one input may take on the machine that the product is meant for. */
 export const MAX_INPUT_US = 1_000;
@@ -57,8 +57,8 @@ export class Judge {
   readonly slowness: Search;
   readonly hunger: Search;
 
-  constructor(target: FuzzTarget) {
-    const meter = new HeapMeter();
+  constructor(target: FuzzTarget, { nowMs, heap }: Meters) {
+    const meter = heap();
     const runQuietly = (input: Buffer) => {
       try {
         target.run(input);
@@ -67,9 +67,9 @@ export class Judge {
       }
     };
     this.slowness = new Search((input) => {
-      const startedMs = performance.now();
+      const startedMs = nowMs();
       runQuietly(input);
-      return (performance.now() - startedMs) * 1_000;
+      return (nowMs() - startedMs) * 1_000;
     });
     this.hunger = new Search((input) => {
       const allowance = target.allowance?.(input) ?? 0;

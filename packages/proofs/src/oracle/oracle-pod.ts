@@ -98,10 +98,10 @@ export class OraclePod implements Closable {
     this.#udp.mode = PLAIN;
   }
 
-  /** In turn so long that dnsmasq takes it for dead, and shorter. */
+  /** In turn for a short time, and so long that dnsmasq takes it for dead. */
   async #freeze(n: number): Promise<void> {
     this.#kubedns.signal('SIGSTOP');
-    await delay(n % 2 === 0 ? NOTICED_MS : SHORT_MS);
+    await delay(n % 2 === 0 ? SHORT_MS : NOTICED_MS);
     this.#kubedns.signal('SIGCONT');
     await delay(CATCH_UP_MS);
   }

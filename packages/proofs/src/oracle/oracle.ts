@@ -13,7 +13,7 @@ import {
   TemporaryFolder,
 } from '@kube-dns/testkit';
 import { Random } from '../fuzz/random.js';
-import { PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
 import { History } from './history.js';
 import { OracleClients, type Told } from './oracle-clients.js';
 import { FAULT_KINDS, MAX_FROZEN_MS, OraclePod } from './oracle-pod.js';
@@ -32,6 +32,7 @@ const OPTIONS = {
     min: 1,
   }),
   seed: numberOption(1, 'another one makes other changes and questions'),
+  ...BUSY_OPTION,
   ...PROGRAM_OPTIONS,
 };
 
@@ -170,13 +171,14 @@ function addFindings(
     const { answers, old, wrong, failed, oldestSeenMs, ...oldest } = tallies[time];
     report.add(`${time}: answers`, answers, '', { atLeast: 1 });
     report.add(`${time}: that were never right`, wrong, '', 0);
-    report.add(`${time}: failures`, failed, '', time === 'subscribed' ? 0 : undefined);
+    const noFailures = time === 'subscribed' ? quietBar(values, 0) : undefined;
+    report.add(`${time}: failures`, failed, '', noFailures);
     report.add(`${time}: older than their question`, old, '');
     for (const kind of ['Positive', 'Negative'] as const) {
       const ttlMs = Math.max(ttls[kind] * MS, MAX_FROZEN_MS);
       const bar = maxAgeMs + (time === 'subscribed' ? 0 : ttlMs);
       const what = `${time}: oldest ${kind.toLowerCase()} answer`;
-      report.add(what, oldest[`oldest${kind}Ms`], 'ms', bar);
+      report.add(what, oldest[`oldest${kind}Ms`], 'ms', quietBar(values, bar));
     }
     report.add(`${time}: oldest answer, with stalls of this machine`, oldestSeenMs, 'ms');
   }

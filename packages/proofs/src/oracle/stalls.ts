@@ -13,17 +13,20 @@ export class Stalls implements Closable {
   readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
   readonly #timer: NodeJS.Timeout;
   readonly #lateMs: number;
-  #lastMs = monotonicMs();
+  readonly #nowMs: () => number;
+  #lastMs: number;
 
   /** A turn that comes later than `lateMs` is a stall. */
-  constructor(lateMs = LATE_MS) {
+  constructor(lateMs = LATE_MS, nowMs = monotonicMs) {
     this.#lateMs = lateMs;
+    this.#nowMs = nowMs;
+    this.#lastMs = nowMs();
     this.#timer = setInterval(() => this.look(), TICK_MS);
   }
 
   /** To be called before a stall of this very turn is asked for. */
   look(): void {
-    const nowMs = monotonicMs();
+    const nowMs = this.#nowMs();
     const lateMs = nowMs - this.#lastMs - TICK_MS;
     if (lateMs > this.#lateMs) {
       this.#stalls.push({ fromMs: this.#lastMs, toMs: nowMs });

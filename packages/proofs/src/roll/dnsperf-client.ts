@@ -117,6 +117,6 @@ export class DnsperfClient implements Closable {
 
   #judge(name: string, rcode: string, ms: number): void {
     if (rcode === rightRcode(name)) this.#log.answered(ms, false);
-    else this.#log.wrong(`${name}: ${rcode}`);
+    else this.#log.wrong(rcode, `${name}: ${rcode}`);
   }
 }

@@ -1,4 +1,5 @@
-import type { Report } from '@kube-dns/testkit';
+import type { Bar, Report } from '@kube-dns/testkit';
+import { quietBar } from '../program-options.js';
 import type { Phase } from './phase-log.js';
 
 /** What else a run has to be held against. */
@@ -7,6 +8,8 @@ export interface RollFacts {
   readonly ends: readonly string[];
   /** What dnsperf was to ask. */
   readonly queriesPerSecond: number;
+  /** Whether the machine has other work. */
+  readonly busy: boolean;
 }
 
 /** Below this the machine, and not DNS, was the limit. */
@@ -41,8 +44,12 @@ function rowOf({
     queriesPerSecond.toFixed(0),
     dnsperf.p50Ms.toFixed(2),
     dnsperf.p99Ms.toFixed(2),
-    ...[dnsperf.firstTryLost, dnsperf.lost, dnsperf.wrong, cutFlows].map(String),
-    ...[checked.asked, checked.firstTryLost, checked.lost, checked.wrong].map(String),
+    ...[dnsperf.firstTryLost, dnsperf.lost, dnsperf.wrong + dnsperf.servfails, cutFlows].map(
+      String,
+    ),
+    ...[checked.asked, checked.firstTryLost, checked.lost, checked.wrong + checked.servfails].map(
+      String,
+    ),
   ];
 }
 
@@ -50,14 +57,15 @@ function rowOf({
 export function addRollFindings(
   report: Pick<Report, 'add' | 'addSection' | 'note'>,
   phases: readonly Phase[],
-  { ends, queriesPerSecond }: RollFacts,
+  { ends, queriesPerSecond, busy }: RollFacts,
 ): void {
   const sum = (value: (phase: Phase) => number) =>
     phases.reduce((total, phase) => total + value(phase), 0);
   report.addSection({ title: 'Phases', header: HEADER, rows: phases.map(rowOf) }, phases);
   const seconds = sum((phase) => phase.seconds);
   const rate = sum((phase) => phase.queriesPerSecond * phase.seconds) / seconds;
-  report.add('questions a second', rate, '/s', { atLeast: queriesPerSecond * RATE_PART });
+  const quiet = <B extends Bar | number>(bar: B) => quietBar({ busy }, bar);
+  report.add('questions a second', rate, '/s', quiet({ atLeast: queriesPerSecond * RATE_PART }));
   report.add(
     'lost at the first try',
     sum(({ dnsperf }) => dnsperf.firstTryLost),
@@ -67,13 +75,20 @@ export function addRollFindings(
     'lost at the second try',
     sum(({ dnsperf }) => dnsperf.lost),
     '',
-    0,
+    quiet(0),
   );
+  // dnsperf knows an answer by its ID alone: a late one may be taken for that of a later question.
   report.add(
     'wrong rcodes',
     sum(({ dnsperf }) => dnsperf.wrong),
     '',
-    0,
+    quiet(0),
+  );
+  report.add(
+    'SERVFAIL',
+    sum(({ dnsperf }) => dnsperf.servfails),
+    '',
+    quiet(0),
   );
   report.add(
     'checked: right answers',
@@ -90,13 +105,19 @@ export function addRollFindings(
     'checked: lost at the second try',
     sum(({ checked }) => checked.lost),
     '',
-    0,
+    quiet(0),
   );
   report.add(
     'checked: wrong answers',
     sum(({ checked }) => checked.wrong),
     '',
     0,
+  );
+  report.add(
+    'checked: SERVFAIL',
+    sum(({ checked }) => checked.servfails),
+    '',
+    quiet(0),
   );
   report.add('p99, worst phase', Math.max(...phases.map(({ dnsperf }) => dnsperf.p99Ms)), 'ms');
   report.add('containers that did not end with 0', ends.length, '', 0);

@@ -12,7 +12,7 @@ import {
   type CommandContext,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import { PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
 import { startCheckingClient, startEnvironment } from '../soak/pod-environment.js';
 import type { BalancerMethods } from './balancer.js';
 import { DnsperfClient } from './dnsperf-client.js';
@@ -45,6 +45,7 @@ const OPTIONS = {
   }),
   sockets: numberOption(40, 'sockets of dnsperf, each a separate flow', { min: 1, max: 500 }),
   services: numberOption(600, 'services of the cluster', { min: 30, max: 50_000 }),
+  ...BUSY_OPTION,
   ...PROGRAM_OPTIONS,
 };
 
@@ -147,7 +148,11 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     });
   }
   await Promise.all([dnsperf.finish(), checked.call('finish')]);
-  addRollFindings(report, log.phases, { ends, queriesPerSecond: values.qps });
+  addRollFindings(report, log.phases, {
+    ends,
+    queriesPerSecond: values.qps,
+    busy: values.busy,
+  });
 }
 
 function textOf({ name, dnsperf, checked, queriesPerSecond }: Phase): string {

@@ -10,7 +10,7 @@ it('each count is returned once, with the wrong answers first', () => {
   log.answered(5_000, true);
   log.firstTryLost();
   log.lost('a.example');
-  log.wrong('b.example');
+  log.wrong('NXDOMAIN', 'b.example');
   expect(log.take()).toMatchObject({
     asked: 100,
     right: 101,

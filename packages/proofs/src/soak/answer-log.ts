@@ -4,7 +4,9 @@ import { spreadOf } from '@kube-dns/testkit';
 export interface AnswerFigures {
   readonly asked: number;
   readonly right: number;
+  /** Neither right nor SERVFAIL. */
   readonly wrong: number;
+  readonly servfails: number;
   /** Without an answer at the first try, whatever came later. */
   readonly firstTryLost: number;
   /** Without an answer after all tries. */
@@ -23,7 +25,7 @@ const MAX_EXAMPLES = 5;
 
 /** Counts answers between two looks. */
 export class AnswerLog {
-  #counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
+  #counts = { asked: 0, right: 0, wrong: 0, servfails: 0, firstTryLost: 0, lost: 0 };
   #latenciesMs: number[] = [];
   #latesMs: number[] = [];
   #wrong: string[] = [];
@@ -44,8 +46,10 @@ export class AnswerLog {
     if (!isOverTcp) this.#latenciesMs.push(afterMs);
   }
 
-  wrong(example: string): void {
-    this.#counts.wrong++;
+  /** An answer that is not right; `rcode` begins with the name of its rcode. */
+  wrong(rcode: string, example: string): void {
+    if (rcode.startsWith('SERVFAIL')) this.#counts.servfails++;
+    else this.#counts.wrong++;
     if (this.#wrong.length < MAX_EXAMPLES) this.#wrong.push(example);
   }
 
@@ -68,7 +72,7 @@ export class AnswerLog {
       ownLateP99Ms: spreadOf(this.#latesMs).p99,
       examples: [...this.#wrong, ...this.#lost],
     };
-    this.#counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
+    this.#counts = { asked: 0, right: 0, wrong: 0, servfails: 0, firstTryLost: 0, lost: 0 };
     this.#latenciesMs = [];
     this.#latesMs = [];
     this.#wrong = [];

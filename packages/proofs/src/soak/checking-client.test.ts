@@ -1,13 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { monotonicMs } from '@kube-dns/testkit';
+import { monotonicMs, until } from '@kube-dns/testkit';
 import type { AnswerFigures } from './answer-log.js';
 import { CheckingClient } from './checking-client.js';
 
 const NXDOMAIN = 0x8183;
-const STEP_MS = 10;
-const DEADLINE_MS = 10_000;
 const open: { close(): unknown }[] = [];
 
 afterEach(() => {
@@ -47,17 +45,16 @@ async function ask(retries: number): Promise<AnswerFigures> {
     retries,
     sockets: 2,
   });
-  const endMs = monotonicMs() + DEADLINE_MS;
   const counts = { asked: 0, wrong: 0 };
   const all: AnswerFigures[] = [];
   // Until both kinds were drawn from the mix.
-  while ((counts.asked < 30 || (retries > 0 && counts.wrong === 0)) && monotonicMs() < endMs) {
-    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  await until('questions of both kinds', () => {
     const figures = asker.take();
     all.push(figures);
     counts.asked += figures.asked;
     counts.wrong += figures.wrong;
-  }
+    return counts.asked >= 30 && (retries === 0 || counts.wrong > 0);
+  });
   all.push(await asker.finish());
   const sum = (key: 'asked' | 'right' | 'wrong' | 'firstTryLost' | 'lost') =>
     all.reduce((total, figures) => total + figures[key], 0);

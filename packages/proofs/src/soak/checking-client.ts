@@ -75,7 +75,8 @@ export class CheckingClient implements CheckingClientMethods {
         }
       }, TICK_MS),
       setInterval(() => {
-        for (const sockets of Object.values(this.#sockets)) sockets.sweep(monotonicMs());
+        // After what has arrived meanwhile, where this process had no core.
+        setImmediate(() => this.#sweep());
       }, SWEEP_MS),
     ];
   }
@@ -90,6 +91,10 @@ export class CheckingClient implements CheckingClientMethods {
     clearInterval(this.#timers[1]);
     for (const sockets of Object.values(this.#sockets)) sockets.close();
     return this.take();
+  }
+
+  #sweep(): void {
+    for (const sockets of Object.values(this.#sockets)) sockets.sweep(monotonicMs());
   }
 
   #ask(asking: Asking, firstSentMs: number, tries: number): void {
@@ -122,7 +127,7 @@ export class CheckingClient implements CheckingClientMethods {
     }
     const server = isStraight ? 'kubedns' : 'dnsmasq';
     const how = `${question.name} ${question.type} of ${server}${asking.isOverTcp ? ', TCP' : ''}`;
-    this.#log.wrong(`${how}: ${text}; right is ${right.join(' or ')}`);
+    this.#log.wrong(text, `${how}: ${text}; right is ${right.join(' or ')}`);
   }
 
   #giveUp({ asking, firstSentMs, tries }: Waiting): void {

@@ -1,5 +1,6 @@
 import { type Bar, median, type Report } from '@kube-dns/testkit';
 import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
+import { quietBar } from '../program-options.js';
 import type { ContainerSample, Sample } from './sample.js';
 import { growth, increase, lastThird, type Point } from './trend.js';
 
@@ -11,6 +12,8 @@ export interface SoakBars {
   readonly p99Ratio: number;
   /** Part of the questions without an answer, in percent. */
   readonly lostPercent: number;
+  /** The machine has other work: nothing of time and memory is judged, nor what grows. */
+  readonly busy: boolean;
 }
 
 const MIB = 2 ** 20;
@@ -51,12 +54,18 @@ export function addFindings(
     const cpu = ((cpuMs.at(-1)?.value ?? 0) - (cpuMs[0]?.value ?? 0)) / elapsedMs;
     const add = (what: string, value: number, unit: string, bar?: number) =>
       report.add(`${name}: ${what}`, value, unit, bar);
+    const quiet = (bar: number) => quietBar(bars, bar);
     add('RSS, median', median(rss.map(({ value }) => value)), 'MiB');
-    add('RSS, growth', growth(rss) * 100, '%', bars.rssGrowthPercent);
+    add('RSS, growth', growth(rss) * 100, '%', quiet(bars.rssGrowthPercent));
     add('heap, growth', growth(of(({ heapBytes }) => heapBytes)) * 100, '%');
-    add('more descriptors', increase(of(({ descriptors }) => descriptors)), '', MORE_DESCRIPTORS);
+    add(
+      'more descriptors',
+      increase(of(({ descriptors }) => descriptors)),
+      '',
+      quiet(MORE_DESCRIPTORS),
+    );
     const resources = of((container) => container.resources);
-    add('more timers and handles', increase(resources), '', MORE_RESOURCES);
+    add('more timers and handles', increase(resources), '', quiet(MORE_RESOURCES));
     add('unhandled errors', samples.at(-1)?.containers[name].unhandled ?? Number.NaN, '', 0);
     add('CPU', cpu * 100, '% of a core');
   }
@@ -66,7 +75,7 @@ function addAnswers(
   report: Pick<Report, 'add'>,
   samples: readonly Sample[],
   warm: readonly Sample[],
-  { p99Ratio, lostPercent }: SoakBars,
+  { p99Ratio, lostPercent, busy }: SoakBars,
 ): void {
   const add = (name: string, value: number, unit: string, bar?: Bar | number) =>
     report.add(name, value, unit, bar);
@@ -91,14 +100,25 @@ function addAnswers(
     '',
     0,
   );
-  add('without an answer', (lost / asked) * 100, '%', lostPercent);
+  add(
+    'SERVFAIL',
+    totalOf(samples, ({ answers }) => answers.servfails),
+    '',
+    quietBar({ busy }, 0),
+  );
+  add('without an answer', (lost / asked) * 100, '%', quietBar({ busy }, lostPercent));
   add('p50, median of all looks', median(warm.map(({ answers }) => answers.p50Ms)), 'ms');
   add('p99, median of all looks', median(p99.map(({ value }) => value)), 'ms');
   const late = warm.map(({ answers }) => answers.ownLateP99Ms);
   add('p99 of how late the clients ran', median(late), 'ms');
   const thirds = lastThird(p99);
   // A run of a few seconds has no looks in one of them.
-  add('p99, last third / second third', thirds, '×', Number.isNaN(thirds) ? undefined : p99Ratio);
+  add(
+    'p99, last third / second third',
+    thirds,
+    '×',
+    Number.isNaN(thirds) ? undefined : quietBar({ busy }, p99Ratio),
+  );
   add(
     'records in the cache, at most',
     maxOf(samples, ({ cacheRecords }) => cacheRecords),
@@ -113,7 +133,7 @@ function addAnswers(
     'latest change',
     maxOf(samples, ({ changeMaxLateMs }) => changeMaxLateMs),
     'ms',
-    MAX_LATE_MS,
+    quietBar({ busy }, MAX_LATE_MS),
   );
   add('metrics not served within 2 s', last?.scrapeFailures ?? Number.NaN, '');
   add('configurations', last?.configGeneration ?? Number.NaN, '');

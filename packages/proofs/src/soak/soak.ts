@@ -12,7 +12,7 @@ import {
   TemporaryFolder,
   textOption,
 } from '@kube-dns/testkit';
-import { PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
 import { freePodPorts, ManifestPod } from '../fixtures/manifest-pod.js';
 import type { CheckingClientMethods } from './checking-client.js';
 import { addFindings } from './findings.js';
@@ -53,6 +53,7 @@ const OPTIONS = {
     isWhole: false,
   }),
   plot: textOption('', 'FILE', 'draw memory, rate and latency over time into this SVG file'),
+  ...BUSY_OPTION,
   ...PROGRAM_OPTIONS,
 };
 
@@ -150,10 +151,10 @@ async function soak(
     const nextMs = Math.min(nextSampleMs, nextLossMs, nextConfigMs, endMs);
     await delay(Math.max(1, nextMs - monotonicMs()));
   }
-  const { examples, wrong, lost } = await asker.call('finish');
+  const { examples, wrong, servfails, lost } = await asker.call('finish');
   const last = await sampler.take();
   // What was in flight at the end belongs to the last look.
-  samples.push({ ...last, answers: { ...last.answers, wrong, lost, examples } });
+  samples.push({ ...last, answers: { ...last.answers, wrong, servfails, lost, examples } });
   return samples;
 }
 
@@ -182,6 +183,7 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     rssGrowthPercent: values['rss-growth'],
     p99Ratio: values['p99-ratio'],
     lostPercent: LOST_PERCENT,
+    busy: values.busy,
   });
   report.note(
     `Growth and increase: the median of the last quarter of what is after ${warmUp.toFixed(1)} min ` +

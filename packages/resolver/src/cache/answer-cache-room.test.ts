@@ -4,6 +4,8 @@ import { cname, CacheTestbed } from '../testing/cache-testbed.js';
 import { storeReply } from '../testing/cached-answers.js';
 import { addressRecords, keyOf } from '../testing/messages.js';
 
+/** More than are compared with two domains in one turn of the event loop. */
+const MANY = 20_000;
 let testbed: CacheTestbed;
 
 beforeEach(() => {
@@ -116,7 +118,7 @@ describe('dropping a domain', () => {
 
   it('applies immediately in a large cache, is removed in turns, and spares later answers', async () => {
     testbed.create(100_000);
-    const count = 40_000;
+    const count = MANY;
     for (let i = 0; i < count; i++)
       testbed.store(`n${i}.a.example`, addressRecords(30, '10.0.0.1'));
     testbed.store('a.other', addressRecords(30, '10.0.0.1'));
@@ -133,8 +135,7 @@ describe('dropping a domain', () => {
 
   it('ends with the cache', async () => {
     testbed.create(100_000);
-    for (let i = 0; i < 40_000; i++)
-      testbed.store(`n${i}.a.example`, addressRecords(30, '10.0.0.1'));
+    for (let i = 0; i < MANY; i++) testbed.store(`n${i}.a.example`, addressRecords(30, '10.0.0.1'));
     testbed.cache.dropBelow(keyOf('a.example'));
     testbed.cache.close();
     testbed.cache.close();
@@ -154,14 +155,14 @@ describe('the memory of the cache', () => {
       ttl: 30,
       data: Array.from({ length: 16 }, () => 'x'.repeat(250)),
     } as const;
-    for (let i = 0; i < 2_000; i++) {
+    for (let i = 0; i < 600; i++) {
       const question = { name: longName(i), type: 'TXT' };
       storeReply(testbed.cache, question, { answers: [text] }, { isExtraType: () => true });
     }
     expect(testbed.cache.usedBytes).toBeLessThanOrEqual(512 * 1_000);
     expect(testbed.cache.takenBytes).toBeLessThan(1_000_000);
     expect(testbed.has(longName(1))).toBe(false);
-    expect(testbed.ask(longName(1_999), 'TXT')).toBeDefined();
+    expect(testbed.ask(longName(599), 'TXT')).toBeDefined();
   });
 
   it('of 10,000 names of a cluster is less than 3 MiB', () => {
@@ -180,7 +181,7 @@ describe('the memory of the cache', () => {
     testbed.create(50);
     for (let i = 0; i < 50; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
     const { takenBytes } = testbed.cache;
-    for (let i = 50; i < 5_000; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
+    for (let i = 50; i < 1_000; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
     expect(testbed.cache.takenBytes).toBe(takenBytes);
   });
 });

@@ -250,7 +250,7 @@ describe('the cache of a server that tells its changes', () => {
           }
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 });

@@ -4,7 +4,7 @@ import { frameMessage, FrameReader } from '@kube-dns/transport';
 import { type DecodedMessage, decodeMessage, readUint16 } from '@kube-dns/wire';
 import { type Question, queryMessage } from './messages.js';
 
-const TIMEOUT_MS = 6_000;
+const TIMEOUT_MS = 60_000;
 
 interface UdpExchange {
   readonly timeoutMs?: number;
@@ -12,12 +12,10 @@ interface UdpExchange {
   readonly after?: Uint8Array;
 }
 
-/** Answers to messages that arrived together may leave in another order. */
-const REORDER_MS = 20;
-
 /**
- * Sends one datagram to 127.0.0.1 (or `address`), and one `after` it, and returns the first that arrives; the answer to the
- * second one only if the first has none by then.
+ * Sends one datagram to 127.0.0.1 (or `address`), and one `after` it, and returns the first answer; that to `after` only
+ * if the first has none: answers to messages that arrived together may leave in another order, so `after` is sent
+ * once more, and the first has none when this has its answer, too.
  */
 export async function exchangeUdp(
   port: number,
@@ -26,13 +24,15 @@ export async function exchangeUdp(
 ): Promise<Buffer> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   let timer: NodeJS.Timeout | undefined;
+  let isRepeated = false;
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       socket.on('error', reject);
       socket.on('message', (answer) => {
         const isOfSecond = after !== undefined && readUint16(answer, 0) === readUint16(after, 0);
-        if (isOfSecond) setTimeout(resolve, REORDER_MS, answer);
-        else resolve(answer);
+        if (!isOfSecond || isRepeated) resolve(answer);
+        else socket.send(after, port, address);
+        isRepeated = true;
       });
       timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
       socket.send(message, port, address);

@@ -1,13 +1,28 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { ownedBy, TemporaryFolder, timed, until } from '@kube-dns/testkit';
+import { held, ownedBy, TemporaryFolder, until } from '@kube-dns/testkit';
 import { CONTROL, controlFrame } from './control-frame.js';
 import { DnstapStream } from './dnstap-stream.js';
 import { parseDnstapTarget } from './dnstap-target.js';
 
+beforeEach(() => void jest.useFakeTimers(held('setTimeout', 'clearTimeout')));
 const own = ownedBy(afterEach);
+afterEach(() => void jest.useRealTimers());
+
+/** How long a reader has to take the last messages. */
+const CLOSE_MS = 500;
+/** Time passes only while a test waits: sockets have many turns of the event loop within each time limit. */
+const STEP_MS = 100;
+const passUntil = (isSo: () => boolean) => {
+  const step = () => {
+    if (!isSo()) jest.advanceTimersByTime(STEP_MS);
+    return isSo();
+  };
+  return until(isSo.toString(), step, { stepMs: 2 });
+};
+
 const READY = Buffer.from(controlFrame(CONTROL.READY));
 const START = Buffer.from(controlFrame(CONTROL.START));
 const STOP = Buffer.from(controlFrame(CONTROL.STOP));
@@ -78,7 +93,7 @@ function open(target: string, rest: Partial<ConstructorParameters<typeof DnstapS
     warn: (line: string) => lines.push(line),
   };
   const parsed = parseDnstapTarget(target);
-  return { lines, stream: own(new DnstapStream({ target: parsed, log, retryMs: 10, ...rest })) };
+  return { lines, stream: own(new DnstapStream({ target: parsed, log, ...rest })) };
 }
 
 const folder = () => own(new TemporaryFolder()).path;
@@ -136,9 +151,9 @@ describe('a stream of messages', () => {
     for (let i = 0; i < 100; i++) stream.send(Buffer.alloc(1_000));
     expect(stream.dropped).toBeGreaterThan(30);
     const reader = own(await Reader.start(path));
-    await until(() => stream.isOpen);
+    await passUntil(() => stream.isOpen);
     await until(() => stream.written + stream.dropped === 100);
-    expect(reader.received.length).toBeGreaterThan(stream.written * 1_000);
+    await until('what was written', () => reader.received.length > stream.written * 1_000);
     expect(lines).toEqual([
       `dnstap unix:${path}: no such file or directory; messages are dropped until that is mended`,
       `dnstap unix:${path}: messages are sent`,
@@ -154,7 +169,7 @@ describe('a stream of messages', () => {
     await until(() => !stream.isOpen);
     stream.send(Buffer.from('between them'));
     const second = own(await Reader.start(path));
-    await until(() => second.received.includes('between them'));
+    await passUntil(() => second.received.includes('between them'));
     expect([stream.written, stream.dropped]).toEqual([1, 0]);
   });
 
@@ -169,9 +184,13 @@ describe('a stream of messages', () => {
       stream.send(message);
       if (sent % 100 === 0) await new Promise(setImmediate);
     }
-    const { runningMs } = await timed(() => stream.close());
-    // Half a second, and time for a machine that has other work.
-    expect(runningMs).toBeLessThan(5_000);
+    let isClosed = false;
+    const closed = stream.close().then(() => (isClosed = true));
+    jest.advanceTimersByTime(CLOSE_MS - 1);
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    jest.advanceTimersByTime(1);
+    await closed;
     await until(() => stream.written + stream.dropped === sent);
   });
 
@@ -196,9 +215,9 @@ describe('a stream of messages', () => {
     ['ends at once', (socket: Socket) => socket.end(), 'the reader has gone'],
   ])('is not sent to one that %s', async (_what, onData, reason) => {
     const reader = own(await Reader.start(0, onData));
-    const { stream, lines } = open(`tcp:127.0.0.1:${reader.port}`, { handshakeMs: 50 });
+    const { stream, lines } = open(`tcp:127.0.0.1:${reader.port}`);
     const line = `dnstap tcp:127.0.0.1:${reader.port}: ${reason}; messages are dropped until that is mended`;
-    await until(() => reader.sockets.length >= 3);
+    await passUntil(() => reader.sockets.length >= 3);
     expect(new Set(lines)).toEqual(new Set([line]));
     expect(lines).toHaveLength(1);
     stream.send(Buffer.from('secret'));
@@ -213,7 +232,7 @@ describe('a stream of messages', () => {
     reader.sockets[0]!.write(Buffer.alloc(100_000, 0xff));
     await until(() => lines.length > 1);
     expect(lines[1]).toContain('the reader does not speak Frame Streams for dnstap');
-    await until(() => reader.sockets.length > 1);
+    await passUntil(() => reader.sockets.length > 1);
     await stream.close();
   });
 
@@ -225,12 +244,12 @@ describe('a stream of messages', () => {
         if (isBad) socket.write('garbage, after it has accepted');
       }),
     );
-    const { stream, lines } = open(`tcp:127.0.0.1:${reader.port}`, { steadyMs: 400 });
-    await until(() => reader.sockets.length >= 5);
+    const { stream, lines } = open(`tcp:127.0.0.1:${reader.port}`);
+    await passUntil(() => reader.sockets.length >= 5);
     const words = ['messages are sent', 'the reader does not speak Frame Streams for dnstap;'];
     expect(lines.map((line, i) => line.includes(words[i]!))).toEqual([true, true]);
     isBad = false;
-    await until(() => lines.length === 3);
+    await passUntil(() => lines.length === 3);
     expect(lines[2]).toContain('messages are sent');
     await stream.close();
   });

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
 import { systemReason } from '@kube-dns/wire';
 import { DnstapConnection } from './dnstap-connection.js';
@@ -10,17 +9,14 @@ export interface DnstapStreamOptions {
   /** What may wait for the reader, in bytes; 1 MiB unless given. */
   readonly maxBytes?: number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** How long until the next try after a failure; twice as long each time, 30 s at most. */
-  readonly retryMs?: number;
-  /** How long a reader may take to accept the stream; 5 s unless given. */
-  readonly handshakeMs?: number;
-  /** How long a reader that comes after one that went soon must read until the log says so; 10 s unless given. */
-  readonly steadyMs?: number;
 }
 
 const MAX_QUEUED_BYTES = 1024 * 1024;
+/** How long until the next try after a failure; twice as long each time, 30 s at most. */
 const RETRY_MS = 500;
+/** How long a reader may take to accept the stream. */
 const HANDSHAKE_MS = 5_000;
+/** How long a reader that comes after one that went soon must read until the log says so. */
 const STEADY_MS = 10_000;
 const MAX_RETRY_MS = 30_000;
 /** What waits is written so often. */
@@ -43,7 +39,7 @@ export class DnstapStream {
   #isFull = false;
   #lost = 0;
   #openedAtMs = 0;
-  #retryMs: number;
+  #retryMs = RETRY_MS;
   #timer: NodeJS.Timeout | undefined;
   #flush: NodeJS.Timeout | undefined;
   /** Why there was no connection, as the log has it since messages were sent last; each reason is logged once. */
@@ -56,11 +52,10 @@ export class DnstapStream {
   #onEnded: () => void = () => undefined;
 
   constructor(options: DnstapStreamOptions) {
-    const { target, maxBytes = MAX_QUEUED_BYTES, retryMs = RETRY_MS } = options;
+    const { target, maxBytes = MAX_QUEUED_BYTES } = options;
     this.#options = options;
     this.#place = `dnstap ${targetText(target)}`;
     this.#queue = new FrameQueue(maxBytes);
-    this.#retryMs = retryMs;
     this.#connect();
   }
 
@@ -100,10 +95,9 @@ export class DnstapStream {
     if (!this.#isOpen) this.#connection?.close();
     const connection = this.#connection;
     if (connection !== undefined) {
-      const limit = new AbortController();
-      const late = delay(CLOSE_MS, undefined, limit).catch(() => undefined);
-      await Promise.race([this.#ended, late]);
-      limit.abort();
+      const limit = setTimeout(this.#onEnded, CLOSE_MS);
+      await this.#ended;
+      clearTimeout(limit);
       connection.close();
     }
     for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take()) {
@@ -112,13 +106,13 @@ export class DnstapStream {
   }
 
   #connect(): void {
-    const { target, handshakeMs = HANDSHAKE_MS, steadyMs = STEADY_MS } = this.#options;
-    this.#connection = new DnstapConnection(target, handshakeMs, {
+    const { target } = this.#options;
+    this.#connection = new DnstapConnection(target, HANDSHAKE_MS, {
       onOpen: () => {
         this.#isOpen = true;
         this.#openedAtMs = performance.now();
         if (!this.#isUnsteady) this.#logOpen();
-        this.#steadying = setTimeout(() => this.#noteSteady(), steadyMs).unref();
+        this.#steadying = setTimeout(() => this.#noteSteady(), STEADY_MS).unref();
         this.#pump();
       },
       onDrained: () => {
@@ -158,7 +152,7 @@ export class DnstapStream {
   }
 
   #noteEnd(error: Error | undefined): void {
-    const { log, target, retryMs = RETRY_MS } = this.#options;
+    const { log, target } = this.#options;
     const wasOpen = this.#isOpen;
     if (wasOpen) this.#isUnsteady = this.#steadying !== undefined;
     clearTimeout(this.#steadying);
@@ -175,7 +169,7 @@ export class DnstapStream {
     this.#logged.add(reason);
     if (isLast) return;
     const wasLong = wasOpen && performance.now() - this.#openedAtMs >= MAX_RETRY_MS;
-    const waitMs = wasLong ? retryMs : this.#retryMs;
+    const waitMs = wasLong ? RETRY_MS : this.#retryMs;
     this.#timer = setTimeout(() => this.#connect(), waitMs).unref();
     this.#retryMs = Math.min(2 * waitMs, MAX_RETRY_MS);
   }

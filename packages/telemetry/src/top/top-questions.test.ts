@@ -79,9 +79,9 @@ describe('the lists of who asks most', () => {
     expect(names()).toEqual([]);
   });
 
-  it('do not grow, and name the one who asks most among 50,000 other names', () => {
+  it('do not grow, and name the one who asks most among 10,000 other names', () => {
     const program = new Program();
-    for (let i = 0; i < 50_000; i++) {
+    for (let i = 0; i < 10_000; i++) {
       program.ask(`n${i}.example`, clientAt(10, 1, i >> 8, i & 255), RCODE.NXDOMAIN);
       if (i % 20 === 0) program.ask('often.example', clientAt(10, 0, 0, 1));
     }

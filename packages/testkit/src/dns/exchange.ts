@@ -6,7 +6,7 @@ export interface ExchangeOptions {
   /** Default: 127.0.0.1. */
   readonly address?: string;
   readonly isOverTcp?: boolean;
-  /** Default: 5 s. */
+  /** Default: a minute. */
   readonly limitMs?: number;
 }
 

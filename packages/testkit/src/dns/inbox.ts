@@ -1,6 +1,6 @@
 import { MeasureError } from '../errors.js';
 
-const LIMIT_MS = 5_000;
+const LIMIT_MS = 60_000;
 
 /** A queue of received items, in order. */
 export class Inbox<T> {

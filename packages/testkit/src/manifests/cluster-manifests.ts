@@ -48,7 +48,7 @@ export function objectsOf<K extends keyof ManifestKinds>(
   objects: readonly KubeManifest[],
   kind: K,
 ): ManifestKinds[K][] {
-  // What fields a kind has is looked at by manifest-fields.test.ts.
+  // What fields a kind has is looked at by manifest-files.test.ts.
   return objects.filter((each) => each.kind === kind) as ManifestKinds[K][];
 }
 

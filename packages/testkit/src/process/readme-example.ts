@@ -14,7 +14,7 @@ export async function runExample(readme: string): Promise<ExampleLines> {
     ([, text = '']) => text,
   );
   const args = ['--input-type=module', '--eval', example];
-  const { end, stdout, stderr } = await runProgram(process.execPath, args, { limitMs: 10_000 });
+  const { end, stdout, stderr } = await runProgram(process.execPath, args);
   if (end !== 0) throw new MeasureError(`the example ended with ${end}: ${stderr}`);
   return { printed: stdout.trimEnd().split('\n'), expected };
 }

@@ -12,15 +12,17 @@ function wordsOf(name: Uint8Array): Int32Array {
 }
 
 describe('the texts of addresses', () => {
-  it('are those of the names, whichever of 20,000 share a slot', () => {
+  it('are those of the names, whichever of 6,000 share a slot', () => {
     const texts = new AddressTexts();
-    for (let i = 0; i < 20_000; i++) {
+    const wrong: string[] = [];
+    for (let i = 0; i < 2_000; i++) {
       const end = `${i >> 8}.${i & 255}`;
       for (const address of [`10.0.${end}`, `::ffff:10.0.${end}`, `fd00::${i.toString(16)}:1`]) {
         const name = encodeSocketName(address, i, address.includes(':'));
-        expect(texts.of(wordsOf(name), AT)).toBe(addressOf(name));
+        if (texts.of(wordsOf(name), AT) !== addressOf(name)) wrong.push(address);
       }
     }
+    expect(wrong).toEqual([]);
   });
 
   it('are one string for one address, and another with a scope', () => {

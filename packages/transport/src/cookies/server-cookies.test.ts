@@ -114,27 +114,6 @@ describe('a server cookie', () => {
     expect(made[0]).toHaveLength(2 * COOKIE_OPTION_BYTES);
     expect(made[0]).not.toBe(made[1]);
   });
-
-  it('costs no allocation, however it is forged', () => {
-    const cookies = new ServerCookies();
-    cookies.use([hex(SECRET), hex(OTHER)]);
-    const client = clientAt(ADDRESS);
-    const query = new Query();
-    query.bytes = hex(sent);
-    query.cookieBytes = query.bytes.length;
-    const now = Math.floor(Date.now() / 1_000);
-    new DataView(query.bytes.buffer).setUint32(12, now);
-    const grown = Array.from({ length: 9 }, () => {
-      const before = process.memoryUsage().heapUsed;
-      for (let i = 0; i < 5_000; i++) {
-        query.bytes[20] = i;
-        cookies.judge(query, client);
-      }
-      return process.memoryUsage().heapUsed - before;
-    });
-    // The number of the clock has 16 bytes until the compiler puts it elsewhere; the least object has more.
-    expect(grown.sort((a, b) => a - b)[4]).toBeLessThan(5_000 * 20);
-  });
 });
 
 describe('a required cookie', () => {

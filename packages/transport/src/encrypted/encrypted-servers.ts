@@ -12,6 +12,8 @@ const SHARE_OF_DESCRIPTORS = 1 / 16;
 export interface EncryptedServersOptions {
   /** Milliseconds that never fall. */
   readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
   /** Runs `work`, which answers clients; the answers leave together where possible. */
   readonly together: (work: () => void) => void;
 }
@@ -20,6 +22,8 @@ export interface EncryptedServersOptions {
 export class EncryptedServers implements ConnectionShare {
   readonly handshakes: HandshakePlaces;
   nowMs: number;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
   readonly #now: () => number;
   readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
   readonly #servers = new Set<ServerConnections>();
@@ -29,8 +33,9 @@ export class EncryptedServers implements ConnectionShare {
   readonly #flushAll = () => this.#flush();
   readonly #readAll: () => void;
 
-  constructor({ now, together }: EncryptedServersOptions) {
+  constructor({ now, wallNow, together }: EncryptedServersOptions) {
     this.#now = now;
+    this.wallNow = wallNow;
     const read = () => this.#read();
     this.#readAll = () => together(read);
     this.nowMs = now();

@@ -96,7 +96,7 @@ export class ServerConnections
 
   /** A short handshake has no certificate: there is none after the end of the one that was seen. */
   get ticket(): Buffer | undefined {
-    return Date.now() / 1_000 < this.certificateEndsAt ? this.#ticket : undefined;
+    return this.share.wallNow() / 1_000 < this.certificateEndsAt ? this.#ticket : undefined;
   }
 
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
@@ -150,7 +150,7 @@ export class ServerConnections
 
   /** Does what is due. */
   tick(nowMs: number): void {
-    const nowSeconds = Date.now() / 1_000;
+    const nowSeconds = this.share.wallNow() / 1_000;
     for (const connection of [...this.#connections]) {
       // The next handshake refuses the certificate, or has another.
       if (nowSeconds >= connection.certificateEndsAt) connection.retire();

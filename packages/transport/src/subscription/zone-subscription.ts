@@ -40,9 +40,8 @@ export interface ZoneSubscriptionOptions {
   /** Lower-cased, in wire form; one at least. */
   readonly zones: readonly Uint8Array[];
   readonly events: SubscriptionEvents;
-  /** In milliseconds: 12 s without a message end a connection, 60 s are between two attempts, unless given. */
+  /** So long without a message end a connection, in milliseconds; 12 s unless given. */
   readonly silenceMs?: number;
-  readonly unsupportedPauseMs?: number;
 }
 
 /**
@@ -132,9 +131,8 @@ export class ZoneSubscription {
 
   /** One that told changes before is starting again when it does not. */
   #nextPauseMs(outcome: Outcome): number {
-    const { unsupportedPauseMs = UNSUPPORTED_PAUSE_MS } = this.#options;
     if (outcome === 'busy') return BUSY_PAUSE_MS;
-    if (outcome === 'unsupported' && !this.#wasEverLive) return unsupportedPauseMs;
+    if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
     return pauseMs;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { encodeKey, FLAG, RCODE, writeUint16 } from '@kube-dns/wire';
+import { encodeKey, FLAG, writeUint16 } from '@kube-dns/wire';
+import { DirectServers } from '../../test/direct-servers.js';
 import {
   answered,
   ForwarderFixture,
@@ -16,6 +16,7 @@ import {
   responseWith,
 } from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
+import type { ServerGroup } from './server-group.js';
 
 let fixture: ForwarderFixture;
 
@@ -133,18 +134,6 @@ describe('the same question of several clients', () => {
     // dnsmasq counts each query that made it send (src/forward.c, forward_query).
     expect(fixture.forwarder.counters.sentForUdp).toBe(2);
   });
-
-  it('ends for each client at its own time', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    const first = fixture.ask(group, 'a', from(1));
-    fixture.wait(1_000);
-    const second = fixture.ask(group, 'a', from(2));
-    fixture.wait(TIMEOUT_MS - 1_000);
-    expect([first.result, second.result]).toEqual(['SERVFAIL', '']);
-    fixture.wait(1_000);
-    expect(second.result).toBe('SERVFAIL');
-    expect(fixture.forwarder.inFlight).toBe(0);
-  });
 });
 
 describe('a client that asks again', () => {
@@ -171,10 +160,19 @@ describe('a client that asks again', () => {
 });
 
 describe('what outsiders can send', () => {
-  it('leaves nothing behind: ten thousand questions without an answer', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    for (let i = 0; i < 10_000; i++) {
-      fixture.ask(group, `n${i}`, from(1 + (i % 60_000)));
+  let servers: DirectServers;
+  let group: ServerGroup;
+
+  beforeEach(async () => {
+    await fixture.close();
+    servers = new DirectServers();
+    fixture = new ForwarderFixture({}, false, servers.engine);
+    group = fixture.groupAt([{ address: '192.0.2.53', port: 53 }]).group;
+  });
+
+  it('leaves nothing behind: three thousand questions without an answer', () => {
+    for (let i = 0; i < 3_000; i++) {
+      fixture.ask(group, `n${i}`, from(1 + i));
       if (i % 50 === 0) fixture.wait(TIMEOUT_MS / 2);
       expect(fixture.forwarder.remembered).toBeLessThanOrEqual(200);
     }
@@ -184,30 +182,20 @@ describe('what outsiders can send', () => {
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
   });
 
-  it('leaves nothing behind: ten thousand forged replies, none of which is believed', async () => {
-    const { group } = await fixture.groupOf([
-      (request) => {
-        const query = readQuery(request.query);
-        const forged = responseWith(query, { addresses: ['6.6.6.6'] });
-        const forgeries = Array.from({ length: 10_000 }, (_none, i) => {
-          const copy = Buffer.from(forged);
-          if (i % 2 === 0) writeUint16(copy, 0, query.id + 1 + (i % 60_000));
-          else copy[14]! ^= 1;
-          return copy;
-        });
-        return [...forgeries, responseWith(query, { addresses: ['10.0.0.1'] })];
-      },
-    ]);
+  it('leaves nothing behind: ten thousand forged replies, none of which is believed', () => {
     const client = fixture.ask(group, 'name.example');
-    await fixture.asked(1);
-    // Where the system drops some of the flood, the last one may be among them: it is asked for again.
-    await until(() => {
-      if (client.result === '') fixture.wait(20);
-      return client.result !== '';
-    });
-    expect(['A 10.0.0.1', 'SERVFAIL']).toContain(client.result);
-    expect(client.result).not.toContain('6.6.6.6');
-    fixture.wait(20_000);
+    const sent = servers.sent[0]!;
+    const query = readQuery(sent.query);
+    const forged = responseWith(query, { addresses: ['6.6.6.6'] });
+    for (let i = 0; i < 10_000; i++) {
+      const copy = Buffer.from(forged);
+      if (i % 2 === 0) writeUint16(copy, 0, query.id + 1 + (i % 60_000));
+      else copy[14]! ^= 1;
+      servers.reply(sent, copy);
+    }
+    expect(client.result).toBe('');
+    servers.reply(sent, responseWith(query, { addresses: ['10.0.0.1'] }));
+    expect(client.result).toBe('A 10.0.0.1');
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
   });
 });
@@ -237,29 +225,6 @@ describe('a forwarder that ends', () => {
     fixture.forwarder.close();
     expect(client.waiting).toBe(0);
     expect(client.result).toBe('');
-  });
-
-  it('answers REFUSED when there is no way to send', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    group.servers[0]!.sockets.send = () => undefined;
-    expect(fixture.ask(group, 'a').result).toBe('REFUSED');
-    expect(fixture.forwarder).toMatchObject({
-      inFlight: 0,
-      remembered: 0,
-      counters: { sentForUdp: 0 },
-    });
-  });
-
-  it('answers SERVFAIL in its place when that is configured', async () => {
-    await fixture.close();
-    fixture = new ForwarderFixture({ unsentRcode: RCODE.SERVFAIL });
-    const { group } = await fixture.groupOf([silent]);
-    group.servers[0]!.sockets.send = () => undefined;
-    expect(fixture.ask(group, 'a').result).toBe('SERVFAIL');
-    expect(fixture.forwarder).toMatchObject({
-      inFlight: 0,
-      counters: { failures: 1, forwarded: 0 },
-    });
   });
 });
 

@@ -19,6 +19,8 @@ export interface UpstreamSocketsOptions {
   readonly ports?: SourcePorts;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
+  /** Milliseconds since the epoch, for the end of certificates; `Date.now()` unless given. */
+  readonly wallNow?: () => number;
 }
 
 /** A server to ask, and the source of the queries where the system does not choose it. */
@@ -83,6 +85,7 @@ export class UpstreamSockets {
     this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
     this.encrypted = new EncryptedServers({
       now: this.#now,
+      wallNow: options.wallNow ?? Date.now,
       together: (work) => engine.sendTogether(work),
     });
     this.#filledAtMs = this.#now();

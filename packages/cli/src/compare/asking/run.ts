@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerAddress } from '@kube-dns/transport';
+import { systemClock, type Clock } from '../../clock.js';
 import type { Question } from '../questions/question.js';
 import { compareReplies, type Replied, type Verdict } from '../verdict/compare-replies.js';
 import { type Reply, readReply, recordKey, replyText } from '../verdict/reply.js';
@@ -21,6 +21,12 @@ export interface RunOptions {
   readonly ttlToleranceSeconds: number;
 }
 
+/** How a run asks and waits. */
+export interface RunMeans {
+  readonly ask: typeof ask;
+  readonly clock: Clock;
+}
+
 /** A question asked in one way: the names that were asked, the replies, and how they differ. */
 interface Exchange {
   readonly way: Way;
@@ -34,20 +40,23 @@ type Ageing = Readonly<Record<Side, ReadonlySet<string>>>;
 
 /** TTLs are whole seconds: after this time one that counts down has another value. */
 const AGEING_MS = 1_100;
+const REAL: RunMeans = { ask, clock: systemClock };
 const NO_AGEING: Ageing = { left: new Set(), right: new Set() };
 
 /** Asks both sides all questions in all ways and adds the results to the tally. */
 export class Run {
   readonly #options: RunOptions;
   readonly #tally: Tally;
+  readonly #means: RunMeans;
   readonly #pace: Pace;
   readonly #slots: Slots;
   readonly #guard: WayGuard;
 
-  constructor(options: RunOptions, tally: Tally) {
+  constructor(options: RunOptions, tally: Tally, means: RunMeans = REAL) {
     this.#options = options;
     this.#tally = tally;
-    this.#pace = new Pace(options.rate);
+    this.#means = means;
+    this.#pace = new Pace(options.rate, means.clock);
     this.#slots = new Slots(options.concurrency);
     this.#guard = new WayGuard((side, way, reason) => tally.givenUp.push({ side, way, reason }));
   }
@@ -103,7 +112,7 @@ export class Run {
 
   /** Asks once more after a while: a TTL that is another one by then counts down in a cache. */
   async #findAgeing({ way, names, replies }: Exchange, type: string): Promise<Ageing> {
-    await delay(AGEING_MS);
+    await new Promise<void>((resolve) => this.#means.clock.after(AGEING_MS, resolve));
     await this.#slots.take();
     await this.#pace.turn();
     const [left, right] = await Promise.all(
@@ -160,7 +169,7 @@ export class Run {
 
   async #ask(side: Side, name: string, type: string, way: Way): Promise<Replied> {
     const { servers, timeoutMs } = this.#options;
-    const asked = await ask({ server: servers[side], name, type, way, timeoutMs });
+    const asked = await this.#means.ask({ server: servers[side], name, type, way, timeoutMs });
     if (asked.reply === undefined) {
       this.#tally.noReply[side]++;
       this.#guard.note(side, way, asked.failure);

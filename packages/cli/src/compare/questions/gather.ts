@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { ApiReader } from '../cluster/api-reader.js';
 import { clusterQuestions } from '../cluster/cluster-questions.js';
 import { readCluster } from '../cluster/read-cluster.js';
@@ -19,7 +20,7 @@ export interface Gathered {
 const POD_NAMESPACE = 'default';
 
 /** Reads every source of the options; throws a refusal for one that cannot be read. */
-export async function gatherQuestions(options: CompareOptions): Promise<Gathered> {
+export async function gatherQuestions(options: CompareOptions, stdin: Readable): Promise<Gathered> {
   const { kubeconfig, api, domain, external } = options;
   const questions = new QuestionSet();
   const notes: string[] = [];
@@ -33,11 +34,11 @@ export async function gatherQuestions(options: CompareOptions): Promise<Gathered
   for (const question of externalQuestions(external, POD_NAMESPACE, domain))
     questions.add(question);
   for (const file of options.questionFiles) {
-    for await (const question of readQuestionFile(file)) questions.add(question);
+    for await (const question of readQuestionFile(file, stdin)) questions.add(question);
   }
   const logs: LogLines[] = [];
   for (const file of options.logs) {
-    logs.push(await readQueryLog(file, (question) => questions.add(question)));
+    logs.push(await readQueryLog(file, stdin, (question) => questions.add(question)));
   }
   for (const log of logs) notes.push(logNote(log));
   if (questions.leftOut > 0)

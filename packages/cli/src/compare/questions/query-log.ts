@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { type Question, readQuestion } from './question.js';
 import { textLines } from './text-lines.js';
 
@@ -42,10 +43,11 @@ export function readLogLine(line: string): Question | 'other' | 'stranger' {
 /** Passes each question of a log to `onQuestion`; each line may be of CoreDNS or of dnsmasq. */
 export async function readQueryLog(
   file: string,
+  stdin: Readable,
   onQuestion: (question: Question) => void,
 ): Promise<LogLines> {
   const counts: LogLines = { file, lines: 0, questions: 0, others: 0, strangers: 0 };
-  for await (const line of textLines('query log', file)) {
+  for await (const line of textLines('query log', file, stdin)) {
     if (line.trim() === '') continue;
     counts.lines++;
     const read = readLogLine(line);

@@ -1,25 +1,15 @@
-import type { ProgramEnd } from '@kube-dns/testkit';
 import type { ResultData } from '../../../src/compare/report/json.js';
-import { startCommand } from '../../support/run-command.js';
-
-/** The result of one run of the built program. */
-export interface Compared {
-  readonly status: ProgramEnd;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Ran, runHere } from '../../support/run-here.js';
 
 /** Runs `kube-dns compare` to its end. */
-export async function runCompare(args: readonly string[]): Promise<Compared> {
-  const run = startCommand(['compare', ...args]);
-  const status = await run.ended;
-  return { status, stdout: run.stdout, stderr: run.stderr };
+export function runCompare(args: readonly string[]): Promise<Ran> {
+  return runHere(['compare', ...args]);
 }
 
 /** The same with `--json`, parsed; throws for anything on stderr. */
 export async function compareAsJson(
   args: readonly string[],
-): Promise<ResultData & { readonly status: ProgramEnd }> {
+): Promise<ResultData & Pick<Ran, 'status'>> {
   const { status, stdout, stderr } = await runCompare([...args, '--json']);
   if (stderr !== '' || stdout === '') throw new Error(`status ${status}: ${stderr}`);
   return { ...(JSON.parse(stdout) as ResultData), status };

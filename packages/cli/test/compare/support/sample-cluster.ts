@@ -6,7 +6,8 @@ import { findRealDnsmasq, Kubedns, RealDnsmasq, RunningProgram } from '@kube-dns
 import { parseAllDocuments } from 'yaml';
 
 const OBJECTS = fileURLToPath(new URL('../../../../../manifests/local/objects', import.meta.url));
-const START_LIMIT_MS = 30_000;
+
+const READY_LIMIT_MS = 60_000;
 
 /** A running name server, with the address as `kube-dns compare` takes it. */
 export interface RunningServer {
@@ -37,7 +38,7 @@ export async function startKubedns(
 ): Promise<RunningServer> {
   const flags = [`--kube-master-url=${api.url}`, `--nameservers=${upstream}`, ...args];
   const server = await Kubedns.start({ flags, hasNoMetrics: true });
-  return serving(server, server.ports.dns, () => server.ready(START_LIMIT_MS));
+  return serving(server, server.ports.dns, () => server.ready(READY_LIMIT_MS));
 }
 
 /** `dnsmasq` on the PATH of an npm script is ours. */
@@ -52,8 +53,7 @@ export async function startDnsmasq(args: readonly string[]): Promise<RunningServ
 /** CoreDNS with a Corefile. */
 export async function startCoreDns(program: string, corefile: string): Promise<RunningServer> {
   const server = new RunningProgram('CoreDNS', program, ['-conf', corefile]);
-  const limits = { limitMs: START_LIMIT_MS };
-  const [, port = ''] = await server.waitForLine(/^\S*:(\d+)(?: on \S+)?$/m, limits);
+  const [, port = ''] = await server.waitForLine(/^\S*:(\d+)(?: on \S+)?$/m);
   return serving(server, Number(port), () => Promise.resolve());
 }
 

@@ -11,6 +11,9 @@ export interface ComparedReply extends Response {
   readonly hasNoOpt?: boolean;
 }
 
+/** The reaction to a query: silence, or the end of its connection in place of a reply. */
+export type ComparedReaction = ComparedReply | 'end' | undefined;
+
 export interface ComparedQuestion {
   readonly name: string;
   readonly type: string;
@@ -30,15 +33,13 @@ export class ScriptedServer {
     this.#server = server;
   }
 
-  /** Undefined is silence. */
   static async start(
-    script: (
-      question: ComparedQuestion,
-    ) => ComparedReply | undefined | Promise<ComparedReply | undefined>,
+    script: (question: ComparedQuestion) => ComparedReaction | Promise<ComparedReaction>,
   ): Promise<ScriptedServer> {
-    const server = await ScriptedNameServer.start(async ({ query, question, protocol }) => {
+    const server = await ScriptedNameServer.start(async ({ query, question, protocol, socket }) => {
       const reply = await script({ ...question, isOverTcp: protocol === 'tcp' });
-      return reply === undefined ? null : [replyTo(query, reply)];
+      if (reply === 'end') socket?.end();
+      return reply === undefined || reply === 'end' ? null : [replyTo(query, reply)];
     });
     return new ScriptedServer(server);
   }
@@ -57,7 +58,8 @@ export class ScriptedServer {
   }
 }
 
-function replyTo(query: Buffer, { hasNoOpt = false, ...response }: ComparedReply): Buffer {
+/** The message that answers a query. */
+export function replyTo(query: Buffer, { hasNoOpt = false, ...response }: ComparedReply): Buffer {
   const message = encodeReply(query, {
     isAuthoritative: true,
     ...response,

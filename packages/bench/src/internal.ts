@@ -1,0 +1,12 @@
+// The tables of the README.
+export { DNS } from './commands/dns.js';
+export { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
+export { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
+export { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
+export { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
+export { NODE_CACHE } from './commands/node-cache.js';
+export { PAGE } from './commands/page.js';
+export { POD_CHANGES } from './commands/pod-changes.js';
+export { QUERY_LOG } from './commands/query-log.js';
+export { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
+export { PARTS, WORKLOADS } from './workloads/workload-table.js';

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runHere } from '../../test/support/run-here.js';
+
+const REMEMBERED = { code: 13, text: 'upstream: SERVFAIL of a moment ago' };
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** The port of a page on which `program` explains a failure with this Extended DNS Error. */
+async function page(
+  program: 'dnsmasq' | 'kubedns',
+  ede: { code: number; text: string },
+  source = 'upstream',
+): Promise<number> {
+  const verdict = { rcode: 'SERVFAIL', flags: [], answers: [], authorities: [], source, ms: 1 };
+  const steps = [{ step: 'outcome', text: `This is what ${program} does.` }];
+  const server = createServer((request, response) => {
+    const name = new URL(request.url ?? '', 'http://page').searchParams.get('name');
+    // The question of whether there is a page has no name.
+    if (name === null) response.statusCode = 400;
+    const question = { name, type: 'A' };
+    const explanation = { program, question, steps, verdict: { ...verdict, ede: [ede] } };
+    response.end(JSON.stringify(name === null ? { error: 'a name is missing' } : explanation));
+  });
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+async function explained(dnsmasq: number, kubedns: number): Promise<string> {
+  const ports = [`--dnsmasq=${dnsmasq}`, `--kubedns=${kubedns}`, '--node-cache=0'];
+  const { stdout } = await runHere(['explain', 'x.dead.test.', ...ports]);
+  return stdout.replace(/\s+/g, ' ');
+}
+
+describe('a failure that kubedns remembers', () => {
+  it('because explain itself asked it just before is not shown as one of before', async () => {
+    const kubedns = await page('kubedns', { code: 22, text: 'SERVFAIL 192.0.2.1#53' });
+    const text = await explained(await page('dnsmasq', REMEMBERED), kubedns);
+    expect(text).toMatch(
+      /^x\.dead\.test cannot be answered: SERVFAIL \(EDE 22 SERVFAIL 192\.0\.2\.1#53\)\. /,
+    );
+    expect(text).toContain(
+      'Extended DNS Error 13 (upstream: SERVFAIL of a moment ago): kubedns remembers the failure of what explain itself asked it just before.',
+    );
+  });
+
+  it.each([
+    ['which kubedns itself says', REMEMBERED, REMEMBERED],
+    ['which only kubedns says', { code: 22, text: 'SERVFAIL' }, REMEMBERED],
+  ])('from a question of before is shown as one: %s', async (_what, dnsmasq, kubedns) => {
+    const text = await explained(await page('dnsmasq', dnsmasq), await page('kubedns', kubedns));
+    expect(text).not.toContain('of what explain itself asked');
+  });
+
+  it('is not looked for behind an answer from the cache', async () => {
+    const kubedns = await page('kubedns', { code: 22, text: 'SERVFAIL' });
+    const text = await explained(await page('dnsmasq', REMEMBERED, 'cache'), kubedns);
+    expect(text).not.toContain('of what explain itself asked');
+  });
+});

@@ -1,0 +1,41 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from '@jest/globals';
+import { needsChromium, runChromium, TemporaryFolder, unless } from '@kube-dns/testkit';
+import { pageText } from '../../src/compare/report/html.js';
+import type { ResultData } from '../../src/compare/report/json.js';
+import { MAX_PICTURE_BYTES, PICTURE, PICTURE_SIZE, pngSize } from './support/picture.js';
+
+/** What `--json` printed for kubedns and CoreDNS 1.14.7 with the sample cluster of manifests/local. */
+const RESULT = new URL('../fixtures/beside-coredns.json', import.meta.url);
+
+async function screenshot(folder: TemporaryFolder): Promise<Buffer> {
+  const data = JSON.parse(readFileSync(RESULT, 'utf8')) as ResultData;
+  const page = folder.file('page.html', pageText(data));
+  const file = join(folder.path, 'page.png');
+  const options = [
+    '--hide-scrollbars',
+    `--window-size=${PICTURE_SIZE.width},${PICTURE_SIZE.height}`,
+  ];
+  await runChromium(folder.path, [...options, `--screenshot=${file}`, pathToFileURL(page).href]);
+  return readFileSync(file);
+}
+
+// `UPDATE_PICTURE=1 npm test -- picture.peer` takes it anew.
+unless(needsChromium(), it)(
+  'the picture of the page in the READMEs can be taken anew from the result of a run',
+  async () => {
+    const folder = new TemporaryFolder();
+    try {
+      const png = await screenshot(folder);
+      expect(pngSize(png)).toEqual(PICTURE_SIZE);
+      expect(png.length).toBeLessThan(MAX_PICTURE_BYTES);
+      if (process.env.UPDATE_PICTURE === undefined) return;
+      mkdirSync(dirname(PICTURE), { recursive: true });
+      writeFileSync(PICTURE, png);
+    } finally {
+      await folder.close();
+    }
+  },
+);

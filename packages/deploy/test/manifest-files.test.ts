@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import {
+  fieldFaults,
+  findObject,
+  KUSTOMIZATIONS,
+  MANIFESTS,
+  NODE_KUSTOMIZATIONS,
+  readObjects,
+  STOCK_OBJECTS,
+} from '@kube-dns/testkit/manifests';
+
+const ALL = readdirSync(MANIFESTS, { recursive: true, encoding: 'utf8' });
+const FILES = ALL.filter((file) => file.endsWith('.yaml')).sort();
+const read = (file: string) => readFileSync(join(MANIFESTS, file), 'utf8');
+const page = read('README.md');
+
+describe('a file of manifests/', () => {
+  it('is there to be checked', () => {
+    expect(FILES).toEqual(expect.arrayContaining(['kube-dns/deployment.yaml', 'local/pod.yaml']));
+  });
+
+  it.each(FILES)('has no unknown or wrongly typed field: %s', (file) => {
+    const objects: readonly unknown[] = readObjects(read(file));
+    expect(objects.length).toBeGreaterThan(0);
+    // A list or an object without a kind is a patch; what it makes is looked at where it is used.
+    const whole = objects.filter((each) => each instanceof Object && 'kind' in each);
+    expect(whole.flatMap(fieldFaults)).toEqual([]);
+  });
+});
+
+describe('the check of fields', () => {
+  const deployment = STOCK_OBJECTS.find(({ kind }) => kind === 'Deployment');
+  const withContainer = (container: object) => ({
+    ...deployment,
+    spec: { template: { spec: { containers: [container] } } },
+  });
+
+  it('finds nothing in the manifest of the original', () => {
+    expect(STOCK_OBJECTS.flatMap(fieldFaults)).toEqual([]);
+  });
+
+  it('finds a misspelt field', () => {
+    expect(fieldFaults(withContainer({ name: 'x', readynessProbe: {} }))).toEqual([
+      'Deployment.spec.template.spec.containers[0].readynessProbe is unknown',
+    ]);
+  });
+
+  it('finds a wrong type', () => {
+    const faults = fieldFaults(withContainer({ name: 'x', env: [{ name: 'A', value: 1 }] }));
+    expect(faults).toEqual([
+      'Deployment.spec.template.spec.containers[0].env[0].value: 1 is no string',
+    ]);
+  });
+
+  it('finds a kind that is not served any more', () => {
+    const old = { ...deployment, apiVersion: 'extensions/v1beta1' };
+    expect(fieldFaults(old)).toEqual(['no kind Deployment in extensions/v1beta1']);
+  });
+});
+
+describe('manifests/README.md', () => {
+  it('names every kustomization, and files and links that are there', () => {
+    const rows = [...page.matchAll(/^\| `([\w/-]+)` /gm)].map((match) => match[1] ?? '');
+    expect(rows).toEqual([
+      ...KUSTOMIZATIONS,
+      'node-cache',
+      ...NODE_KUSTOMIZATIONS,
+      'coredns',
+      'components',
+      'local',
+    ]);
+    const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
+      (match) => match[1] ?? '',
+    );
+    const links = [...page.matchAll(/\]\((\.\.[^)#]*)/g)].map((match) => match[1] ?? '');
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of [...rows, ...files, ...links]) {
+      expect([file, existsSync(join(MANIFESTS, file))]).toEqual([file, true]);
+    }
+  });
+
+  it('shows what the pod of the trial beside CoreDNS has', () => {
+    const pod = parse(read('trial-pod.yaml')) as { spec: object };
+    const section = page.slice(page.indexOf('## Beside CoreDNS'));
+    const shown = parse(/```yaml\n(.*?)```/s.exec(section)?.[1] ?? '') as object;
+    expect(Object.keys(shown)).toEqual(['dnsPolicy', 'dnsConfig']);
+    expect(pod.spec).toMatchObject(shown);
+  });
+});
+
+describe('what an administrator sets, the address of the service and the domain', () => {
+  it.each([
+    {
+      file: 'kube-dns/cluster.yaml',
+      object: 'cluster',
+      keys: ['clusterIP', 'domain'],
+      folders: [...KUSTOMIZATIONS, 'components'],
+    },
+    {
+      file: 'node-cache/cluster.yaml',
+      object: 'node-cluster',
+      keys: ['localIP', 'clusterIP', 'domain', 'moreIPs'],
+      folders: ['node-cache', ...NODE_KUSTOMIZATIONS],
+    },
+  ])('is in one line of $file, and nowhere else', ({ file, object, keys, folders }) => {
+    const { data = {} } = findObject(readObjects(read(file)), 'ConfigMap', object);
+    expect(Object.keys(data).sort()).toEqual(keys.sort());
+    const texts = ALL.filter(
+      (each) =>
+        /\.(yaml|json)$/.test(each) && folders.some((folder) => each.startsWith(`${folder}/`)),
+    ).map(read);
+    expect(texts.length).toBeGreaterThanOrEqual(folders.length);
+    for (const [key, value] of Object.entries(data)) {
+      const isUnset = key === 'moreIPs';
+      expect([key, value === '']).toEqual([key, isUnset]);
+      if (!isUnset) expect([key, texts.join('\n').split(value).length - 1]).toEqual([key, 1]);
+    }
+  });
+});
+
+describe('manifests/coredns/README.md', () => {
+  const readme = read('coredns/README.md');
+
+  it('names metrics of ours that are in a table of a container', () => {
+    const tables = ['kubedns', 'dnsmasq', 'sidecar']
+      .map((name) => read(`../packages/${name}/README.md`))
+      .join('\n');
+    const names = [...readme.matchAll(/`((?:dnsmasq|kubedns|skydns)_[a-z_]+)`/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names) {
+      const written = name.replace(/_probe_dnsmasq_/, '_probe_<label>_');
+      expect([name, tables.includes(`\`${written}\``)]).toEqual([name, true]);
+    }
+  });
+
+  it('has links that lead somewhere, and is linked from the page above', () => {
+    const links = [...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? '');
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links) {
+      expect([link, existsSync(join(MANIFESTS, 'coredns', link))]).toEqual([link, true]);
+    }
+    expect(page).toContain('(coredns/README.md)');
+  });
+
+  it('names the objects as they are', () => {
+    const [deployment] = readObjects(read('coredns/deployment.yaml'));
+    expect(readme).toContain(`deployment/${deployment?.metadata.name}`);
+  });
+});

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { freePort, needsPrograms, unless, untilEqual } from '@kube-dns/testkit';
+import { findObject, MANIFESTS } from '@kube-dns/testkit/manifests';
+import { DeployedPod } from './support/deployed-pod.js';
+import { kustomized } from './support/kustomized.js';
+import { ALERTS, DASHBOARD, QUERIES } from './support/monitoring.js';
+import { exposedMetrics, metricsOf } from './support/query-metrics.js';
+import { RunningNodeCache } from './support/running-node-cache.js';
+
+/** What Prometheus itself puts on every sample of a pod. */
+const TARGET_LABELS = ['job', 'pod', 'instance', 'namespace', 'endpoint', 'service'];
+/** The kernel counts the start of a process from a time of boot in whole seconds. */
+const CLOCK_STEP_SECONDS = 2;
+/** What Prometheus itself makes of a scrape. */
+const OF_PROMETHEUS = ['up'];
+
+unless(needsPrograms('kubectl'), describe)(
+  'the metrics of the containers of overlays/monitoring',
+  () => {
+    let server: ApiServer;
+    let beforeSeconds: number;
+    let pod: DeployedPod;
+    let known: Map<string, Set<string>>;
+    let sidecarText: string;
+    let cache: RunningNodeCache;
+
+    beforeAll(async () => {
+      const objects = kustomized('overlays/monitoring');
+      pod = new DeployedPod(findObject(objects, 'Deployment', 'kube-dns'));
+      server = await createApiServer();
+      beforeSeconds = Date.now() / 1_000;
+      await pod.start(server.url);
+      for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
+        await untilEqual(200, () => pod.status(10054, path));
+      }
+      // Series with labels appear with their first count.
+      const shows = async (port: number, pattern: RegExp) =>
+        pattern.test(await pod.text(port, '/metrics'));
+      const nobody = `127.0.0.1:${await freePort()}`;
+      pod.configure(
+        'stubDomains',
+        `{"gone.example":["${nobody}"],"tls.example":["tls://${nobody}"]}`,
+      );
+      await untilEqual(true, () => shows(10056, /^dnsmasq_config_generation 2$/m));
+      await pod.resolve(10053, 'nothing.default.svc.cluster.local');
+      await pod.resolve(10053, 'www.example.com');
+      await pod.resolve(53, 'www.gone.example');
+      server.dropWatches();
+      pod.configure('stubDomains', 'no JSON');
+      await untilEqual(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m));
+      // The sidecar has read the statistics since dnsmasq subscribed.
+      await untilEqual(true, () => shows(10054, /^kubedns_dnsmasq_subscriptions_live 3$/m));
+      sidecarText = await pod.text(10054, '/metrics');
+      const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
+      cache = await RunningNodeCache.start(pod.portFor(53));
+      await cache.ask('kubernetes.default.svc.cluster.local');
+      await cache.ask('kubernetes.default.svc.cluster.local');
+      const texts = [...(await Promise.all(others)), await cache.metrics()];
+      known = exposedMetrics([sidecarText, ...texts].join('\n'));
+    });
+
+    afterAll(async () => {
+      await cache.close();
+      await pod.close();
+      await server.close();
+    });
+
+    /** The metrics and labels of a query that no container exposes. */
+    function missingFrom(expr: string): string[] {
+      return metricsOf(expr).flatMap(({ name, labels }) => {
+        const own =
+          known.get(name) ?? (OF_PROMETHEUS.includes(name) ? new Set<string>() : undefined);
+        if (own === undefined) return [name];
+        return labels
+          .filter((label) => !own.has(label) && !TARGET_LABELS.includes(label))
+          .map((label) => `${name}{${label}}`);
+      });
+    }
+
+    it('lack one that does not exist', () => {
+      expect(missingFrom('rate(kubedns_dnsmasq_hit[5m])')).toEqual(['kubedns_dnsmasq_hit']);
+      expect(missingFrom('kubedns_records{kind="A"}')).toEqual(['kubedns_records{kind}']);
+    });
+
+    it.each(ALERTS)('are what the alert $alert asks for', ({ expr }) => {
+      expect(metricsOf(expr).length).toBeGreaterThan(0);
+      expect(missingFrom(expr)).toEqual([]);
+    });
+
+    it.each(QUERIES)(
+      'are what the dashboard shows under $title: $expr',
+      ({ expr, legendFormat }) => {
+        expect(metricsOf(expr).length).toBeGreaterThan(0);
+        expect(missingFrom(expr)).toEqual([]);
+        const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? '');
+        const labels = metricsOf(expr).flatMap((each) => [
+          ...(known.get(each.name) ?? []),
+          ...TARGET_LABELS,
+        ]);
+        expect(labels).toEqual(expect.arrayContaining(named));
+      },
+    );
+
+    it('are what the variables of the dashboard are filled from', () => {
+      const filled = DASHBOARD.templating.list.filter(({ type }) => type === 'query');
+      expect(filled.length).toBeGreaterThan(0);
+      for (const { query } of filled) {
+        const [, metric = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
+        expect([query, ...missingFrom(metric)]).toEqual([query]);
+        expect(TARGET_LABELS).toContain(label);
+      }
+    });
+
+    it('say of each container when it started', async () => {
+      for (const port of [10054, 10055, 10056]) {
+        const start = /^process_start_time_seconds (\S+)$/m.exec(
+          await pod.text(port, '/metrics'),
+        )?.[1];
+        expect(Number(start)).toBeGreaterThan(beforeSeconds - CLOCK_STEP_SECONDS);
+        expect(Number(start)).toBeLessThan(Date.now() / 1_000 + CLOCK_STEP_SECONDS);
+      }
+    });
+
+    it('have the types that prometheus-to-sd exports, for every name on its list', () => {
+      const file = join(MANIFESTS, 'components', 'gke-like', 'prometheus-to-sd.yaml');
+      const [, list = ''] = /\?whitelisted=(\S+)/.exec(readFileSync(file, 'utf8')) ?? [];
+      const names = list.split(',');
+      expect(names.length).toBeGreaterThanOrEqual(4);
+      for (const name of names) {
+        expect(sidecarText).toMatch(
+          new RegExp(`^# TYPE kubedns_${name} (counter|histogram)$`, 'm'),
+        );
+      }
+    });
+  },
+);

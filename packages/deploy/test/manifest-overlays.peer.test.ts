@@ -1,0 +1,199 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { needsPrograms, unless } from '@kube-dns/testkit';
+import {
+  containerOf,
+  containersOf,
+  findObject,
+  type KubeManifest,
+  MANIFESTS,
+  objectsOf,
+  readObjects,
+  render,
+  renderText,
+} from '@kube-dns/testkit/manifests';
+import { kustomized } from './support/kustomized.js';
+import { editFile, withManifestsCopy } from './support/manifests-copy.js';
+
+const withKubectl = unless(needsPrograms('kubectl'), describe);
+
+const base = () => kustomized('kube-dns');
+const overlay = (name: string) => kustomized(`overlays/${name}`);
+const kubeDns = (objects: readonly KubeManifest[]) => findObject(objects, 'Deployment', 'kube-dns');
+
+withKubectl('manifests/kube-dns', () => {
+  it('gets address and domain everywhere from cluster.yaml', async () => {
+    const { data = {} } = findObject(
+      readObjects(readFileSync(join(MANIFESTS, 'kube-dns', 'cluster.yaml'), 'utf8')),
+      'ConfigMap',
+      'cluster',
+    );
+    const { clusterIP = '', domain = '' } = data;
+    await withManifestsCopy((copy) => {
+      const folder = join(copy, 'kube-dns');
+      const changes = [[clusterIP, '10.32.0.53'] as const, [domain, 'k8s.example.org'] as const];
+      editFile(join(folder, 'cluster.yaml'), ...changes);
+      const rendered = renderText(folder);
+      expect(rendered).not.toContain(clusterIP);
+      expect(rendered).not.toContain(domain);
+      const objects = readObjects(rendered);
+      expect(findObject(objects, 'Service', 'kube-dns').spec.clusterIP).toBe('10.32.0.53');
+      const domains = containersOf(kubeDns(objects)).map(
+        ({ env = [] }) => env.find(({ name }) => name === 'CLUSTER_DOMAIN')?.value,
+      );
+      expect(domains).toEqual(['k8s.example.org', 'k8s.example.org', 'k8s.example.org']);
+    });
+  });
+});
+
+withKubectl('an overlay as manifests/README.md has it', () => {
+  it('puts two components together', async () => {
+    const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+    const example = /```yaml\n(apiVersion: kustomize.*?)```/s.exec(readme)?.[1] ?? '';
+    await withManifestsCopy((copy) => {
+      const mine = join(copy, '..', 'mine');
+      mkdirSync(mine);
+      writeFileSync(join(mine, 'kustomization.yaml'), example);
+      const objects = render(mine);
+      const names = objectsOf(objects, 'Deployment').map(({ metadata }) => metadata.name);
+      expect(names).toEqual(['kube-dns', 'kube-dns-autoscaler']);
+      findObject(objects, 'ServiceMonitor', 'kube-dns');
+      const kubedns = containerOf(kubeDns(objects), 'kubedns');
+      expect(example).toContain(kubedns.image.replace(/:.*/, ''));
+    });
+  });
+});
+
+withKubectl('the overlay autoscaler', () => {
+  it('leaves the number of pods to the autoscaler, and nothing else out', () => {
+    const { replicas, ...rest } = kubeDns(base()).spec;
+    expect(replicas).toBe(2);
+    expect(kubeDns(overlay('autoscaler')).spec).toEqual(rest);
+  });
+
+  it('scales the deployment kube-dns by the standard parameters', () => {
+    const scaler = findObject(overlay('autoscaler'), 'Deployment', 'kube-dns-autoscaler');
+    const { command = [] } = containerOf(scaler, 'autoscaler');
+    const parameters = command.find((word) => word.startsWith('--default-params='));
+    expect(command).toEqual([
+      '/cluster-proportional-autoscaler',
+      '--namespace=kube-system',
+      '--configmap=kube-dns-autoscaler',
+      '--target=deployment/kube-dns',
+      parameters,
+      '--logtostderr=true',
+      '--v=2',
+    ]);
+    expect(JSON.parse(parameters?.split('=', 2)[1] ?? '')).toEqual({
+      linear: {
+        coresPerReplica: 256,
+        nodesPerReplica: 16,
+        preventSinglePointFailure: true,
+        includeUnschedulableNodes: true,
+      },
+    });
+  });
+});
+
+withKubectl('the overlay gke-like', () => {
+  it('adds prometheus-to-sd as the fourth container, and changes no other', () => {
+    const containers = containersOf(kubeDns(overlay('gke-like')));
+    expect(containers.slice(0, -1)).toEqual(containersOf(kubeDns(base())));
+    const exporter = containers.at(-1);
+    expect(exporter?.name).toBe('prometheus-to-sd');
+    expect(exporter?.command).toContain('--pod-id=$(POD_NAME)');
+  });
+});
+
+withKubectl('the overlay monitoring', () => {
+  const objects = () => overlay('monitoring');
+
+  it('opens the port of metrics of dnsmasq, and changes no other', () => {
+    const expected = containersOf(kubeDns(base())).map((container) => {
+      if (container.name !== 'dnsmasq') return container;
+      const { args: [own, ...args] = [], ports = [] } = container;
+      expect(own).toBe('-metrics-addr=127.0.0.1:10056');
+      const port = { containerPort: 10056, name: 'metrics', protocol: 'TCP' };
+      return { ...container, args: ['-metrics-addr=:10056', ...args], ports: [...ports, port] };
+    });
+    expect(containersOf(kubeDns(objects()))).toEqual(expected);
+  });
+
+  it('has Prometheus scrape every port for metrics that the containers have', () => {
+    const { spec } = findObject(objects(), 'ServiceMonitor', 'kube-dns');
+    const service = findObject(objects(), 'Service', 'kube-dns-metrics');
+    expect(service.metadata.labels).toMatchObject(spec.selector.matchLabels);
+    const ports = spec.endpoints.map(
+      ({ port }) => service.spec.ports.find(({ name }) => name === port)?.port,
+    );
+    const declared = containersOf(kubeDns(objects()))
+      .flatMap((container) => container.ports ?? [])
+      .filter(({ name }) => name === 'metrics')
+      .map(({ containerPort }) => containerPort);
+    expect(ports.sort()).toEqual(declared.sort());
+  });
+
+  it('calls the job by the name that the alerts ask for', () => {
+    const { spec } = findObject(objects(), 'ServiceMonitor', 'kube-dns');
+    const service = findObject(objects(), 'Service', 'kube-dns-metrics');
+    const rules = JSON.stringify(findObject(objects(), 'PrometheusRule', 'kube-dns'));
+    const jobs = new Set([...rules.matchAll(/job=\\"([^"\\]*)/g)].map((match) => match[1]));
+    const nodes = findObject(objects(), 'ServiceMonitor', 'node-local-dns').spec;
+    const [cache] = objectsOf(kustomized('node-cache'), 'Service').filter(
+      ({ metadata }) => metadata.name === 'node-local-dns',
+    );
+    expect(cache?.metadata.labels).toMatchObject(nodes.selector.matchLabels);
+    expect(cache?.spec.ports.map(({ name }) => name)).toEqual(
+      nodes.endpoints.map(({ port }) => port),
+    );
+    expect(jobs).toEqual(
+      new Set([service.metadata.labels?.[spec.jobLabel], cache?.metadata.labels?.[nodes.jobLabel]]),
+    );
+  });
+
+  it('does not select the service of the clients', () => {
+    const { spec } = findObject(objects(), 'ServiceMonitor', 'kube-dns');
+    const clients = findObject(objects(), 'Service', 'kube-dns');
+    expect(clients.metadata.labels).not.toMatchObject(spec.selector.matchLabels);
+  });
+
+  it('brings the dashboard where Grafana looks for it', () => {
+    const map = findObject(objects(), 'ConfigMap', 'kube-dns-dashboard');
+    expect(map.metadata.labels).toEqual({ grafana_dashboard: '1' });
+    const { title } = JSON.parse(map.data?.['kube-dns.json'] ?? '') as { title: string };
+    expect(title).toBe('kube-dns');
+  });
+
+  it('has runbook_url lead to the page that runbooks.yaml names', async () => {
+    const monitoring = join('components', 'monitoring');
+    const text = readFileSync(join(MANIFESTS, monitoring, 'runbooks.yaml'), 'utf8');
+    const page = /^ {2}page: (\S+)$/m.exec(text)?.[1] ?? '';
+    await withManifestsCopy((copy) => {
+      editFile(join(copy, monitoring, 'runbooks.yaml'), [page, 'https://wiki.test/dns']);
+      const rendered = renderText(join(copy, 'overlays', 'monitoring'));
+      const urls = [...rendered.matchAll(/runbook_url: (.*)#/g)].map(([, url]) => url);
+      const alerts = JSON.stringify(findObject(objects(), 'PrometheusRule', 'kube-dns'));
+      expect(urls).toEqual([...alerts.matchAll(/"alert":/g)].map(() => 'https://wiki.test/dns'));
+      expect(rendered).not.toContain('name: runbooks');
+    });
+  });
+});
+
+withKubectl('the overlay beside', () => {
+  const NAME = 'kube-dns-beside';
+
+  it('is the base under other names, that nothing else selects', () => {
+    const objects = overlay('beside');
+    const deployment = findObject(objects, 'Deployment', NAME);
+    // But for the ConfigMap, which is its own.
+    expect(containersOf(deployment)).toEqual(containersOf(kubeDns(base())));
+    expect(objects).toHaveLength(base().length);
+    for (const { metadata } of objects) {
+      expect([metadata.name, metadata.labels]).toEqual([NAME, { 'k8s-app': NAME }]);
+    }
+    // Not even a preference of the scheduler looks at the pods of the cluster's DNS.
+    expect(JSON.stringify(deployment)).not.toMatch(/"kube-dns"/);
+    expect(JSON.stringify(deployment)).not.toContain('priorityClassName');
+  });
+});

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { renderFolder } from '@kube-dns/cli';
+import { needsPrograms, unless } from '@kube-dns/testkit';
+import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
+import { parse, stringify } from 'yaml';
+import { kustomized } from './support/kustomized.js';
+import { ROOT } from './support/root.js';
+
+const BASE = join(MANIFESTS, 'kube-dns');
+const withKubectl = unless(needsPrograms('kubectl'), it);
+
+const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>
+  [...objects].sort((one, other) => String(one.kind).localeCompare(String(other.kind)));
+
+withKubectl('renderFolder makes the objects that kubectl kustomize makes', () => {
+  expect(inOrder(renderFolder(BASE).objects)).toEqual(inOrder(kustomized('kube-dns')));
+});
+
+unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'kube-dns-chart-'));
+    run(process.execPath, `${ROOT}packages/cli/chart.mjs`, join(folder, 'chart'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function run(program: string, ...args: string[]): string {
+    return execFileSync(program, args, { encoding: 'utf8', env: { ...process.env, HOME: folder } });
+  }
+  const template = (...args: string[]) =>
+    inOrder(readObjects(run('helm', 'template', 'kube-dns', join(folder, 'chart'), ...args)));
+
+  it('renders what kubectl kustomize renders', () => {
+    expect(template('--namespace=kube-system')).toEqual(inOrder(kustomized('kube-dns')));
+  });
+
+  it('renders the same as the base when both have other values', () => {
+    const own = join(folder, 'base');
+    cpSync(BASE, own, { recursive: true });
+    const edit = (file: string, ...changes: readonly (readonly [string | RegExp, string])[]) => {
+      const path = join(own, file);
+      const text = readFileSync(path, 'utf8');
+      writeFileSync(
+        path,
+        changes.reduce((all, [from, to]) => all.replaceAll(from, to), text),
+      );
+    };
+    edit('cluster.yaml', ['10.96.0.10', "'fd00:10:96::a'"], ['cluster.local', 'k8s.example.org']);
+    edit('kustomization.yaml', [/newName: .*\//g, 'newName: registry.test/dns/']);
+    edit(
+      'kustomization.yaml',
+      [/newTag: .*/g, "newTag: '7'"],
+      ['namespace: kube-system', 'namespace: dns'],
+    );
+    edit('deployment.yaml', ['replicas: 2', 'replicas: 5']);
+    const data = { stubDomains: '{"acme.local":["192.0.2.53"]}' };
+    writeFileSync(
+      join(own, 'config-map.yaml'),
+      stringify({ ...(parse(readFileSync(join(own, 'config-map.yaml'), 'utf8')) as object), data }),
+    );
+    const values = {
+      clusterIP: 'fd00:10:96::a',
+      domain: 'k8s.example.org',
+      replicas: 5,
+      tag: '7',
+      images: Object.fromEntries(
+        ['kubedns', 'dnsmasq', 'sidecar'].map((name) => [name, `registry.test/dns/${name}`]),
+      ),
+      config: data,
+    };
+    const file = join(folder, 'values.yaml');
+    writeFileSync(file, stringify(values));
+    expect(template('--namespace=dns', `--values=${file}`)).toEqual(inOrder(render(own)));
+  });
+
+  it('has a value for each of its expressions, and passes helm lint', () => {
+    expect(run('helm', 'lint', '--strict', join(folder, 'chart'))).toContain('0 chart(s) failed');
+    const values = parse(readFileSync(join(folder, 'chart', 'values.yaml'), 'utf8')) as object;
+    const templates = readdirSync(join(folder, 'chart', 'templates'))
+      .map((name) => readFileSync(join(folder, 'chart', 'templates', name), 'utf8'))
+      .join('');
+    const used = [...templates.matchAll(/\.Values\.(\w+)/g)].map(([, name]) => name);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(values).sort());
+  });
+});

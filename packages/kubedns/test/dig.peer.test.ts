@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { endPrograms, needsPrograms, outputOf, unless } from '@kube-dns/testkit';
+import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { NameServer } from './support/name-server.js';
+import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
+
+const ZONE = 'shop.svc.cluster.local';
+const MANY = Array.from({ length: 100 }, (_, i) => `10.2.0.${i + 1}`);
+const itWithDig = unless(needsPrograms('dig'), it);
+
+let api: ApiServer;
+let upstream: NameServer;
+let kubedns: KubednsProcess;
+beforeAll(async () => {
+  api = await createApiServer();
+  await api.apply([
+    namespaceObject('shop'),
+    serviceObject({
+      namespace: 'shop',
+      clusterIPs: ['10.96.0.20'],
+      ports: [{ name: 'http', port: 80 }],
+    }),
+    serviceObject({ namespace: 'shop', name: 'db', ...HEADLESS }),
+    sliceObject({
+      namespace: 'shop',
+      name: 'db-1',
+      service: 'db',
+      endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
+      ports: [{ name: 'sql', port: 5432 }],
+    }),
+    serviceObject({ namespace: 'shop', name: 'many', ...HEADLESS }),
+    sliceObject({ namespace: 'shop', name: 'many-1', service: 'many', endpoints: MANY }),
+  ]);
+  upstream = await NameServer.start();
+  kubedns = await startKubedns(api, upstream).ready();
+});
+afterAll(async () => {
+  await endPrograms();
+  await upstream.close();
+  await api.close();
+});
+
+/** What dig prints; it waits long for an answer, and asks once. */
+async function dig(...args: readonly string[]): Promise<string> {
+  const port = String(await kubedns.port());
+  return outputOf('dig', ['@127.0.0.1', '-p', port, '+tries=1', '+time=60', ...args]);
+}
+
+/** An option with an Extended DNS Error. */
+function extendedError(code: number, text: Buffer): Buffer {
+  const head = Buffer.from([0, 15, 0, 0, 0, code]);
+  head.writeUInt16BE(2 + text.length, 2);
+  return Buffer.concat([head, text]);
+}
+
+describe('dig', () => {
+  itWithDig('has the records of the zone', async () => {
+    const short = async (...args: string[]) => (await dig('+short', ...args)).split('\n').sort();
+    const { clusterIP } = api.get('Service', 'default', 'kubernetes')!.spec;
+    expect(await short('kubernetes.default.svc.cluster.local')).toEqual([clusterIP]);
+    expect(await short('+tcp', 'kubernetes.default.svc.cluster.local')).toEqual([clusterIP]);
+    expect(await short('-x', clusterIP!)).toEqual(['kubernetes.default.svc.cluster.local.']);
+    expect(await short('-x', '10.1.0.1')).toEqual([`db-0.db.${ZONE}.`]);
+    expect(await short(`db.${ZONE}`)).toEqual(['10.1.0.1', '10.1.0.2']);
+    expect(await short(`_http._tcp.web.${ZONE}`, 'SRV')).toEqual([`10 100 80 web.${ZONE}.`]);
+    expect(await short(`1-2-3-4.shop.pod.cluster.local`)).toEqual(['1.2.3.4']);
+    const negative = await dig(`no.${ZONE}`);
+    expect(negative).toMatch(/status: NXDOMAIN/);
+    expect(negative).toMatch(/flags: qr aa rd ra;/);
+    expect(negative).toMatch(/cluster\.local\.\s+5\s+IN\s+SOA/);
+    expect(negative).not.toMatch(/malformed|extra bytes/);
+  });
+
+  itWithDig('reads what a server says of its answer as text', async () => {
+    const response = { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' } as const] };
+    for (const [name, said, expected] of [
+      ['emoji.test', ['😀'.repeat(20)], [`upstream: ${'😀'.repeat(7)}`]],
+      ['long.test', ['x'.repeat(900)], [`upstream: ${'x'.repeat(30)}`]],
+      ['bytes.test', [Buffer.of(0xff, 0xfe)], ['upstream: ??']],
+      ['many.test', Array<string>(150).fill('a'), ['upstream: a', 'upstream: a']],
+      ['behind-dnsmasq.test', ['upstream: a\u001b'], ['upstream: a?']],
+    ] as const) {
+      upstream.respond(`${name} A`, response);
+      upstream.options = Buffer.concat(said.map((text) => extendedError(6, Buffer.from(text))));
+      const text = await dig(name);
+      const texts = [...text.matchAll(/^; EDE: 6 \(DNSSEC Bogus\): \((.*)\)$/gm)];
+      expect(texts.map(([, each]) => each)).toEqual(expected);
+      expect(text).toMatch('192.0.2.1');
+    }
+    upstream.options = undefined;
+  });
+
+  itWithDig('finds a good cookie in every kind of answer', async () => {
+    const asked = [`web.${ZONE}`, `no.${ZONE}`, `+ignore many.${ZONE}`, `+tcp many.${ZONE}`];
+    for (const words of [...asked, 'no-server.example', '-x 10.96.0.20']) {
+      expect(await dig(...words.split(' '))).toMatch(/; COOKIE: [0-9a-f]{48} \(good\)/);
+    }
+  });
+});

@@ -1,0 +1,205 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import {
+  ask,
+  type Dnsmasq,
+  type DnsRecord,
+  findRealDnsmasq,
+  freePort,
+  type Kubedns,
+  needsRealDnsmasq,
+  RealDnsmasq,
+  TemporaryFolder,
+  unless,
+  until,
+  untilEqual,
+} from '@kube-dns/testkit';
+import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
+import { service } from './change-objects.js';
+import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
+
+const ZONE = 'svc.cluster.local';
+const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
+const folder = new TemporaryFolder();
+/** More than the 4.5 s after which dnsmasq gives a question up, and more than any test takes. */
+const ASK_LIMIT_MS = 60_000;
+/** Longer than the tests take: nothing goes from the cache because its TTL is over. */
+const LONG_TTLS = ['--record-ttl=3600', '--negative-ttl=3600'];
+/** More than the 2 s between two messages of a server that has nothing to tell. */
+const NEGATIVE_TTL_SECONDS = 3;
+const SHORT_NEGATIVE_TTL = ['--record-ttl=3600', `--negative-ttl=${NEGATIVE_TTL_SECONDS}`];
+
+let api: ApiServer;
+let kubedns: Kubedns;
+let dnsmasq: Dnsmasq;
+
+function serverArgs(port: number): string[] {
+  return ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${port}`);
+}
+
+function dataOf(record: DnsRecord): string {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+    case 'CNAME':
+    case 'PTR':
+      return record.data;
+    case 'SRV':
+      return `${record.data.port} ${record.data.target}`;
+    default:
+      return record.type;
+  }
+}
+
+/** The rcode and the data of the records, as one text. */
+async function answer(
+  name: string,
+  { isOverTcp = false, ...asked }: Asked = {},
+  port = dnsmasq.ports.dns,
+): Promise<string> {
+  const limits = { isOverTcp, limitMs: ASK_LIMIT_MS };
+  const { rcode, answers } = await ask(port, { name, ...asked }, limits);
+  return [rcode, ...answers.map(dataOf).sort()].join(' ');
+}
+
+/** Waits until the cache has the old answer, for certain: it is given without a question. */
+async function cached(name: string, asked: Asked, expected: string): Promise<void> {
+  let last = '';
+  const isCached = async () => {
+    const before = await misses();
+    last = await answer(name, asked);
+    return last === expected && (await misses()) === before;
+  };
+  await until(() => `${name} ${expected}, not ${last}`, isCached);
+}
+
+async function misses(): Promise<number> {
+  return (await dnsmasq.metrics()).sum('dnsmasq_misses_total');
+}
+
+const subscribed = () => dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
+
+async function startAll(ttls = LONG_TTLS): Promise<void> {
+  api = await createApiServer();
+  await api.apply(FIRST_OBJECTS);
+  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`, ...ttls] });
+  await kubedns.ready();
+  const args = ['--cache-size=1000', '--no-negcache', '--negcache=push'];
+  dnsmasq = await startDnsmasq({ args: [...args, ...serverArgs(kubedns.ports.dns)] });
+  await dnsmasq.ready();
+  await subscribed();
+}
+
+/** Lets the TTL of a negative answer pass. */
+function overNegativeTtl(): Promise<unknown> {
+  return new Promise((resolve) => setTimeout(resolve, (NEGATIVE_TTL_SECONDS + 0.5) * 1_000));
+}
+
+async function endAll(): Promise<void> {
+  await dnsmasq.close();
+  await kubedns.close();
+  await api.close();
+}
+
+/** The same by NOTIFY, signed, in place of a subscription. */
+async function startNotified(): Promise<void> {
+  const keyFile = folder.file(
+    'notify.key',
+    'key "notify" { algorithm hmac-sha256; secret "AAECAwQFBgcICQoLDA0ODw=="; };',
+  );
+  api = await createApiServer();
+  await api.apply(FIRST_OBJECTS);
+  const dns = await freePort();
+  const flags = [`--notify=127.0.0.1#${dns}`, `--notify-key=${keyFile}`, ...LONG_TTLS];
+  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`, ...flags] });
+  await kubedns.ready();
+  const rules = ZONES.map((zone) => `--allow-notify=/${zone}/127.0.0.1`);
+  dnsmasq = await startDnsmasq({
+    args: [
+      ...['--no-subscribe', '--cache-size=1000', `--notify-key=${keyFile}`, ...rules],
+      ...serverArgs(kubedns.ports.dns),
+    ],
+    ports: { dns },
+  });
+  await dnsmasq.ready();
+}
+
+describe.each([
+  ['by a subscription', () => startAll()],
+  ['by NOTIFY', startNotified],
+])('a change in the API, seen through the cache %s', (_, start) => {
+  beforeAll(start);
+  afterAll(endAll);
+
+  it.each(CHANGES)(
+    'is there when $what',
+    async ({ name, asked = {}, from = [], before, to, remove, after }) => {
+      api.objects.load(from);
+      // The cache has no signatures: it passes such questions on.
+      await cached(name, { ...asked, isDnssecOk: false }, before);
+      if (to !== undefined) api.objects.load(to);
+      if (remove !== undefined) api.delete(...remove);
+      await until(after, async () => (await answer(name, asked)) === after, { stepMs: 1 });
+    },
+  );
+});
+
+afterAll(() => folder.close());
+
+describe('an answer of a zone whose server tells changes', () => {
+  beforeEach(() => startAll(SHORT_NEGATIVE_TTL));
+  afterEach(endAll);
+
+  it('stays in the cache, and goes as its TTL says once the server is cut off', async () => {
+    await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
+    await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
+    await overNegativeTtl();
+    const before = await misses();
+    expect(await answer(`none.shop.${ZONE}`)).toBe('NXDOMAIN');
+    expect(await misses()).toBe(before);
+    kubedns.server.signal('SIGKILL');
+    await dnsmasq.server.waitForLine(/tells no changes any more/);
+    expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
+    expect(await answer(`web.shop.${ZONE}`)).toBe('NOERROR 10.96.1.1');
+  });
+
+  it('goes once the server hangs', async () => {
+    await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
+    kubedns.server.signal('SIGSTOP');
+    await until('SERVFAIL', async () => (await answer(`none.shop.${ZONE}`)) === 'SERVFAIL');
+    kubedns.server.signal('SIGCONT');
+  });
+
+  it('is asked for again after the server was away', async () => {
+    await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
+    await cached(`late.shop.${ZONE}`, {}, 'NXDOMAIN');
+    const { ports } = kubedns;
+    await kubedns.close();
+    api.objects.load([service('late', '10.96.1.3'), service('web', '10.96.1.4')]);
+    const flags = [`--kube-master-url=${api.url}`, ...SHORT_NEGATIVE_TTL];
+    kubedns = await startKubedns({ flags, ports });
+    const isLive = () => dnsmasq.server.stderr.split('tells the changes').length > 2;
+    await until('live again', isLive);
+    await untilEqual('NOERROR 10.96.1.4', () => answer(`web.shop.${ZONE}`));
+    await untilEqual('NOERROR 10.96.1.3', () => answer(`late.shop.${ZONE}`));
+  });
+});
+
+describe('a server that tells no changes', () => {
+  unless(needsRealDnsmasq(), it)('is said once, and TTLs rule', async () => {
+    const server = await RealDnsmasq.start(findRealDnsmasq()!, {
+      args: ['--address=/cluster.local/10.0.0.1'],
+    });
+    const front = await startDnsmasq({ args: ['--cache-size=100', ...serverArgs(server.port)] });
+    try {
+      await front.ready();
+      await front.server.waitForLine(
+        /does not tell changes of cluster.local, in-addr.arpa, ip6.arpa \(/,
+      );
+      expect(await answer('a.cluster.local', {}, front.ports.dns)).toBe('NOERROR 10.0.0.1');
+    } finally {
+      await front.close();
+      await server.close();
+    }
+  });
+});

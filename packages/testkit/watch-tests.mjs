@@ -1,0 +1,64 @@
+// `npm run watch`: reruns what a saved file touches, until Ctrl-C. First the unit tests of its own package, which take
+// seconds, then those of the packages above. Tests of processes use the built bundles and are left to `npm test`.
+import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
+import process from 'node:process';
+import { jestCommand, QUICK, ROOT } from './jest-command.mjs';
+
+/** An editor writes a file in several steps. */
+const SETTLE_MS = 50;
+const SOURCE = /^([\w-]+)\/(src|test)\/.*\.ts$/;
+const INTERRUPTED = 'SIGTERM';
+
+const changed = new Set();
+let running;
+let timer;
+
+function say(text) {
+  process.stdout.write(`watch: ${text}\n`);
+}
+
+/** Runs the tests that import one of these files and whose path matches; resolves once it has ended. */
+function runRelated(files, regex) {
+  const { command, args, options } = jestCommand([
+    `--testRegex=${regex}`,
+    '--passWithNoTests',
+    '--findRelatedTests',
+    ...files,
+  ]);
+  const child = spawn(command, args, options);
+  running = child;
+  return new Promise((resolve) => child.once('close', (_, signal) => resolve(signal)));
+}
+
+async function rerun() {
+  if (running !== undefined) {
+    running.kill(INTERRUPTED);
+    return; // its end starts the next run
+  }
+  const names = [...changed];
+  changed.clear();
+  const files = names.map((name) => `${ROOT}packages/${name}`);
+  const own = [...new Set(names.map((name) => name.split('/')[0]))].join('|');
+  say(names.join(' '));
+  const tests = names.filter((name) => name.endsWith('.test.ts')).map((name) => `|${name}$`);
+  const stages = [
+    `packages/((${own})/src/.*${QUICK}${tests.join('')})`,
+    `packages/(?!(${own})/)[^/]+/src/.*${QUICK}`,
+  ];
+  for (const stage of stages) {
+    const signal = await runRelated(files, stage);
+    running = undefined;
+    if (signal === INTERRUPTED || changed.size > 0) break;
+  }
+  if (changed.size > 0) await rerun();
+  else say(`waits. The programs: npm test -- ${own.replaceAll('|', '/test ')}/test`);
+}
+
+watch(`${ROOT}packages`, { recursive: true }, (_, name) => {
+  if (name === null || !SOURCE.test(name)) return;
+  changed.add(name);
+  clearTimeout(timer);
+  timer = setTimeout(() => void rerun(), SETTLE_MS);
+});
+say('save a file below packages/*/src or test; Ctrl-C ends');
