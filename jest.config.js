@@ -26,7 +26,7 @@ export default {
     '^@kube-dns/(?!testkit)([\\w-]+)/(\\w+)$': '<rootDir>/packages/$1/src/$2/index.ts',
   },
   // A worker keeps part of what each file has loaded: without an end of it, late files are slow.
-  workerIdleMemoryLimit: '400MB',
+  workerIdleMemoryLimit: '280MB',
   // Above all that a test waits for, a minute each: what is missing is named, not the time.
   testTimeout: 120_000,
 };

@@ -31,7 +31,7 @@ describe('node-cache', () => {
 
   it('answers, is healthy and ready, and has written its Corefile and its process ID', async () => {
     const { port, httpPort } = testbed;
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await testbed.answer('a.example')).texts).toEqual(['A 10.0.0.1']);
     expect(program.stderr).toContain(`cluster.local.:${port} on 127.0.0.1`);
     expect(readFileSync(testbed.file('Corefile'), 'utf8')).toContain('bind 127.0.0.1');
     await until(() => existsSync(testbed.file('pid')));
@@ -44,10 +44,8 @@ describe('node-cache', () => {
   it('writes the query log as the flag says, and as the key of the ConfigMap says once it is there', async () => {
     const { port, upstream, config } = testbed;
     const lines = () => program.stdout.split('\n').slice(0, -1);
-    await until(() => lines().length === 1);
-    expect(lines()[0]).toMatch(
-      /^127\.0\.0\.1:\d+ - \d+ "A IN a\.example\. udp .*" NOERROR qr,rd,ra \d+ [\d.]+s$/,
-    );
+    const text = /^127\.0\.0\.1:\d+ - \d+ "A IN a\.example\. udp .*" NOERROR qr,rd,ra \d+ [\d.]+s$/;
+    await until(() => lines().some((line) => text.test(line)));
     await config.put({ queryLog: 'json,name=example' });
     await until(async () => {
       await ask(port, 'a.example');
@@ -55,7 +53,7 @@ describe('node-cache', () => {
     });
     const last = JSON.parse(lines().at(-1)!) as Record<string, unknown>;
     expect([last.qname, last.source]).toEqual(['a.example.', 'cache']);
-    await ask(port, 'b.example');
+    await testbed.answer('b.example');
     const server = `"source":"upstream","server":"127.0.0.1#${upstream.port}"`;
     await until(() => lines().some((line) => line.includes(server)));
   });
@@ -64,7 +62,8 @@ describe('node-cache', () => {
     const { port } = testbed;
     await testbed.putTemplate({ maxTtl: 1_000, more: 'x.example {\n    autopath\n}\n' });
     await program.waitForLine(/reload failed: .*line \d+.*autopath/);
-    expect((await ask(port, 'c.example')).ttls).toEqual([3_600]);
+    const { ttls } = await testbed.answer('c.example');
+    expect(ttls[0]).toBeGreaterThan(1_000);
     await testbed.putTemplate({ maxTtl: 2_000 });
     await until(async () => (await ask(port, `${Math.random()}.example`)).ttls[0] === 2_000);
   });
@@ -80,7 +79,7 @@ describe('node-cache', () => {
         await ask(port, `x${before}.corp`);
         return readFileSync(testbed.file('Corefile'), 'utf8').includes(`corp:${port} {`);
       });
-      expect((await ask(port, 'a.corp')).texts).toEqual(['A 10.9.9.9']);
+      expect((await testbed.answer('a.corp')).texts).toEqual(['A 10.9.9.9']);
       await load.stop();
       expect(load.unanswered).toBe(0);
     } finally {
@@ -109,7 +108,7 @@ unless(needsIpv6(), it)(
       `-metrics-listen-address=::1:${setupPort}`,
     );
     expect(program.stderr).toContain(`cluster.local.:${port} on ::1`);
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await testbed.answer('a.example')).texts).toEqual(['A 10.0.0.1']);
     const page = async (at: number, path: string) =>
       (await fetch(`http://[::1]:${at}${path}`)).text();
     expect(await page(httpPort, '/health')).toBe('OK');

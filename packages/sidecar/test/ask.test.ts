@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { deadServer, until } from '@kube-dns/testkit';
+import { deadServer, held, until } from '@kube-dns/testkit';
 
 import { ask, ASK_TIMEOUT_MS, readReply, type Question } from '../src/ask.js';
 import { HostResolver } from '../src/host-resolver.js';
@@ -9,7 +9,7 @@ let responder: Responder;
 let closing: AbortController;
 beforeEach(async () => {
   // Only the test advances the clock and ends timeouts; sockets go on.
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+  jest.useFakeTimers(held('performance', 'setTimeout', 'clearTimeout'));
   responder = await new Responder(() => [addressRecord]).start();
   closing = new AbortController();
 });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Answer, ask } from '@kube-dns/resolver/testing';
 import {
   builtProgram,
   type Closable,
@@ -8,6 +9,7 @@ import {
   RunningProgram,
   ScriptedNameServer,
   TemporaryFolder,
+  until,
 } from '@kube-dns/testkit';
 
 /** Longer than a test. */
@@ -106,6 +108,14 @@ ${more}`,
     this.#owned.add(program);
     await program.waitForLine('Running configuration SHA512');
     return program;
+  }
+
+  /** Asks until a server has answered: a busy machine may take longer for one question than node-cache waits. */
+  answer(name: string): Promise<Answer> {
+    return until(async () => {
+      const answer = await ask(this.port, name);
+      return answer.rcode === 'NOERROR' && answer;
+    });
   }
 
   close(): Promise<void> {
