@@ -142,7 +142,13 @@ function faultTable(...groups) {
 
 const ABOUT_KUBEDNS = [bench.KUBEDNS_SCALE, bench.KUBEDNS_CHANGES, bench.KUBEDNS_QUERIES];
 const ABOUT_LOAD = [bench.DNS, bench.DNSMASQ_LOAD];
-const OTHERS = [bench.NODE_CACHE, bench.POD_CHANGES, bench.QUERY_LOG, bench.SUBSCRIPTION_COST];
+const OTHERS = [
+  bench.INTERNALS,
+  bench.NODE_CACHE,
+  bench.POD_CHANGES,
+  bench.QUERY_LOG,
+  bench.SUBSCRIPTION_COST,
+];
 const benchCommands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...OTHERS, bench.PAGE];
 const named = (each) => rows(each.map(({ name }) => [code(name)]));
 const optionsOf = ({ options }) => Object.keys(options);
@@ -173,6 +179,7 @@ export const DOCUMENTS = {
     'load-options': options(exactly(ofLoad)),
     'dns-options': options(exactly(optionsOf(bench.DNS).filter((name) => !ofLoad.includes(name)))),
     'kubedns-options': options(atMost(ofAll(ABOUT_KUBEDNS))),
+    'internals-options': options(exactly(optionsOf(bench.INTERNALS))),
     'node-cache-options': options(exactly(optionsOf(bench.NODE_CACHE))),
     'pod-changes-options': options(atMost(optionsOf(bench.POD_CHANGES))),
     'query-log-options': options(atMost(optionsOf(bench.QUERY_LOG))),

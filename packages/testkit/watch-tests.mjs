@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import process from 'node:process';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { jestCommand, QUICK, ROOT } from './jest-command.mjs';
 
 /** An editor writes a file in several steps. */

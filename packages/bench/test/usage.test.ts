@@ -19,6 +19,7 @@ describe('the bench', () => {
     [[], 2, /^bench: no command: dns, .*\n$/],
     [['nonsense'], 2, /^bench: no command "nonsense"; see bench --help\n$/],
     [['dns', '--help'], 0, /^Usage: bench dns .*--only=NAME,… +workloads.*--kube-dns=PATH/s],
+    [['internals', '--help'], 0, /^Usage: bench internals .*--only=NAME,… +parts.*--rounds=N/s],
     [['dnsmasq-load', '--only=x'], 2, /unknown flag --only; see bench dnsmasq-load --help\n$/],
   ])('answers %j with status %d', async (args, status, text) => {
     const bench = startBench(args);

@@ -19,7 +19,9 @@ describe('connectionReason', () => {
   });
 
   it('names the program for credentials that is not there', async () => {
-    const [error] = (await once(spawn('no-such-plugin'), 'error')) as [unknown];
+    // With the PATH of this process it is another reason where a folder of it may not be read.
+    const plugin = spawn('no-such-plugin', { env: { PATH: '/' } });
+    const [error] = (await once(plugin, 'error')) as [unknown];
     expect(connectionReason(error)).toBe(
       'cannot run no-such-plugin, which the kubeconfig names for credentials: no such file or directory',
     );

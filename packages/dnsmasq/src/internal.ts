@@ -1,8 +1,8 @@
-// The parsers and the server of this container, which packages/proofs tests with malformed input, and the tables of its README.
+// The parsers and the server of this container, which packages/proofs tests with malformed input and packages/bench measures, and the tables of its README.
 export { PROGRAM } from './config/flags.js';
 export { configuredRules } from './config/server-rules.js';
 export { parseServersFile } from './config/servers-file.js';
-export { HostsLines } from './local/hosts-files.js';
+export { HostsLines, readHostsFiles } from './local/hosts-files.js';
 export { HostsTable } from './local/hosts-table.js';
 export { corednsFamilies } from './metrics/coredns-families.js';
 export { metricFamilies } from './metrics/metric-families.js';
@@ -11,4 +11,5 @@ export { KNOWN_OPTIONS } from './options/find-option.js';
 export { parseNotifyRule } from './options/notify-rule.js';
 export { parseOptions } from './options/parse-options.js';
 export { UNSUPPORTED_OPTIONS } from './options/unsupported-options.js';
+export { Router } from './routing/router.js';
 export { DnsmasqServer } from './server.js';

@@ -214,7 +214,7 @@ describe('SIGTERM', () => {
 });
 
 describe('limits', () => {
-  it('refuses more than --dns-forward-max immediately, until fewer are in flight', async () => {
+  it('refuses more than --dns-forward-max immediately, but what is cached, until fewer are in flight', async () => {
     const { port } = dnsmasq;
     await textsOf('known.example');
     const held: (() => void)[] = [];

@@ -1,4 +1,4 @@
-// The parsers and the answerer of this container, which packages/proofs tests with hostile bytes, and the tables of its README.
+// The parsers and the answerer of this container, which packages/proofs tests with hostile bytes and packages/bench measures, and the tables of its README.
 export { composeAnswerer } from './answer/composition.js';
 export { QueryStatistics } from './answer/query-statistics.js';
 export { ClusterState } from './cluster/cluster-state.js';
@@ -9,6 +9,7 @@ export { parseRetryAfter } from './cluster/retry-after.js';
 export { readEvent } from './cluster/watch.js';
 export { Explainer } from './explain/explainer.js';
 export { PROGRAM } from './config/flags.js';
+export { Upstreams } from './config/upstreams.js';
 export { ApiError, StreamError } from './errors.js';
 export { corednsFamilies } from './metrics/coredns-families.js';
 export { metricFamilies } from './metrics/metric-families.js';

@@ -129,12 +129,12 @@ it('gives its port to another process, which loses no question that is asked twi
   const asked = () => loads.reduce((total, load) => total + load.asked, 0);
   const isOk = async (url: string) => (await get(url).catch(() => [0]))[0] === 200;
   try {
-    await until(() => asked() > 1_000);
+    await until(() => asked() > 300);
     const second = await testbed.start('--reuse-port');
     first.signal('SIGTERM');
     expect(await first.ended).toBe(0);
     const before = asked();
-    await until(() => asked() > before + 1_000);
+    await until(() => asked() > before + 300);
     expect(second.isRunning).toBe(true);
     await Promise.all(loads.map((load) => load.stop()));
     expect(loads.map(({ unanswered }) => unanswered)).toEqual(loads.map(() => 0));

@@ -155,6 +155,8 @@ export class ForwarderFixture {
   readonly sockets: UpstreamSockets;
   /** The domains of the groups whose queries were refused for want of room. */
   readonly overflows: string[] = [];
+  /** Of each change: whether the server is down. */
+  readonly healthChanges: boolean[] = [];
   readonly #counters = new Map<string, RecordedCounter>();
   readonly servers: UpstreamServers;
   readonly #out = new Uint8Array(65_535);
@@ -170,7 +172,10 @@ export class ForwarderFixture {
     this.servers = new UpstreamServers(
       this.sockets,
       { of: (text) => this.#counterOf(text), retain: () => undefined },
-      { now: () => this.now, usesCookies },
+      {
+        ...{ now: () => this.now, usesCookies },
+        onHealthChange: ({ health }) => void this.healthChanges.push(health.isDown),
+      },
     );
     this.forwarder = new QueryForwarder({
       maxInFlight: 100,

@@ -47,6 +47,14 @@ export class SubscriptionPeer {
     this.raw(writeDso({ id: 0, isResponse: false, rcode: 0, tlvs }));
   }
 
+  /** A message for each, in one piece. */
+  tellAtOnce(...tlvs: DsoTlv[]): void {
+    const messages = tlvs.map((tlv) =>
+      frameMessage(writeDso({ id: 0, isResponse: false, rcode: 0, tlvs: [tlv] })),
+    );
+    this.#sockets.at(-1)!.write(Buffer.concat(messages));
+  }
+
   raw(bytes: Uint8Array): void {
     this.#sockets.at(-1)!.write(frameMessage(bytes));
   }

@@ -3,6 +3,7 @@ import { hint, parseArguments } from '@kube-dns/daemon';
 import { type CommandEntry, commandEntry, Owned } from '@kube-dns/testkit';
 import { DNS } from './dns.js';
 import { DNSMASQ_LOAD } from './dnsmasq-load.js';
+import { INTERNALS } from './internals.js';
 import { KUBEDNS_QUERIES } from './kubedns-queries.js';
 import { KUBEDNS_SCALE } from './kubedns-scale.js';
 
@@ -16,6 +17,8 @@ it.each<[CommandEntry, string, RegExp]>([
   [commandEntry(DNS), '--dnsmasq=/tmp', /--dnsmasq=\/tmp: is no file/],
   [commandEntry(DNS), '--coredns=/nowhere', /--coredns=\/nowhere: is no program that can be run/],
   [commandEntry(DNSMASQ_LOAD), '--kubedns=/nowhere', /--kubedns=\/nowhere: is no file/],
+  [commandEntry(INTERNALS), '--only=hosts,x', /"x" is none of questions, .*programs/],
+  [commandEntry(INTERNALS), '--rounds=0', /--rounds=0: is not a whole number from 1 to 100/],
   [commandEntry(KUBEDNS_SCALE), '--services=none', /--services=none: is not a whole number/],
   [commandEntry(KUBEDNS_SCALE), '--kubedns=/nowhere.cjs', /--kubedns=.*: is no file/],
   [commandEntry(KUBEDNS_QUERIES), '--peer=192.0.2.1:53', /is no address and port of this machine/],

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiserver';
 import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube-dns/testkit';
 import { parseAllDocuments } from 'yaml';
-import { EXPLAIN_FLAGS, explainUsage } from '../../src/explain/options.js';
+import { explainUsage } from '../../src/explain/options.js';
 import { startCommand } from '../support/run-command.js';
 import { type Ran, runHere } from '../support/run-here.js';
 import { COREDNS_ROWS } from './support/coredns-rows.js';
@@ -83,15 +83,6 @@ describe('the questions in the README', () => {
     const { stdout, stderr } = await explain(...args.split(' '));
     if (IS_PRINTING) process.stderr.write(`\n@@@ ${args}\n${normal(stdout)}`);
     expect([words(stdout), stderr]).toEqual([words(output), '']);
-  });
-
-  it('have the flags of the command in a table', () => {
-    const rows = [...README.matchAll(/^\| `(?:-o, )?--([a-z-]+)[^`]*` +\|/gm)].map(
-      ([, flag]) => flag,
-    );
-    for (const flag of Object.keys(EXPLAIN_FLAGS)) {
-      if (flag !== 'help') expect(rows).toContain(flag);
-    }
   });
 });
 

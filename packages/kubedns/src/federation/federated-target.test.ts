@@ -83,6 +83,22 @@ describe('a federated name', () => {
     expect(rcode).toBe('SERVFAIL');
   });
 
+  it('leads to the federation while no endpoint of the service is ready', async () => {
+    const put = (isReady: boolean) =>
+      answers.cluster.endpointSlices.put(
+        sliceObject({ endpoints: [{ addresses: ['10.1.0.1'], isReady }] }),
+      );
+    answers.cluster.services.put(serviceObject());
+    put(false);
+    expect((await answers.ask(FEDERATED, 'CNAME')).answers).toEqual([
+      `${FEDERATED} CNAME ${ELSEWHERE}`,
+    ]);
+    put(true);
+    expect((await answers.ask(FEDERATED, 'CNAME')).answers).toEqual([
+      `${FEDERATED} CNAME web.default.svc.cluster.local`,
+    ]);
+  });
+
   it('leads to an ExternalName of this cluster, and to its target', async () => {
     answers.cluster.services.put(serviceObject({ externalName: 'db.example.com' }));
     expect((await answers.ask(FEDERATED, 'A')).answers).toEqual([

@@ -150,6 +150,27 @@ describe('QueryLog', () => {
     for (const line of reader.lines) JSON.parse(line);
   });
 
+  it('goes on by itself when its reader does, with all that waits and all that comes', async () => {
+    const reader = new Reader();
+    const log = logTo(reader, 'json');
+    reader.isStopped = true;
+    for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
+    await until(() => reader.blocks === 1);
+    const { dropped } = log;
+    expect([dropped > 0, log.written, reader.text]).toEqual([true, 0, '']);
+    reader.goOn();
+    const goesOn = () => {
+      jest.advanceTimersByTime(BLOCK_MS);
+      return log.written === MANY - dropped;
+    };
+    await until(goesOn);
+    expect(reader.lines.length).toBe(MANY - dropped);
+    for (let i = 0; i < 10; i++) log.note(observed(DEFAULTS));
+    jest.advanceTimersByTime(BLOCK_MS);
+    await until(() => log.written === MANY - dropped + 10);
+    expect([reader.lines.length, log.dropped]).toEqual([log.written, dropped]);
+  });
+
   it('counts as dropped what waits when its reader goes, and what comes later', async () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');

@@ -33,7 +33,7 @@ export interface DnsmasqPorts {
   readonly metrics: number;
 }
 
-const START_LIMIT_MS = 20_000;
+const START_LIMIT_MS = 60_000;
 /** Every dnsmasq answers it, with any servers. */
 const VERSION = encodeQuery({ name: 'version.bind', type: 'TXT', class: 'CH' });
 

@@ -38,7 +38,7 @@ const STEP_MS = 20;
 /** No server listens there, so no query leaves the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
 const HTTP_LIMIT_MS = 15_000;
-const READY_LIMIT_MS = 20_000;
+const READY_LIMIT_MS = 60_000;
 
 /** The kubedns container as its image starts it. */
 export class Kubedns implements Closable {

@@ -4,7 +4,7 @@ import { freePort } from '../process/free-port.js';
 import { RunningProgram } from '../process/running-program.js';
 import { TemporaryFolder } from '../temporary-folder.js';
 
-const START_LIMIT_MS = 10_000;
+const START_LIMIT_MS = 60_000;
 
 /** The configuration of a real dnsmasq. */
 export interface RealDnsmasqOptions {

@@ -4,7 +4,7 @@ import { RunningProgram } from '../process/running-program.js';
 import { TemporaryFolder } from '../temporary-folder.js';
 import type { Certificate } from '../tls/certificate.js';
 
-const START_LIMIT_MS = 10_000;
+const START_LIMIT_MS = 60_000;
 
 /** The configuration of an Unbound. */
 export interface UnboundOptions {

@@ -67,6 +67,18 @@ describe('a server that was silent to three questions in a row', () => {
     expect(client.result).toBe('A 10.0.0.1');
   });
 
+  it('is told of once when it is down, and once when it is back', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    timeOut(group);
+    timeOut(group);
+    expect(fixture.healthChanges).toEqual([true]);
+    own[0]!.script = says('10.0.0.1');
+    fixture.ask(group, 'back');
+    await until(() => group.failure === undefined);
+    await answered(fixture.ask(group, 'again'));
+    expect(fixture.healthChanges).toEqual([true, false]);
+  });
+
   it('is back at once when it says something over another connection', async () => {
     const { group, own } = await fixture.groupOf([silent]);
     timeOut(group);
