@@ -1,6 +1,6 @@
 // Makes the checkout ready to run: installs what the lock file names, builds what changed.
 // Both steps are skipped when nothing changed since the last time. Runs on any Node, because it runs
-// before the Node of the project is installed.
+// before the Node of the project is installed. With --install-only it builds nothing.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const stamp = `${root}node_modules/.kube-dns-installed`;
+// What reads the output may stop reading, as `head` does.
+process.stdout.on('error', () => process.exit(1));
 const PROGRESS_EVERY_MS = 5_000;
 
 function say(text) {
@@ -62,6 +64,8 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted);
 }
 
+if (process.argv[2] === '--install-only') process.exit(0);
+
 // One compiler for all reads the declarations that they share once: half the time of one for each package.
 // turbo then finds nothing left to compile.
 if (!existsSync(`${root}packages/wire/dist`)) {
@@ -70,7 +74,7 @@ if (!existsSync(`${root}packages/wire/dist`)) {
 await run(
   'build',
   `${root}node_modules/.bin/turbo`,
-  ['run', 'build', '--output-logs=new-only', '--log-order=grouped'],
+  ['run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
   {
     TURBO_TELEMETRY_DISABLED: '1',
   },

@@ -48,6 +48,14 @@ function checkNames(text, { needed, known, pattern = /`([\w-]+)`/g, column }) {
 }
 
 const [first, folder] = process.argv.slice(2);
+if (first?.startsWith('-') && first !== '--check') {
+  process.stderr.write(`usage: npm run docs [-- --check] [FOLDER]
+
+Writes what the documents repeat from the code: names, types, defaults and other columns; descriptions stay as
+people wrote them. With --check it only says what differs.
+`);
+  process.exit(['-h', '--help'].includes(first) ? 0 : 2);
+}
 const isCheck = first === '--check';
 const root = (isCheck ? folder : first) ?? fileURLToPath(new URL('../..', import.meta.url));
 
@@ -84,3 +92,6 @@ for (const [document, parts] of Object.entries(DOCUMENTS)) {
   const config = await resolveConfig(fileURLToPath(import.meta.url));
   writeFileSync(file, await format(checked, { ...config, parser: 'markdown' }));
 }
+const count = Object.values(DOCUMENTS).flatMap((parts) => Object.keys(parts)).length;
+if (process.exitCode === undefined)
+  say(`docs: ${count} parts of the documents are what the code says`);

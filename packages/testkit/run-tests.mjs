@@ -1,10 +1,10 @@
 // `npm test`: the files of one lane, in one run of jest for all packages. The reporter beside this file prints the
 // progress, the failures and the total, and leaves it in test-results-LANE.json.
-import { spawn } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
-import { jestCommand, QUICK, ROOT } from './jest-command.mjs';
+import { onEnd, QUICK, ROOT, startJest } from './jest-command.mjs';
 
 const USAGE = `usage: npm test [-- [PATTERN...] [OPTION...]]
        npm run test:all [-- [PATTERN...] [OPTION...]]
@@ -27,7 +27,6 @@ const LANES = {
   images: String.raw`\.image\.test\.ts$`,
 };
 const RESULTS = /^test-results.*\.json$/;
-const INTERRUPTED = 130;
 
 class UsageError extends Error {}
 
@@ -35,26 +34,40 @@ function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
+/** The options with their values; throws a UsageError. */
 function parse(args) {
-  const options = { patterns: [], lanes: ['quick'], slowest: 0, workers: 0 };
+  const options = { patterns: [], lanes: ['quick'], slowest: 0 };
   for (const arg of args) {
-    const [, name, value = ''] = /^--([a-z]+)(?:=(.*))?$/.exec(arg) ?? [];
-    if (name === undefined && !arg.startsWith('-')) options.patterns.push(arg);
-    else if (name === 'slowest') options.slowest = Number(value || 20);
-    else if (name === 'title' && value !== '') options.title = value;
-    else if (name === 'lane') options.lanes = value.split(',');
-    else if (name === 'workers') options.workers = Number(value);
-    else if (name === 'name' && /^\w+$/.test(value)) options.name = value;
-    else if (name === 'count') options.count = Number(value);
-    else if (name === 'help' || arg === '-h') options.isHelp = true;
+    const [, name, value] = /^--([a-z]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (name === 'help' || arg === '-h') options.isHelp = true;
+    else if (arg === '') throw new UsageError('an empty pattern would match every file');
+    else if (!arg.startsWith('-')) options.patterns.push(arg);
+    else if (name === 'slowest') options.slowest = numberOf(name, value ?? '20');
+    else if (name === 'title') options.title = regexOf(name, value);
+    else if (name === 'lane') options.lanes = (value ?? '').split(',');
+    else if (name === 'workers') options.workers = numberOf(name, value);
+    else if (name === 'name' && /^\w+$/.test(value ?? '')) options.name = value;
+    else if (name === 'count') options.count = numberOf(name, value, 0);
     else throw new UsageError(`${arg} is no option of the tests`);
   }
   const unknown = options.lanes.find((lane) => !Object.hasOwn(LANES, lane));
-  if (unknown !== undefined) throw new UsageError(`there is no lane ${unknown}`);
-  for (const name of ['slowest', 'workers', 'count']) {
-    if (Number.isNaN(options[name])) throw new UsageError(`--${name} wants a number`);
-  }
+  if (unknown !== undefined) throw new UsageError(`there is no lane "${unknown}"`);
   return options;
+}
+
+function numberOf(name, value, least = 1) {
+  if (/^\d{1,4}$/.test(value ?? '') && Number(value) >= least) return Number(value);
+  throw new UsageError(`--${name} wants a number: --${name}=N`);
+}
+
+function regexOf(name, value) {
+  if (!value) throw new UsageError(`--${name} wants a text: --${name}=TEXT`);
+  try {
+    new RegExp(value);
+    return value;
+  } catch (error) {
+    throw new UsageError(`--${name}: ${error.message}`);
+  }
 }
 
 /** All test files, as paths below the checkout. */
@@ -76,39 +89,48 @@ function literally(pattern) {
   return pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** The lanes to run: those that were asked for, or else those that have a file with the pattern. */
-function selectLanes({ patterns, lanes }) {
+/** The lanes to run, with their files: those that were asked for, or else those that have a file with the pattern. */
+function select({ patterns, lanes }) {
   const matching = testFiles().filter(
     (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
   );
-  const hasFiles = (lane) => matching.some((file) => new RegExp(LANES[lane]).test(file));
-  if (lanes.some(hasFiles)) return lanes;
-  const others = Object.keys(LANES).filter(hasFiles);
+  const filesOf = (names) =>
+    matching.filter((file) => names.some((lane) => new RegExp(LANES[lane]).test(file)));
+  const files = filesOf(lanes);
+  if (files.length > 0) return { lanes, files };
+  const others = Object.keys(LANES).filter((lane) => filesOf([lane]).length > 0);
   if (others.length === 0) {
     throw new UsageError(`no test file has ${patterns.join(' or ')} in its path`);
   }
   say(`tests: these are of the lane ${others.join(' and ')}`);
-  return others;
+  return { lanes: others, files: matching };
+}
+
+/**
+ * Installs and builds what has changed. Unit tests are run from the sources: where they alone are to run, the build of
+ * before does.
+ */
+function prepare(files) {
+  const isBuilt = existsSync(`${ROOT}packages/testkit/dist/index.js`);
+  const needsNoBuild = isBuilt && files.every((file) => file.split('/')[2] === 'src');
+  const args = [`${ROOT}packages/cli/setup.mjs`, ...(needsNoBuild ? ['--install-only'] : [])];
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
 }
 
 /** Runs jest with its output shown; resolves with its status. */
 function runJest(lanes, { patterns, workers, title, slowest }, resultFile) {
-  const { command, args, options } = jestCommand(
+  const { ended, stop } = startJest(
     [
       `--testRegex=${lanes.map((lane) => `(${LANES[lane]})`).join('|')}`,
-      `--maxWorkers=${workers || Math.max(2, availableParallelism())}`,
+      `--maxWorkers=${workers ?? Math.max(2, availableParallelism())}`,
       ...(title === undefined ? [] : [`--testNamePattern=${title}`]),
       ...patterns.map(literally),
     ],
     { KUBE_DNS_TEST_RESULTS: resultFile, KUBE_DNS_TEST_SLOWEST: String(slowest) },
   );
-  const child = spawn(command, args, options);
-  let isInterrupted = false;
-  process.on('SIGINT', () => void (isInterrupted = true)); // jest gets it too
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(isInterrupted ? INTERRUPTED : (code ?? 1)));
-  });
+  onEnd(stop);
+  return ended;
 }
 
 /** Adds up the results that are there, for the end of .ci/run after some failed steps. */
@@ -131,11 +153,11 @@ async function main(args) {
     return 0;
   }
   if (options.count !== undefined) return count(options.count);
-  const lanes = selectLanes(options);
+  const { lanes, files } = select(options);
+  prepare(files);
   const resultFile = `${ROOT}test-results-${options.name ?? options.lanes.join('-')}.json`;
   rmSync(resultFile, { force: true });
   const status = await runJest(lanes, options, resultFile);
-  if (status === INTERRUPTED) return status;
   if (!existsSync(resultFile)) {
     say(`failed: jest ended with ${status} before the tests did, see above`);
     return 1;
@@ -143,6 +165,8 @@ async function main(args) {
   return status;
 }
 
+// What reads the output may stop reading, as `head` does.
+process.stdout.on('error', () => process.exit(1));
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

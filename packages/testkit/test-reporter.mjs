@@ -26,11 +26,9 @@ export default class TestReporter {
   #started = Date.now();
   #lastDrawn = Date.now();
   #root;
-  #isInterrupted = false;
 
   constructor(globalConfig) {
     this.#root = globalConfig.rootDir;
-    process.once('SIGINT', () => (this.#isInterrupted = true));
   }
 
   onRunStart(results) {
@@ -55,9 +53,7 @@ export default class TestReporter {
     this.#packages.set(folder, (this.#packages.get(folder) ?? 0) + 1);
     if (testResults.length === 0 && (testExecError || failureMessage)) {
       this.#total.failed++;
-      this.#print(
-        `failed: ${file}: it cannot run\n${(failureMessage ?? '').slice(0, MAX_MESSAGE)}`,
-      );
+      this.#print(`failed: ${file}: it cannot run\n${messageOf(failureMessage ?? '')}`);
       this.#tests.push({ file, title: '', status: 'failed', ms: 0 });
     }
     for (const test of testResults) this.#count(file, test);
@@ -72,15 +68,15 @@ export default class TestReporter {
     this.#progress();
   }
 
-  onRunComplete(_, results) {
+  onRunComplete() {
     this.#clearLine();
     for (const [group, count] of [...this.#skipped].sort()) {
       this.#print(`skipped: ${plural(count, 'test')} of ${group}`);
     }
     this.#showSlowest(Number(process.env.KUBE_DNS_TEST_SLOWEST ?? 0));
-    if (results.wasInterrupted || this.#isInterrupted) return;
     const { passed, failed, skipped } = this.#total;
     const seconds = Math.round((Date.now() - this.#started) / 1_000);
+    if (passed + failed === 0 && this.#hasTitle()) this.#print('no test has this title');
     const rest = skipped > 0 ? `, ${skipped} skipped` : '';
     this.#print(`${passed} passed, ${failed} failed${rest}, ${seconds} s`);
     const file = process.env.KUBE_DNS_TEST_RESULTS;
@@ -115,7 +111,7 @@ export default class TestReporter {
     const where = `${file}: ${fullName}`;
     if (this.#shown.has(where)) return;
     this.#shown.add(where);
-    this.#print(`failed: ${where}\n${failureMessages.join('\n').slice(0, MAX_MESSAGE)}`);
+    this.#print(`failed: ${where}\n${messageOf(failureMessages.join('\n'))}`);
   }
 
   #showSlowest(count) {
@@ -155,6 +151,12 @@ export default class TestReporter {
   #pathOf(path) {
     return relative(this.#root, path);
   }
+}
+
+/** The text of a failure, without the lines of jest's own stack. */
+function messageOf(text) {
+  const lines = text.split('\n').filter((line) => !/^ +at .*node_modules.(jest|@jest)/.test(line));
+  return lines.join('\n').slice(0, MAX_MESSAGE);
 }
 
 function folderOf(file) {

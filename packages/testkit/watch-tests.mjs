@@ -1,15 +1,13 @@
 // `npm run watch`: reruns what a saved file touches, until Ctrl-C. First the unit tests of its own package, which take
 // seconds, then those of the packages above. Tests of processes use the built bundles and are left to `npm test`.
-import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import process from 'node:process';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { jestCommand, QUICK, ROOT } from './jest-command.mjs';
+import { onEnd, QUICK, ROOT, startJest } from './jest-command.mjs';
 
 /** An editor writes a file in several steps. */
 const SETTLE_MS = 50;
 const SOURCE = /^([\w-]+)\/(src|test)\/.*\.ts$/;
-const INTERRUPTED = 'SIGTERM';
 
 const changed = new Set();
 let running;
@@ -20,22 +18,21 @@ function say(text) {
 }
 
 /** Runs the tests that import one of these files and whose path matches; resolves once it has ended. */
-function runRelated(files, regex) {
-  const { command, args, options } = jestCommand([
+async function runRelated(files, regex) {
+  running = startJest([
     `--testRegex=${regex}`,
     '--passWithNoTests',
     '--findRelatedTests',
     ...files,
   ]);
-  const child = spawn(command, args, options);
-  running = child;
-  return new Promise((resolve) => child.once('close', (_, signal) => resolve(signal)));
+  await running.ended;
+  running = undefined;
 }
 
 async function rerun() {
   if (running !== undefined) {
-    running.kill(INTERRUPTED);
-    return; // its end starts the next run
+    await running.stop(); // the loop below goes on with what has changed
+    return;
   }
   const names = [...changed];
   changed.clear();
@@ -48,9 +45,8 @@ async function rerun() {
     `packages/(?!(${own})/)[^/]+/src/.*${QUICK}`,
   ];
   for (const stage of stages) {
-    const signal = await runRelated(files, stage);
-    running = undefined;
-    if (signal === INTERRUPTED || changed.size > 0) break;
+    await runRelated(files, stage);
+    if (changed.size > 0) break;
   }
   if (changed.size > 0) await rerun();
   else say(`waits. The programs: npm test -- ${own.replaceAll('|', '/test ')}/test`);
@@ -62,4 +58,5 @@ watch(`${ROOT}packages`, { recursive: true }, (_, name) => {
   clearTimeout(timer);
   timer = setTimeout(() => void rerun(), SETTLE_MS);
 });
+onEnd(async () => running?.stop());
 say('save a file below packages/*/src or test; Ctrl-C ends');

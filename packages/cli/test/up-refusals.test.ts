@@ -39,7 +39,7 @@ describe('kube-dns up refuses with one line and status 1', () => {
   it('broken YAML, with its place', async () => {
     const file = folder.file('pod.yaml', 'kind: Pod\nmetadata:\n\tname: p\n');
     const message =
-      /^kube-dns: \S+pod\.yaml: line 3, column 1: tabs are not allowed as indentation\n$/;
+      /^kube-dns: .+pod\.yaml: line 3, column 1: tabs are not allowed as indentation\n$/;
     await expectRefusal(['--manifest', file], 1, message);
   });
 
@@ -74,7 +74,7 @@ describe('kube-dns up refuses with one line and status 1', () => {
     await expectRefusal(
       ['--manifest', manifest(WEB), '--kubeconfig', file],
       1,
-      /^kube-dns: cannot read the kubeconfig \S+: it has no context gone, .*\n$/,
+      /^kube-dns: cannot read the kubeconfig .+: it has no context gone, .*\n$/,
     );
   });
 

@@ -119,7 +119,7 @@ describe('kube-dns up', () => {
   it('leaves nothing running after an uncaught error of its own', async () => {
     const file = manifest([container('mule', 'stubborn.mjs')]);
     const command = up(['--manifest', file], {
-      NODE_OPTIONS: `--require=${fixture('throw-on-sigusr2.cjs')}`,
+      NODE_OPTIONS: `--require="${fixture('throw-on-sigusr2.cjs')}"`,
     });
     const pid = await pidOf(command, 'mule');
     command.signal('SIGUSR2');

@@ -47,8 +47,8 @@ async function start(
   const [port, metricsPort] = [await freePort(), await freePort()];
   const nanny = ['-configDir=/nonexistent', '-query-log=json', `-metrics-addr=:${metricsPort}`];
   const listen = [`--port=${port}`, '--listen-address=127.0.0.1', '--bind-interfaces'];
-  const args = [PROGRAM, ...nanny, '--', ...listen, ...OPTIONS].map((word) => `'${word}'`);
-  const line = command([process.execPath, ...args].join(' '));
+  const words = [process.execPath, PROGRAM, ...nanny, '--', ...listen, ...OPTIONS];
+  const line = command(words.map((word) => `'${word}'`).join(' '));
   const child = spawn('sh', ['-c', line], {
     stdio: ['ignore', stdout, 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '', KUBE_DNS_ENDS_WITH_PARENT: '1' },

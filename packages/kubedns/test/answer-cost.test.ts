@@ -9,7 +9,7 @@ import { HEADLESS, serviceObject, sliceObject } from './support/objects.js';
 /** More than the steps of the largest answer of each kind, whose bytes are limited; a record has some 500. */
 const MAX_OBJECT_STEPS = 500_000;
 /** Labels of endpoints are compared one after the other. */
-const MAX_UDP_STEPS = 100_000;
+const MAX_UDP_STEPS = 150_000;
 const MAX_ADDRESS_STEPS = 1_000;
 /** Those of a search, which begins anywhere, and of the labels of a large service that it comes to. */
 const MAX_WILDCARD_STEPS = 100_000;

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -11,7 +12,9 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isAlive, RunningProgram } from '../src/process/running-program.js';
 import { TemporaryFolder } from '../src/temporary-folder.js';
+import { until } from '../src/until.js';
 
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -33,6 +36,20 @@ const FILES = {
     import { expect, it } from '@jest/globals';
     it('fails', () => expect('this').toBe('that'));
     it('passes', () => undefined);`,
+  'packages/three/test/hanging.image.test.ts': `
+    import { spawn } from 'node:child_process';
+    import { writeFileSync } from 'node:fs';
+    import { it } from '@jest/globals';
+    it('hangs', async () => {
+      const { pid } = spawn('sleep', ['1000']);
+      writeFileSync(new URL('../../../pid', import.meta.url), String(pid));
+      await new Promise(() => undefined);
+    });`,
+  // It stands for what installs and builds.
+  'packages/cli/setup.mjs': `
+    import { writeFileSync } from 'node:fs';
+    writeFileSync(new URL('../../setup', import.meta.url), process.argv.slice(2).join(' '));`,
+  'packages/testkit/dist/index.js': '',
   'packages/three/src/broken.image.test.ts': `import 'nothing-that-exists';`,
 };
 
@@ -45,7 +62,6 @@ beforeAll(() => {
     writeFileSync(join(root.path, file), text);
   };
   for (const [file, text] of Object.entries(FILES)) write(file, text);
-  mkdirSync(join(root.path, 'packages/testkit'));
   const programs = readdirSync(join(CHECKOUT, 'packages/testkit')).filter((name) =>
     name.endsWith('.mjs'),
   );
@@ -92,8 +108,28 @@ describe('npm test', () => {
     ]);
   });
 
+  it('builds only where a test of programs is among the files', () => {
+    const setup = () => readFileSync(join(root.path, 'setup'), 'utf8');
+    run('--title=nothing', 'two/test/b');
+    expect(setup()).toBe('');
+    const { status, lines } = run('--title=nothing', 'one/src/a');
+    expect(setup()).toBe('--install-only');
+    expect(lines).toContain('no test has this title');
+    expect(status).toBe(1);
+  });
+
+  it('ends with its workers and what they test', async () => {
+    const script = join(root.path, 'packages/testkit/run-tests.mjs');
+    const pidFile = join(root.path, 'pid');
+    const child = new RunningProgram('npm test', process.execPath, [script, 'three/test/hanging']);
+    const pid = await until(() => existsSync(pidFile) && Number(readFileSync(pidFile, 'utf8')));
+    child.signal('SIGTERM');
+    expect(await child.ended).toBe(143);
+    await until('the end of the program under test', () => !isAlive(pid));
+  });
+
   it('shows failures as they come, also of a file that cannot run, and fails', () => {
-    const { status, lines } = run('--lane=images');
+    const { status, lines } = run('--lane=images', 'three/src');
     expect(status).toBe(1);
     const failed = lines.filter((line) => line.startsWith('failed: '));
     expect(failed.sort()).toEqual([
@@ -106,9 +142,13 @@ describe('npm test', () => {
 
   it('refuses what it does not know, with its usage', () => {
     for (const [arg, error] of [
-      ['--lane=slow', 'there is no lane slow'],
+      ['--lane=slow', 'there is no lane "slow"'],
       ['--slow', '--slow is no option of the tests'],
-      ['--workers=many', '--workers wants a number'],
+      ['--workers=many', '--workers wants a number: --workers=N'],
+      ['--workers', '--workers wants a number: --workers=N'],
+      ['--title', '--title wants a text: --title=TEXT'],
+      ['--title=(', '--title: Invalid regular expression: /(/: Unterminated group'],
+      ['', 'an empty pattern would match every file'],
       ['nowhere', 'no test file has nowhere in its path'],
     ] as const) {
       const { status, stderr } = run(arg);
