@@ -21,7 +21,8 @@ const NOTICED_MS = 13_500;
 const SHORT_MS = 1_500;
 /** A kubedns that goes on reads first what the API has sent meanwhile. */
 const CATCH_UP_MS = 2_000;
-const LIMIT_MS = 60_000;
+/** dnsmasq asks a server again after a minute that was not there, behind the relay, when it asked first. */
+const LIMIT_MS = 150_000;
 
 /** What kubedns says first when it goes on is as old as that. */
 export const MAX_FROZEN_MS = NOTICED_MS + CATCH_UP_MS;
