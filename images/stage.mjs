@@ -4,12 +4,15 @@
 // FOLDER/ARCHITECTURE/PROGRAM, for those and this machine's; npm fetches the accelerators of the others.
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -60,6 +63,13 @@ if (values.architectures === undefined) {
   rmSync(fetched, { recursive: true, force: true });
 }
 
+/** For the user of the image, whatever the umask was when the checkout was made. */
+function makeReadable(path) {
+  const isFolder = statSync(path).isDirectory();
+  chmodSync(path, isFolder || (statSync(path).mode & 0o100) !== 0 ? 0o755 : 0o644);
+  if (isFolder) for (const name of readdirSync(path)) makeReadable(join(path, name));
+}
+
 function stage(program, target, arch) {
   const bundle = join(root, 'packages', program, 'dist', `${program}.cjs`);
   if (!existsSync(bundle)) {
@@ -77,6 +87,7 @@ function stage(program, target, arch) {
   const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'), arch);
   const bill = billOf(program, accelerator ? acceleratorPlaces(arch) : []);
   writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, undefined, 2)}\n`);
+  makeReadable(target);
   console.log(`stage: ${program} in ${target}, ${accelerator || 'without the native accelerator'}`);
 }
 

@@ -22,6 +22,7 @@ export class StagedImages {
     // The user of the image may not read the checkout or a new temporary folder.
     chmodSync(this.folder, 0o755);
     cpSync(process.execPath, this.#node, { dereference: true });
+    chmodSync(this.#node, 0o755);
   }
 
   /** The folder that is /app in the image. */
