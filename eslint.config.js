@@ -2,6 +2,11 @@ import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
+const SPREAD_LITERAL = {
+  selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+  message: 'Write the properties one below the other, without a spread.',
+};
+
 export default defineConfig(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/.turbo/**'] },
   js.configs.recommended,
@@ -24,7 +29,11 @@ export default defineConfig(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       'no-console': 'error',
-      'max-lines': ['error', 300],
+    },
+  },
+  {
+    rules: {
+      'no-restricted-syntax': ['error', SPREAD_LITERAL],
     },
   },
   {
@@ -32,6 +41,7 @@ export default defineConfig(
     rules: {
       'no-restricted-syntax': [
         'error',
+        SPREAD_LITERAL,
         {
           selector:
             'CallExpression > MemberExpression[object.name=/^(it|describe)$/] > Identifier[name="skip"]',

@@ -29,7 +29,9 @@ function follow(text: string, periodMs?: number): CookieSecretFile {
   writeFileSync(path, text);
   const log = (line: string) => void logged.push(line);
   followed = new CookieSecretFile({
-    ...{ path, exitCode: 3, log: { info: log, error: log } },
+    path,
+    exitCode: 3,
+    log: { info: log, error: log },
     ...(periodMs !== undefined && { periodMs }),
     onChange: (all) => seen.push(all.map((each) => Buffer.from(each).toString('hex')).join()),
   });

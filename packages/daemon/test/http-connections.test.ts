@@ -117,8 +117,10 @@ describe('a client that is slow', () => {
   it('has five seconds for its headers, ten for its request and thirty of silence', () => {
     const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = server;
     expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual({
-      ...{ headersTimeout: 5_000, requestTimeout: 10_000 },
-      ...{ keepAliveTimeout: 15_000, timeout: 30_000 },
+      headersTimeout: 5_000,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 15_000,
+      timeout: 30_000,
     });
   });
 

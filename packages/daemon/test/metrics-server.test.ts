@@ -112,7 +112,11 @@ describe('MetricsServer', () => {
     let reads = 0;
     const state = () => ({ status: 200, body: String(++reads) });
     const server = new MetricsServer({
-      ...{ host: '127.0.0.1', port: 0, path: '/metrics', families: [], log },
+      host: '127.0.0.1',
+      port: 0,
+      path: '/metrics',
+      families: [],
+      log,
       localPages: new Map([['/state', state]]),
       isOnDemand: true,
     });

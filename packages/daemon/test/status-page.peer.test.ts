@@ -23,7 +23,9 @@ const source: StatusSource = {
   notReady: () => [],
   problems: () => [EVIL, 'server 10.0.0.1#53 is down: timeout'],
   configuration: () => ({
-    ...{ source: '/kube-dns-config', version: 'ab'.repeat(32), appliedMs: 1e12 },
+    source: '/kube-dns-config',
+    version: 'ab'.repeat(32),
+    appliedMs: 1e12,
     refused: { atMs: 1e12, reasons: ['stubDomains: "10.0.0.300" is not an address'] },
   }),
   sections: () => ({
@@ -44,7 +46,8 @@ unless(needsChromium(), describe)('the status page in Chromium', () => {
     let port = '';
     const log = notices.beside(
       createLog({
-        ...{ name: 'test', verbosity: 0 },
+        name: 'test',
+        verbosity: 0,
         write: (line) => (port = /on port (\d+)/.exec(line)?.[1] ?? port),
       }),
     );

@@ -59,7 +59,10 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
     configuration: () => configurationOf(parts),
     sections: async () => ({
       Servers: serverRows({
-        ...{ servers: upstreams.all, groups: groups(), statistics, nowMs: forwarder.now() },
+        servers: upstreams.all,
+        groups: groups(),
+        statistics,
+        nowMs: forwarder.now(),
       }),
       Routes: routeRows(router),
       Zones: zoneRows(subscriptions.rows()),
@@ -100,7 +103,9 @@ function serversText(group: ServerGroup | undefined, isLocal: boolean): string {
 
 function settingsOf({ given }: DnsmasqOptions): Setting[] {
   return given.all.map(({ name, value, place }) => ({
-    ...{ setting: `--${name}`, value, from: place.replace(/^the /, '') },
+    setting: `--${name}`,
+    value,
+    from: place.replace(/^the /, ''),
   }));
 }
 
@@ -115,7 +120,9 @@ function configurationOf({
   const { stubDomains, upstreamNameservers } = router.configured;
   const from = configDir;
   const stubs = [...stubDomains].map(([domain, servers]) => ({
-    ...{ setting: `stubDomains ${domain}`, value: servers.join(', '), from },
+    setting: `stubDomains ${domain}`,
+    value: servers.join(', '),
+    from,
   }));
   const value = upstreamNameservers.join(', ');
   const upstreams = value === '' ? [] : [{ setting: 'upstreamNameservers', value, from }];

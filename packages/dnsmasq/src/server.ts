@@ -166,8 +166,14 @@ export class DnsmasqServer {
     });
     const rows = () => this.#subscriptions.rows();
     const parts = {
-      ...{ options, log, counters: this.#counters, cache: this.#cache, local: this.#local },
-      ...{ statistics: this.#statistics, forwarder: this.#forwarder, router: this.#router },
+      options,
+      log,
+      counters: this.#counters,
+      cache: this.#cache,
+      local: this.#local,
+      statistics: this.#statistics,
+      forwarder: this.#forwarder,
+      router: this.#router,
       subscriptions: this.#subscriptions,
     };
     const texts = chaosTexts({ ...parts, subscriptions: rows });
@@ -203,8 +209,11 @@ export class DnsmasqServer {
     });
     this.status = dnsmasqStatus({
       ...parts,
-      ...{ cacheTotals: this.#cacheTotals, upstreams: this.#upstreams, telemetry: this.telemetry },
-      ...{ configDir: flags.configDir, config: this.#config },
+      cacheTotals: this.#cacheTotals,
+      upstreams: this.#upstreams,
+      telemetry: this.telemetry,
+      configDir: flags.configDir,
+      config: this.#config,
       configDirectory: this.#configDirectory,
     });
   }

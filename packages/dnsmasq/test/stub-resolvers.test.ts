@@ -44,8 +44,13 @@ const SOA = [
     type: 'SOA' as const,
     ttl: 60,
     data: {
-      ...{ mname: 'ns.example', rname: 'mail.example' },
-      ...{ serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 },
+      mname: 'ns.example',
+      rname: 'mail.example',
+      serial: 1,
+      refresh: 1,
+      retry: 1,
+      expire: 1,
+      minimum: 60,
     },
   },
 ];

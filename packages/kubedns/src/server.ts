@@ -178,7 +178,9 @@ export class KubednsServer {
     const path = flags['cookie-secret-file'];
     if (path === '') return;
     this.#cookieSecrets = new CookieSecretFile({
-      ...{ path, exitCode: EXIT_FATAL, log },
+      path,
+      exitCode: EXIT_FATAL,
+      log,
       onChange: (secrets) => this.#cookies.use(secrets),
     });
   }

@@ -29,7 +29,11 @@ const zone = {
     data: {
       mname: 'ns.dns.cluster.local',
       rname: 'hostmaster.cluster.local',
-      ...{ serial: 1_700_000_000, refresh: 1, retry: 2, expire: 3, minimum: 4 },
+      serial: 1_700_000_000,
+      refresh: 1,
+      retry: 2,
+      expire: 3,
+      minimum: 4,
     },
   }),
 };

@@ -88,7 +88,10 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     }),
     pages: new Map([['/subscriptions', () => subscriptionsPage(server.subscriptions.rows())]]),
     localPages: localPagesOf({
-      ...{ server, telemetry, statusPages, corefile: options.corefile.file },
+      server,
+      telemetry,
+      statusPages,
+      corefile: options.corefile.file,
       source: () => source,
       network: () => network.state,
     }),

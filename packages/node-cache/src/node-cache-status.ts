@@ -39,7 +39,9 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
     configuration: () => configurationOf(parts),
     sections: () => ({
       Servers: serverRows({
-        ...{ servers: upstreams.all(), groups: groups(), statistics: upstreams.statistics },
+        servers: upstreams.all(),
+        groups: groups(),
+        statistics: upstreams.statistics,
         nowMs: nowMs(),
       }),
       'Server blocks': blocks.all.map(blockRow),

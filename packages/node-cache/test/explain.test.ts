@@ -24,10 +24,17 @@ const address = (ttl: number): Response => ({
   answers: [{ type: 'A', ttl, data: '10.0.0.1' }],
 });
 const soa = {
-  ...{ name: 'cluster.local', type: 'SOA' as const, ttl: 5 },
+  name: 'cluster.local',
+  type: 'SOA' as const,
+  ttl: 5,
   data: {
-    ...{ mname: 'ns.cluster.local', rname: 'root.cluster.local', serial: 1 },
-    ...{ refresh: 2, retry: 3, expire: 4, minimum: 5 },
+    mname: 'ns.cluster.local',
+    rname: 'root.cluster.local',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum: 5,
   },
 };
 

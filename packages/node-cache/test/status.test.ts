@@ -25,12 +25,18 @@ async function start(script: Script, corefile = CLUSTER + WORLD) {
   await testbed.serve(corefile);
   const text = corefile.replaceAll('PORT', '53').replaceAll('UPSTREAM', '192.0.2.1');
   const applied: AppliedCorefile = {
-    ...{ text, blocks: readServerBlocks(text, 'Corefile'), atMs: 1_000, version: 'abc' },
+    text,
+    blocks: readServerBlocks(text, 'Corefile'),
+    atMs: 1_000,
+    version: 'abc',
   };
   const refused = { atMs: 2_000, reasons: ['line 3: unknown directive'] };
   const status = nodeCacheStatus({
-    ...{ server: testbed.server, corefile: '/etc/Corefile', telemetry: new Telemetry() },
-    ...{ source: () => ({ applied, refused }), network: () => NETWORK },
+    server: testbed.server,
+    corefile: '/etc/Corefile',
+    telemetry: new Telemetry(),
+    source: () => ({ applied, refused }),
+    network: () => NETWORK,
   });
   return { testbed, status };
 }
@@ -55,8 +61,13 @@ describe('the status page of node-cache', () => {
     ]);
     expect(await rowsOf(status, 'Server blocks')).toMatchObject([
       {
-        ...{ zones: cluster, line: 2, addresses: '127.0.0.1', isOfCluster: true, hosts: null },
-        ...{ forwardsTo: `${upstream} force_tcp`, cache: 'success 9984 30 s, denial 9984 5 s' },
+        zones: cluster,
+        line: 2,
+        addresses: '127.0.0.1',
+        isOfCluster: true,
+        hosts: null,
+        forwardsTo: `${upstream} force_tcp`,
+        cache: 'success 9984 30 s, denial 9984 5 s',
       },
       { zones: `.:${port}`, forwardsTo: upstream },
     ]);
@@ -77,7 +88,9 @@ describe('the status page of node-cache', () => {
   it('shows the Corefile, each block as it is written, and why the last one was refused', async () => {
     const { status } = await start(() => address);
     expect(status.configuration?.()).toMatchObject({
-      ...{ source: '/etc/Corefile', version: 'abc', appliedMs: 1_000 },
+      source: '/etc/Corefile',
+      version: 'abc',
+      appliedMs: 1_000,
       refused: { atMs: 2_000, reasons: ['line 3: unknown directive'] },
       settings: [
         {
@@ -102,8 +115,11 @@ describe('the status page of node-cache', () => {
     const early = await Testbed.create(() => address);
     opened(early);
     const own = nodeCacheStatus({
-      ...{ server: early.server, corefile: '', telemetry: new Telemetry() },
-      ...{ source: () => ({ applied: undefined, refused: undefined }), network: () => NETWORK },
+      server: early.server,
+      corefile: '',
+      telemetry: new Telemetry(),
+      source: () => ({ applied: undefined, refused: undefined }),
+      network: () => NETWORK,
     });
     expect(own.notReady?.()).toEqual([
       'it has not answered its own question yet, or is about to end',

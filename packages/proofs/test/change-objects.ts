@@ -28,9 +28,9 @@ export function service(name: string, addresses: string | readonly string[], spa
 }
 
 /** The same with another port. */
-export function withPort(made: KubeObject, name: string): KubeObject {
+export function withPort(made: KubeObject, name: string): KubeObject & { spec: object } {
   const { spec } = made as KubeObject & { readonly spec: object };
-  return { ...made, ...{ spec: { ...spec, ports: [{ name, port: 81, protocol: 'TCP' }] } } };
+  return { ...made, spec: { ...spec, ports: [{ name, port: 81, protocol: 'TCP' }] } };
 }
 
 export function alias(name: string, externalName: string): KubeObject {

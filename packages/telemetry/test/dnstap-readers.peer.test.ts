@@ -76,8 +76,11 @@ async function start(target: string, options: Partial<DnstapOptions> = {}) {
   const listener = own(await listen({ answerer, address, port: 0, observer, onFailure }));
   const dnstap = own(
     await Dnstap.open(parseDnstapTarget(target), {
-      ...{ role: 'resolver', program: 'tested', served: { address, port: listener.port } },
-      ...{ log: { info: note, warn: note }, ...options },
+      role: 'resolver',
+      program: 'tested',
+      served: { address, port: listener.port },
+      log: { info: note, warn: note },
+      ...options,
     }),
   );
   telemetry.add(dnstap);

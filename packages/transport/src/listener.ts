@@ -92,8 +92,14 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { cookies = new ServerCookies() } = options;
   const counters = new ListenerCounters();
   const handler = new MessageHandler({
-    ...{ answerer, counters, maxUdpBytes, onFailure },
-    ...{ sessions, notifies, cookies, observer },
+    answerer,
+    counters,
+    maxUdpBytes,
+    onFailure,
+    sessions,
+    notifies,
+    cookies,
+    observer,
   });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);

@@ -173,7 +173,8 @@ export class ForwarderFixture {
       this.sockets,
       { of: (text) => this.#counterOf(text), retain: () => undefined },
       {
-        ...{ now: () => this.now, usesCookies },
+        now: () => this.now,
+        usesCookies,
         onHealthChange: ({ health }) => void this.healthChanges.push(health.isDown),
       },
     );

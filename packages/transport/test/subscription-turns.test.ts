@@ -18,7 +18,9 @@ it('a subscription takes 2 ms of messages in a turn of the event loop, and all o
   const subscribed = subscribedTlv({ instance: new Uint8Array(8), serial: 0, apex });
   const peer = own(
     await SubscriptionPeer.start(({ id }) => ({
-      ...{ id, isResponse: true, rcode: RCODE.NOERROR },
+      id,
+      isResponse: true,
+      rcode: RCODE.NOERROR,
       tlvs: [subscribed],
     })),
   );

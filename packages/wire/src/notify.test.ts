@@ -8,7 +8,11 @@ import { Query } from './query.js';
 const SOA = {
   mname: 'ns.dns.cluster.local',
   rname: 'hostmaster.cluster.local',
-  ...{ serial: 1_700_000_000, refresh: 1, retry: 2, expire: 3, minimum: 4 },
+  serial: 1_700_000_000,
+  refresh: 1,
+  retry: 2,
+  expire: 3,
+  minimum: 4,
 };
 
 it('a NOTIFY has the name as its question and the SOA as its answer, and is read as a query is', () => {

@@ -31,7 +31,7 @@ function suffixOf(what: string): string {
   return createHash('sha1').update(what).digest('hex').slice(0, 5);
 }
 
-export function namespaceObject(name: string): KubeObject {
+export function namespaceObject(name: string): KubeObject & { spec: object; status: object } {
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -42,7 +42,8 @@ export function namespaceObject(name: string): KubeObject {
       creationTimestamp: CREATED,
       labels: { 'kubernetes.io/metadata.name': name, 'example.com/cost-centre': name },
     },
-    ...{ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { KindName, KubeObject } from '@kube-dns/apiserver';
+import type { EndpointSlice, KindName, KubeObject } from '@kube-dns/apiserver';
 import { addressBytes, reverseName } from '@kube-dns/wire';
 import type { Expectation } from '../dns/expectation.js';
 import { changedPodAddress, type ClusterPlan, serviceAddress, ZONE } from './cluster-plan.js';
@@ -139,13 +139,13 @@ function service(plan: ClusterPlan, name: string, clusterIp: string): KubeObject
 }
 
 /** The only slice of a headless service, with these endpoints. */
-function slice(plan: ClusterPlan, name: string, addresses: readonly string[]): KubeObject {
+function slice(plan: ClusterPlan, name: string, addresses: readonly string[]): EndpointSlice {
   const made = moved(sliceObject(plan, 0), `${name}-0`, NAMESPACE);
   const { endpoints, metadata } = made;
   const labels = { ...metadata.labels, 'kubernetes.io/service-name': name };
   return {
     ...made,
     metadata: { ...metadata, labels },
-    ...{ endpoints: addresses.map((each) => ({ ...endpoints[0], addresses: [each] })) },
+    endpoints: addresses.map((each) => ({ ...endpoints[0], addresses: [each] })),
   };
 }

@@ -59,7 +59,9 @@ describe('the table of a contest', () => {
 
   it('has the CPU time as a multiple of that of the echo in the same run', () => {
     const cpu = (subject: string, run: number, cpuUs: number): Score => ({
-      ...{ subject, trial: 'A', run },
+      subject,
+      trial: 'A',
+      run,
       metrics: { ...METRICS, cpuUs },
     });
     const echo = [cpu('batch echo', 1, 4), cpu('batch echo', 2, 5)];

@@ -122,7 +122,9 @@ function groupsOf(
 
 function quotaPlot(results: KeptResults): readonly Plot[] {
   const row = (label: string, value: number): BarRow => ({
-    ...{ label, side: sideOf(label), parts: [value] },
+    label,
+    side: sideOf(label),
+    parts: [value],
     text: Math.round(value).toLocaleString('en'),
   });
   const groups = groupsOf(results, 'quota', /^(.*), (\d+m): hits$/, row, true);

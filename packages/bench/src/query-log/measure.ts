@@ -67,7 +67,10 @@ export class LogTestbed {
     const start = async (flags: readonly string[], redirection: string) => {
       const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = programs;
       const dnsmasq = await Dnsmasq.start({
-        ...{ node, nodeFlags, program, redirection },
+        node,
+        nodeFlags,
+        program,
+        redirection,
         nannyFlags: [...dnsmasqFlags, ...flags],
         args: [`--address=/#/${ADDRESS}`, `--udp-engine=${engine}`],
       });
@@ -99,7 +102,9 @@ export class LogTestbed {
     series.add('p99 without', without.p99Ms, ms);
     series.add('p99 with', beside.p99Ms, ms);
     series.add('p99, with / without', beside.p99Ms / without.p99Ms, {
-      ...{ unit: '×', digits: 3, bar: { atMost: 1 + P99_SLOWDOWN } },
+      unit: '×',
+      digits: 3,
+      bar: { atMost: 1 + P99_SLOWDOWN },
     });
     series.add('CPU without', without.cpuUs, us);
     series.add('CPU with', beside.cpuUs, us);

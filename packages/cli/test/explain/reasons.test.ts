@@ -15,11 +15,15 @@ beforeAll(async () => {
   await api.apply([
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
     {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'frontend', namespace: 'shop' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'frontend', namespace: 'shop' },
       spec: { clusterIP: '10.96.20.1', ports: [{ port: 80 }] },
     },
     {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'payments', namespace: 'shop' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'payments', namespace: 'shop' },
       spec: { type: 'ExternalName', externalName: 'payments.example.com' },
     },
   ]);

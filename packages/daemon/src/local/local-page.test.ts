@@ -116,8 +116,10 @@ describe('a local page', () => {
     'is not there at another address, whatever the headers say',
     async () => {
       const forged = {
-        ...{ 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' },
-        ...{ forwarded: 'for=127.0.0.1;host=localhost', 'x-forwarded-host': 'localhost' },
+        'x-forwarded-for': '127.0.0.1',
+        'x-real-ip': '127.0.0.1',
+        forwarded: 'for=127.0.0.1;host=localhost',
+        'x-forwarded-host': 'localhost',
       };
       expect(await ask({ address: OTHER! })).toBe(NOT_FOUND);
       expect(await ask({ address: OTHER!, headers: forged })).toBe(NOT_FOUND);

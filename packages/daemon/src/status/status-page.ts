@@ -7,14 +7,16 @@ import { STATUS_STYLE } from './status-style.js';
 const WIDE = 28;
 /** What people look for in a table; everything else is plain. */
 const STATES: Readonly<Record<string, string>> = {
-  ...{ down: 'down', error: 'down', failing: 'down', refused: 'down', denied: 'down' },
-  ...{
-    warning: 'doubt',
-    'in doubt': 'doubt',
-    stale: 'doubt',
-    connecting: 'doubt',
-    waiting: 'doubt',
-  },
+  down: 'down',
+  error: 'down',
+  failing: 'down',
+  refused: 'down',
+  denied: 'down',
+  warning: 'doubt',
+  'in doubt': 'doubt',
+  stale: 'doubt',
+  connecting: 'doubt',
+  waiting: 'doubt',
 };
 const NAMES: Readonly<Record<string, string>> = {
   '&': 'amp',

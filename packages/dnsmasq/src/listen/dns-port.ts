@@ -37,7 +37,9 @@ export class DnsPort {
     this.#cookies = new ServerCookies({ requiredAbove });
     if (path === '') return;
     this.#cookieSecrets = new CookieSecretFile({
-      ...{ path, exitCode: EXIT_BAD_FILE, log },
+      path,
+      exitCode: EXIT_BAD_FILE,
+      log,
       onChange: (secrets) => this.#cookies.use(secrets),
     });
   }

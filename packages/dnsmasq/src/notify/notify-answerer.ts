@@ -48,8 +48,11 @@ export interface NotifyAnswererOptions {
  */
 export class NotifyAnswerer implements Answerer {
   readonly results: Record<NotifyResult, number> = {
-    ...{ accepted: 0, limited: 0, refused: 0 },
-    ...{ bad_signature: 0, malformed: 0 },
+    accepted: 0,
+    limited: 0,
+    refused: 0,
+    bad_signature: 0,
+    malformed: 0,
   };
   readonly #options: NotifyAnswererOptions;
   readonly #limit: TokenBucket;

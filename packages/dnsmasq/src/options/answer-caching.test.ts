@@ -31,7 +31,10 @@ describe('the caching rules of the command line', () => {
 
   it('have the options for negative answers and TTLs', () => {
     expect(rulesOf()).toMatchObject({
-      ...{ cachesNegatives: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 86_400 },
+      cachesNegatives: true,
+      negativeTtlSeconds: 0,
+      minTtlSeconds: 0,
+      maxTtlSeconds: 86_400,
       cachesZeroTtls: false,
     });
     expect(
@@ -40,7 +43,10 @@ describe('the caching rules of the command line', () => {
         '--use-stale-cache=6',
       ),
     ).toMatchObject({
-      ...{ cachesNegatives: false, negativeTtlSeconds: 3, minTtlSeconds: 4, maxTtlSeconds: 5 },
+      cachesNegatives: false,
+      negativeTtlSeconds: 3,
+      minTtlSeconds: 4,
+      maxTtlSeconds: 5,
       cachesZeroTtls: true,
     });
   });

@@ -9,8 +9,13 @@ export interface OptionLine {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ '"': '"', '\\': '\\', n: '\n', t: '\t' },
-  ...{ b: '\b', r: '\r', e: '\u001b' },
+  '"': '"',
+  '\\': '\\',
+  n: '\n',
+  t: '\t',
+  b: '\b',
+  r: '\r',
+  e: '\u001b',
 };
 
 /**

@@ -5,7 +5,14 @@ import { parseOptions } from './parse-options.js';
 
 const CAA = 257;
 const TYPES: Readonly<Record<number, string>> = {
-  ...{ 1: 'A', 5: 'CNAME', 12: 'PTR', 15: 'MX', 16: 'TXT', 28: 'AAAA', 33: 'SRV', 35: 'NAPTR' },
+  1: 'A',
+  5: 'CNAME',
+  12: 'PTR',
+  15: 'MX',
+  16: 'TXT',
+  28: 'AAAA',
+  33: 'SRV',
+  35: 'NAPTR',
   [CAA]: 'CAA',
 };
 

@@ -120,7 +120,11 @@ export class NodeCacheExplainer {
     return {
       step: 'block',
       text: `The server block for ${zone} (line ${line} of ${corefile}) answers it at ${at}: ${why}.`,
-      ...{ zone, corefile, line, address: point.address, port: point.port },
+      zone,
+      corefile,
+      line,
+      address: point.address,
+      port: point.port,
     };
   }
 
@@ -143,8 +147,14 @@ export class NodeCacheExplainer {
 }
 
 const NOT_LISTENING: ExplainedAnswer = {
-  ...{ rcode: null, flags: [], answers: [], authorities: [], ede: [] },
-  ...{ source: 'none', server: null, ms: 0 },
+  rcode: null,
+  flags: [],
+  answers: [],
+  authorities: [],
+  ede: [],
+  source: 'none',
+  server: null,
+  ms: 0,
 };
 
 function entryOf(

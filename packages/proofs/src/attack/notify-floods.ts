@@ -21,7 +21,11 @@ export const NOTIFY_ARGS = [
 function template(name: string): QueryTemplate {
   const soaRdata = new Uint8Array(22);
   const message = writeNotify({
-    ...{ id: 0, name: encodeKey(name), apex: encodeKey(ZONE), soaRdata, ttlSeconds: 30 },
+    id: 0,
+    name: encodeKey(name),
+    apex: encodeKey(ZONE),
+    soaRdata,
+    ttlSeconds: 30,
   });
   return { message };
 }

@@ -97,7 +97,11 @@ export function withAdditional(message: Buffer, record: Buffer): Buffer {
 const SOA = {
   mname: 'ns.example.com',
   rname: 'hostmaster.example.com',
-  ...{ serial: 1, refresh: 7_200, retry: 1_800, expire: 86_400, minimum: 60 },
+  serial: 1,
+  refresh: 7_200,
+  retry: 1_800,
+  expire: 86_400,
+  minimum: 60,
 };
 
 /** Replies of every kind that name servers give, to questions for a name of this domain. */

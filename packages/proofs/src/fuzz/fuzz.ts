@@ -105,8 +105,13 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
 /** Of a process that did not come to its end. */
 function endedRun(reason: string): FuzzRunResult {
   return {
-    ...{ inputs: 0, accepted: 0, seconds: 0, slowestUs: Number.NaN },
-    ...{ meanBytes: Number.NaN, largestBytes: Number.NaN, corpusSize: 0 },
+    inputs: 0,
+    accepted: 0,
+    seconds: 0,
+    slowestUs: Number.NaN,
+    meanBytes: Number.NaN,
+    largestBytes: Number.NaN,
+    corpusSize: 0,
     findings: [{ kind: 'hangs', detail: reason, file: '' }],
   };
 }

@@ -9,13 +9,14 @@ function metadataOf(name: string, namespace: string, labels: Record<string, stri
 }
 
 /** A namespace, as the API server has it. */
-export function namespaceObject(name: string): KubeObject {
+export function namespaceObject(name: string): KubeObject & { spec: object; status: object } {
   const { uid, resourceVersion, creationTimestamp } = metadataOf(name, '');
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name, uid, resourceVersion, creationTimestamp },
-    ...{ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
   };
 }
 

@@ -63,15 +63,22 @@ export class AnswerCache {
     const staleTtl = maxTtlSeconds > 0 ? Math.min(staleTtlSeconds, maxTtlSeconds) : staleTtlSeconds;
     this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl, countsHits);
     this.#expiredEntries = new ExpiredEntries({
-      ...{ table: this.#table, lifetimes: this.#lifetimes },
-      ...{ maxRecords, maxBytes: this.#maxBytes },
+      table: this.#table,
+      lifetimes: this.#lifetimes,
+      maxRecords,
+      maxBytes: this.#maxBytes,
       remove: (slot) => this.#remove(slot),
     });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords, keepsTtls });
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
     this.entries = new CachedEntries({
-      ...{ table: this.#table, lifetimes: this.#lifetimes, drop: this.#drop, writer: this.#writer },
-      ...{ seed: this.#seed, countsHits, now: this.#now },
+      table: this.#table,
+      lifetimes: this.#lifetimes,
+      drop: this.#drop,
+      writer: this.#writer,
+      seed: this.#seed,
+      countsHits,
+      now: this.#now,
     });
   }
 

@@ -22,9 +22,18 @@ describe('looking at a cached answer', () => {
     bed.store('a.x', [cname('a.x', owner), ...addresses]);
     bed.now += 40;
     expect(find('a.x')).toMatchObject({
-      ...{ state: 'fresh', rcode: RCODE.NOERROR, isNegative: false, cnames: 1, records: 2 },
-      ...{ ageSeconds: 40, lifetimeSeconds: 100, secondsLeft: 60, expiredSeconds: 0 },
-      ...{ hits: undefined, isPrefetched: false, subscription: 0 },
+      state: 'fresh',
+      rcode: RCODE.NOERROR,
+      isNegative: false,
+      cnames: 1,
+      records: 2,
+      ageSeconds: 40,
+      lifetimeSeconds: 100,
+      secondsLeft: 60,
+      expiredSeconds: 0,
+      hits: undefined,
+      isPrefetched: false,
+      subscription: 0,
     });
     expect(find('a.x', TYPE.AAAA)).toBeUndefined();
     expect(find('none.x')).toBeUndefined();

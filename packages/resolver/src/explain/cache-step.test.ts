@@ -37,7 +37,9 @@ const textOf = (name: string, more: Partial<CacheLook> = {}) => stepOf(name, mor
 describe('what is said of the cache', () => {
   it('is that it has no answer', () => {
     expect(stepOf('a.x')).toEqual({
-      ...{ step: 'cache', text: 'The cache has no answer for it.', state: 'none' },
+      step: 'cache',
+      text: 'The cache has no answer for it.',
+      state: 'none',
       isInFlight: false,
     });
   });
@@ -50,8 +52,13 @@ describe('what is said of the cache', () => {
     bed.now += 12.5;
     expect(stepOf('a.x')).toMatchObject({
       text: 'The cache has 1 A record, stored 12 s ago; 18 s of its TTL are left.',
-      ...{ state: 'fresh', rcode: 'NOERROR', records: 1, isNegative: false },
-      ...{ ageSeconds: 12, ttlSeconds: 30, secondsLeft: 18 },
+      state: 'fresh',
+      rcode: 'NOERROR',
+      records: 1,
+      isNegative: false,
+      ageSeconds: 12,
+      ttlSeconds: 30,
+      secondsLeft: 18,
     });
   });
 
@@ -62,7 +69,10 @@ describe('what is said of the cache', () => {
       text:
         'The cache has 2 A records, stored 42 s ago, which expired 12 s ago. ' +
         'Clients get it if no server replies in time, for 3588 s more.',
-      ...{ state: 'expired', expiredSeconds: 12, staleSecondsLeft: 3_588, secondsLeft: 0 },
+      state: 'expired',
+      expiredSeconds: 12,
+      staleSecondsLeft: 3_588,
+      secondsLeft: 0,
     });
     expect(textOf('a.x', { stale: 'at once' })).toContain(
       'Clients get it at once while it is asked for again, for 3588 s more.',
@@ -118,7 +128,8 @@ describe('what is said of the cache', () => {
       text:
         'The cache has no answer for it. No server could answer it a moment ago (timeout 10.0.0.1): ' +
         'until a second has passed it is not asked again.',
-      ...{ failedBefore: 'timeout 10.0.0.1', failureCode: 22 },
+      failedBefore: 'timeout 10.0.0.1',
+      failureCode: 22,
     });
     expect(textOf('a.x', { question: { isInFlight: true, failure: undefined } })).toContain(
       'It is in flight to servers for another client.',

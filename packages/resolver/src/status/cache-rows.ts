@@ -9,7 +9,13 @@ export async function cacheRows(
   const zones = [...(await cache.entries.countBy(zoneOf))];
   zones.sort(([, one], [, other]) => other.entries - one.entries);
   return zones.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
-    ...{ zone, entries, records, negative, kept, stale, usedBytes: bytes },
+    zone,
+    entries,
+    records,
+    negative,
+    kept,
+    stale,
+    usedBytes: bytes,
   }));
 }
 

@@ -7,8 +7,12 @@ export function flightFacts(
   maxInFlight: number,
 ): StatusFacts {
   return {
-    ...{ inFlight, maxInFlight, forwarded: counters.forwarded, joined: counters.joined },
+    inFlight,
+    maxInFlight,
+    forwarded: counters.forwarded,
+    joined: counters.joined,
     refusedAsTooMany: counters.overflows,
-    ...{ failed: counters.failures, prefetched: prefetches.fresh },
+    failed: counters.failures,
+    prefetched: prefetches.fresh,
   };
 }

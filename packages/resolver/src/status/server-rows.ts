@@ -32,10 +32,18 @@ export function serverRows({ servers, groups, statistics, nowMs }: ShownServers)
     } = serverFacts(server, nowMs);
     const failures = Object.entries(health.failures).filter(([, count]) => count > 0);
     return {
-      ...{ server: text, state, isPreferred, rttMs, queries },
+      server: text,
+      state,
+      isPreferred,
+      rttMs,
+      queries,
       failed: failures.reduce((sum, [, count]) => sum + count, 0),
       failures: failures.map(([why, count]) => `${why} ${count}`).join(', '),
-      ...{ reason, downSeconds, retryMs, protocol, domains: domainsText(server, groups) },
+      reason,
+      downSeconds,
+      retryMs,
+      protocol,
+      domains: domainsText(server, groups),
     };
   });
   const rank = ({ state }: StatusFacts) => Number(state !== 'down');

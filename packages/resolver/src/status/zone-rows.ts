@@ -13,12 +13,10 @@ export function zoneRows(
     ms === undefined ? null : Math.round((nowMs - ms) / 100) / 10;
   const shown = rows.flatMap((row) =>
     row.zones.map((zone, index): StatusFacts => ({
-      ...{
-        zone,
-        server: row.server,
-        state: row.state,
-        reason: row.reason === '' ? null : row.reason,
-      },
+      zone,
+      server: row.server,
+      state: row.state,
+      reason: row.reason === '' ? null : row.reason,
       forSeconds: ageSeconds(row.sinceMs),
       serial: row.serial ?? null,
       lastChangeSeconds: ageSeconds(row.changedMs),

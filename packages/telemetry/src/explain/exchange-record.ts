@@ -65,8 +65,14 @@ export class ExchangeRecord implements ExchangeObserver {
     if (exchange === undefined) {
       const outcome = 'it has not replied';
       exchange = {
-        ...{ server: text, sentMs: this.#now(), udpTimes: 0, tcpTimes: 0, isCut: false },
-        ...{ isWaiting: true, outcome, ms: -1 },
+        server: text,
+        sentMs: this.#now(),
+        udpTimes: 0,
+        tcpTimes: 0,
+        isCut: false,
+        isWaiting: true,
+        outcome,
+        ms: -1,
       };
       this.#exchanges.set(text, exchange);
     }

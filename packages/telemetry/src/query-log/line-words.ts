@@ -4,14 +4,32 @@ import { ascii, type LineWriter } from './line-writer.js';
 
 /** The rest of the names of rcodes, as miekg/dns writes them for CoreDNS. */
 const LATER_RCODES: Readonly<Record<number, string>> = {
-  ...{ 6: 'YXDOMAIN', 7: 'YXRRSET', 8: 'NXRRSET', 9: 'NOTAUTH', 10: 'NOTZONE', 11: 'DSOTYPENI' },
-  ...{ 16: 'BADVERS', 17: 'BADKEY', 18: 'BADTIME', 19: 'BADMODE', 20: 'BADNAME', 21: 'BADALG' },
-  ...{ 22: 'BADTRUNC', 23: 'BADCOOKIE' },
+  6: 'YXDOMAIN',
+  7: 'YXRRSET',
+  8: 'NXRRSET',
+  9: 'NOTAUTH',
+  10: 'NOTZONE',
+  11: 'DSOTYPENI',
+  16: 'BADVERS',
+  17: 'BADKEY',
+  18: 'BADTIME',
+  19: 'BADMODE',
+  20: 'BADNAME',
+  21: 'BADALG',
+  22: 'BADTRUNC',
+  23: 'BADCOOKIE',
 };
 /** The types whose names miekg/dns writes in another way than the registry has them. */
 const OTHER_TYPES: Readonly<Record<number, string>> = {
-  ...{ 0: 'None', 11: 'TYPE11', 22: 'TYPE22', 38: 'TYPE38', 40: 'TYPE40', 128: 'NXNAME' },
-  ...{ 259: 'TYPE259', 261: 'RESINFO', 65_535: 'Reserved' },
+  0: 'None',
+  11: 'TYPE11',
+  22: 'TYPE22',
+  38: 'TYPE38',
+  40: 'TYPE40',
+  128: 'NXNAME',
+  259: 'TYPE259',
+  261: 'RESINFO',
+  65_535: 'Reserved',
 };
 /** Types with a number above this one have none, but for a few. */
 const LAST_NAMED_TYPE = 300;

@@ -32,7 +32,11 @@ export async function readDnstap(path: string): Promise<DnstapRow[]> {
       question = '',
       hex = '',
     ]) => ({
-      ...{ type, asker, answerer, protocol, question },
+      type,
+      asker,
+      answerer,
+      protocol,
+      question,
       atMs: Date.parse(`${time.replaceAll('-', ' ')} UTC`),
       message: Buffer.from(hex, 'hex'),
     }),

@@ -49,7 +49,10 @@ const WAYS = {
   'c-ares 1.34 dns0x20': { order: 'apart', ednsBytes: 1_232, hasCookies: true, mixesCase: true },
   // systemd src/resolve/resolved-dns-transaction.c falls back a level when OPT is missing.
   'systemd-resolved DO': {
-    ...{ order: 'apart', flags: CD, ednsBytes: 1_232, isDnssecOk: true },
+    order: 'apart',
+    flags: CD,
+    ednsBytes: 1_232,
+    isDnssecOk: true,
     takes: hasOpt,
   },
   'systemd-resolved EDNS0': { order: 'apart', ednsBytes: 512, takes: hasOpt },

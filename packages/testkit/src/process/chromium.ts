@@ -111,7 +111,10 @@ export class Browser {
     for (const domain of ['Page', 'Network', 'Log', 'Runtime'])
       await this.#call(`${domain}.enable`);
     await this.#call('Emulation.setDeviceMetricsOverride', {
-      ...{ width, height, deviceScaleFactor: 1, mobile: width < 600 },
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: width < 600,
     });
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await this.#call('Emulation.setEmulatedMedia', { features });

@@ -47,7 +47,9 @@ export class Report {
   add(name: string, value: number, unit: string, bar?: Bar | number, spread?: Spread): void {
     const limit = typeof bar === 'number' ? { atMost: bar } : bar;
     this.#figures.push({
-      ...{ name, value, unit },
+      name,
+      value,
+      unit,
       ...(limit !== undefined && { bar: limit }),
       ...(spread !== undefined && { spread: { min: spread.min, max: spread.max } }),
     });

@@ -15,7 +15,9 @@ const REMOTE = clientAt('192.0.2.7');
 function strict() {
   const counters = new ListenerCounters();
   const handler = new MessageHandler({
-    ...{ answerer: oneAddress, counters, maxUdpBytes: 1_232 },
+    answerer: oneAddress,
+    counters,
+    maxUdpBytes: 1_232,
     cookies: new ServerCookies({ requiredAbove: 0 }),
     onFailure: (error) => {
       throw error;

@@ -44,7 +44,9 @@ export function readDnsmasqArguments(
 ): void {
   const kubedns = plainServer(`127.0.0.1#${kubednsPort}`) ?? '';
   const reading: Reading = {
-    ...{ draft, notes, kubedns },
+    draft,
+    notes,
+    kubedns,
     asksKubednsFirst: false,
     readsResolvFile: true,
   };

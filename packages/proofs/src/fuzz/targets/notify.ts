@@ -29,7 +29,11 @@ const SOA_RDATA = encodeRdata({
   data: {
     mname: 'ns.dns.cluster.local',
     rname: 'hostmaster.cluster.local',
-    ...{ serial: 1, refresh: 7_200, retry: 1_800, expire: 86_400, minimum: 60 },
+    serial: 1,
+    refresh: 7_200,
+    retry: 1_800,
+    expire: 86_400,
+    minimum: 60,
   },
 });
 const OPT = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]);
