@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, UdpClient } from '@kube-dns/testkit';
+import { endPrograms, UdpClient, until } from '@kube-dns/testkit';
 import { exchangeTcp, queryMessage, readAnswer } from '@kube-dns/resolver/testing';
 import { serve } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
@@ -138,11 +138,13 @@ interface Contestant {
   readonly servers: ScriptedServers;
 }
 
-/** The answer over UDP; undefined when there is none although nothing is on its way any more. */
+/** The answer over UDP; undefined when servers were asked, and nothing is on its way any more. */
 async function exchangeOnce({ port, servers }: Contestant, message: Buffer) {
   const client = await UdpClient.connect(port);
   try {
+    const before = servers.askedInAll;
     client.send(message);
+    await until(() => client.inbox.length > 0 || servers.askedInAll > before);
     await servers.quiet();
     return client.inbox.length > 0 ? await client.inbox.next() : undefined;
   } finally {

@@ -76,11 +76,15 @@ export class ScriptedServers {
     return servers;
   }
 
+  /** How many questions all servers had. */
+  get askedInAll(): number {
+    return this.fakes.reduce((sum, fake) => sum + fake.asked.length, 0);
+  }
+
   /** Resolves when no reply is on its way, and nothing more is asked because of those that came. */
   async quiet(): Promise<void> {
-    const asked = () => this.fakes.reduce((sum, fake) => sum + fake.asked.length, 0);
-    for (let before = -1; before !== asked() || this.#late > 0;) {
-      before = asked();
+    for (let before = -1; before !== this.askedInAll || this.#late > 0;) {
+      before = this.askedInAll;
       await this.#settled();
     }
   }
