@@ -1,18 +1,8 @@
+import { CodedError } from '@kube-dns/base';
 import type { FieldError } from './resources/field-error.js';
 
-/**
- * Base of every error that this package throws on purpose; `code` is stable, lower-case words
- * joined by hyphens. The package imports no other one, so this is not the base class of the others.
- */
-export class ApiserverError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
-  }
-}
+/** Base of every error that this package throws on purpose. */
+export class ApiserverError extends CodedError {}
 
 /** Machine-readable reasons of `metav1.Status`, with the HTTP status of each. */
 export const STATUS_CODES = {

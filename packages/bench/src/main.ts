@@ -1,4 +1,4 @@
-import { hint, parseArguments } from '@kube-dns/daemon';
+import { hint, parseArguments } from '@kube-dns/base';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { DNS } from './commands/dns.js';
 import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';

@@ -1,4 +1,4 @@
-import { hint, parseArguments, UsageError } from '@kube-dns/daemon';
+import { hint, parseArguments, UsageError } from '@kube-dns/base';
 import type { Command, CommandContext, Commands } from './command.js';
 import { bashCompletion } from './completion/bash.js';
 import { fishCompletion } from './completion/fish.js';

@@ -1,4 +1,4 @@
-import { layOut } from '@kube-dns/daemon';
+import { layOut } from '@kube-dns/base';
 
 /** One flag of a command: what parses it, its row in the usage, and how a shell completes it. */
 export interface Flag {

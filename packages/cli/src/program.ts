@@ -1,4 +1,4 @@
-import { parseArguments, UsageError } from '@kube-dns/daemon';
+import { parseArguments, UsageError } from '@kube-dns/base';
 import type { CommandContext } from './command.js';
 import { commandOf, COMMANDS, PROGRAM_FLAGS, usage } from './commands.js';
 import { CliError } from './errors.js';

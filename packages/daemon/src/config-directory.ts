@@ -1,10 +1,10 @@
 import { watch, type FSWatcher } from 'node:fs';
 
+import { errorText, MAX_TIMER_MS } from '@kube-dns/base';
 import { readConfigDirectory, type ConfigFiles } from './config-files.js';
 import { logRefusedConfig, type RefusedConfig } from './config-refusal.js';
-import { ConfigChangingError, ConfigMissingError, errorText } from './errors.js';
+import { ConfigChangingError, ConfigMissingError } from './errors.js';
 import type { Log } from './log.js';
-import { MAX_TIMER_MS } from './timer.js';
 
 export interface ConfigDirectoryOptions {
   readonly path: string;

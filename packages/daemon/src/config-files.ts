@@ -5,8 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-import { systemReason } from '@kube-dns/wire';
-
+import { systemReason } from '@kube-dns/base';
 import { ConfigChangingError, ConfigDirectoryError, ConfigMissingError } from './errors.js';
 
 /** The files of a configuration directory at one moment. */

@@ -1,4 +1,5 @@
-import { ConfigError, errorText } from './errors.js';
+import { errorText } from '@kube-dns/base';
+import { ConfigError } from './errors.js';
 import type { Log } from './log.js';
 
 /** Further mistakes are only counted: a configuration can hold a megabyte of them. */

@@ -1,5 +1,4 @@
-import { systemReason } from '@kube-dns/wire';
-import { errorText } from './errors.js';
+import { errorText, systemReason } from '@kube-dns/base';
 
 /** What OpenSSL says, by its version, of an answer that is no TLS. */
 const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;

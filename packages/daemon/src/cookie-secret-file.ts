@@ -1,9 +1,8 @@
-import { systemReason } from '@kube-dns/wire';
-import { ConfigError, errorText, StartupError } from './errors.js';
+import { errorText, MAX_TIMER_MS, systemReason } from '@kube-dns/base';
+import { ConfigError, StartupError } from './errors.js';
 import type { Log } from './log.js';
 import { readStartupFile } from './startup-file.js';
 import { readTextFile } from './text-file.js';
-import { MAX_TIMER_MS } from './timer.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. */
 export type Secrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];

@@ -1,9 +1,8 @@
-import { ConfigError, errorText } from './errors.js';
-import { JsonShape } from './json-shape.js';
+import { errorText, JsonShape, quote } from '@kube-dns/base';
+import { ConfigError } from './errors.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
 import { parseNameServer } from './name-server.js';
 import { parseQueryLogRules, type QueryLogRules } from './query-log-rules.js';
-import { quote } from './quote.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */
 export interface DnsConfig {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import { type HostPort, MAX_PORT, parseHostPort, wrongPort } from '@kube-dns/base';
 import type { Encryption } from '@kube-dns/transport';
-import { type HostPort, MAX_PORT, parseHostPort, wrongPort } from './host-port.js';
 import { isDnsSubdomain } from './name-checks.js';
 
 /** A server that is asked over TLS or HTTPS, as it is written: its host may be a name, which must be resolved. */

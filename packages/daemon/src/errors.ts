@@ -1,11 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
-
-/** A command line that is not valid: the program prints the message, one line, and exits with 2. */
-export class UsageError extends CodedError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('usage', message, options);
-  }
-}
+import { CodedError } from '@kube-dns/base';
 
 /** A program that cannot start: one line on stderr, then the given exit code. */
 export class StartupError extends CodedError {
@@ -48,9 +41,4 @@ export class ConfigError extends CodedError {
     super('config', mistakes.join('; '));
     this.mistakes = mistakes;
   }
-}
-
-/** The message of a caught value, whatever was thrown. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
-import { errorText } from './errors.js';
+import { errorText } from '@kube-dns/base';
 import { HttpConnections } from './http-connections.js';
 import { type ListenAddress, listenTcp } from './listen-tcp.js';
 import type { Log } from './log.js';

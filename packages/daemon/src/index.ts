@@ -11,43 +11,8 @@ export {
   parseNameservers,
   type DnsConfig,
 } from './dns-config.js';
-export {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './json-bytes.js';
-export { formatGoDuration, parseGoDuration } from './go-duration.js';
-export { JsonShape } from './json-shape.js';
-export { ConfigError, errorText, failStartup, StartupError, UsageError } from './errors.js';
+export { ConfigError, failStartup, StartupError } from './errors.js';
 export { parseEncryptedServer, type EncryptedServer } from './encrypted-server.js';
-export {
-  boolFlag,
-  choiceFlag,
-  durationFlag,
-  intFlag,
-  listFlag,
-  portFlag,
-  stringFlag,
-  waitFlag,
-  type FlagDefinition,
-  type FlagSpec,
-  type FlagValues,
-} from './flag-definition.js';
-export {
-  parseFlags,
-  SHARED_FLAGS,
-  wrongValue,
-  type FlagRequest,
-  type ParsedFlags,
-  type Program,
-} from './flags.js';
-export { hint, nearest } from './hint.js';
-export { parseArguments } from './parse-arguments.js';
-export { formatHostPort, MAX_PORT, parseHostPort, type HostPort } from './host-port.js';
 export {
   startHttpServer,
   type Express,
@@ -55,9 +20,7 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
-export { hideUrlSecrets } from './hidden-secrets.js';
 export { localPages, type LocalAnswer, type LocalPage } from './local/local-page.js';
-export { shownText } from './status/shown-text.js';
 export { statusPage } from './status/status-page.js';
 export { openStatusPaths, STATUS_FLAG } from './status/status-pages.js';
 export { timeText } from './status/status-report.js';
@@ -99,8 +62,6 @@ export {
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { readTextFile } from './text-file.js';
-export { MAX_TIMER_MS } from './timer.js';
 export { readTlsCa } from './tls-ca-file.js';
 export { readTsigKey } from './tsig-key-file.js';
-export { layOut, usageText, wrap } from './usage.js';
 export { VERSION } from './version.js';

@@ -1,7 +1,6 @@
 import { accessSync, constants } from 'node:fs';
-import { systemReason } from '@kube-dns/wire';
+import { errorText, systemReason } from '@kube-dns/base';
 import type { ClusterChoice } from './api-server-url.js';
-import { errorText } from './errors.js';
 import { readTextFile } from './text-file.js';
 
 /** The part of client-node's KubeConfig that reads a file. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server as ServerOfHttp } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { errorText } from './errors.js';
+import { errorText } from '@kube-dns/base';
 import type { HttpServer } from './http-server.js';
 import { type ListenAddress, listenTcp } from './listen-tcp.js';
 import type { Log } from './log.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { bindAddress, systemReason } from '@kube-dns/wire';
+import { formatHostPort, systemReason } from '@kube-dns/base';
+import { bindAddress } from '@kube-dns/wire';
 import { StartupError } from './errors.js';
-import { formatHostPort } from './host-port.js';
 
 /** Where a server listens, and what for. */
 export interface ListenAddress {

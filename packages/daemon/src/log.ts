@@ -1,5 +1,5 @@
 import { pid, stderr } from 'node:process';
-import { hideUrlSecrets } from './hidden-secrets.js';
+import { hideUrlSecrets, type LogFormat } from '@kube-dns/base';
 
 /** The log of a program; each message is one line, whatever it contains. */
 export interface Log {
@@ -11,10 +11,6 @@ export interface Log {
   /** To be checked first where building the message is expensive. */
   isEnabled(level: number): boolean;
 }
-
-/** How lines look: klog's, or JSON as of `k8s.io/component-base` with `--logging-format=json`. */
-export const LOG_FORMATS = ['text', 'json'] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export interface LogOptions {
   readonly name: string;

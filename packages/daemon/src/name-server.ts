@@ -1,6 +1,6 @@
+import { type HostPort, parseHostPort } from '@kube-dns/base';
 import type { Encryption } from '@kube-dns/transport';
 import { parseEncryptedServer } from './encrypted-server.js';
-import { type HostPort, parseHostPort } from './host-port.js';
 import { isDnsSubdomain, isIpAddress } from './name-checks.js';
 
 /** A name server as it is written. */

@@ -1,16 +1,25 @@
 import process from 'node:process';
 
-import { errorText, StartupError, UsageError } from './errors.js';
-import type { FlagSpec, FlagValues } from './flag-definition.js';
-import { parseFlags, type ParsedFlags, type Program, requestedLogFormat } from './flags.js';
-import { createLog, createStderrWriter, escapeMessage, type Log, type LogFormat } from './log.js';
+import {
+  errorText,
+  type FlagSpec,
+  type FlagValues,
+  type LogFormat,
+  type ParsedFlags,
+  parseFlags,
+  type Program,
+  requestedLogFormat,
+  UsageError,
+  usageText,
+} from '@kube-dns/base';
+import { StartupError } from './errors.js';
+import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js';
 import { IdleCollection } from './idle-collection.js';
 import type { LocalPage } from './local/local-page.js';
 import { SignalHandling, type Signals } from './signals.js';
 import { RecentNotices } from './status/recent-notices.js';
 import { statusPages } from './status/status-pages.js';
 import type { StatusSource } from './status/status-source.js';
-import { usageText } from './usage.js';
 
 /** Facts about the program itself, for its metrics. */
 export interface ProgramFacts {

@@ -1,7 +1,6 @@
+import { errorText, type FlagDefinition, MAX_QUOTED, quote } from '@kube-dns/base';
 import { encodeKey } from '@kube-dns/wire';
-import { ConfigError, errorText } from './errors.js';
-import type { FlagDefinition } from './flag-definition.js';
-import { MAX_QUOTED, quote } from './quote.js';
+import { ConfigError } from './errors.js';
 
 /** How lines of the query log look: CoreDNS's common format, or an object per line. */
 export type QueryLogFormat = 'off' | 'text' | 'json';

@@ -1,4 +1,4 @@
-import { errorText } from './errors.js';
+import { errorText } from '@kube-dns/base';
 import type { Log } from './log.js';
 
 export type TerminationSignal = 'SIGTERM' | 'SIGINT';

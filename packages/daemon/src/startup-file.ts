@@ -1,4 +1,4 @@
-import { systemReason } from '@kube-dns/wire';
+import { systemReason } from '@kube-dns/base';
 import { StartupError } from './errors.js';
 import { readTextFile } from './text-file.js';
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { errorText, StartupError } from './errors.js';
+import { errorText } from '@kube-dns/base';
+import { StartupError } from './errors.js';
 import { readStartupFile } from './startup-file.js';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;

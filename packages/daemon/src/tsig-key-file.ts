@@ -1,5 +1,6 @@
+import { errorText } from '@kube-dns/base';
 import { parseTsigKey, type TsigKey } from '@kube-dns/wire';
-import { errorText, StartupError } from './errors.js';
+import { StartupError } from './errors.js';
 import { readStartupFile } from './startup-file.js';
 
 /**

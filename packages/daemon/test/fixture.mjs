@@ -1,8 +1,8 @@
 // A program for the tests of runProgram: its flags choose what it does.
 import process from 'node:process';
 import { setImmediate } from 'node:timers';
-import { StartupError, UsageError } from '../dist/errors.js';
-import { boolFlag, stringFlag } from '../dist/flag-definition.js';
+import { boolFlag, stringFlag, UsageError } from '@kube-dns/base';
+import { StartupError } from '../dist/errors.js';
 import { runProgram } from '../dist/program.js';
 
 const program = {

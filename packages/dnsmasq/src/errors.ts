@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 
 /**
  * A mistake on dnsmasq's half of the command line or in one of its files. The message names the value

@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 
 /** The API server answered with a status other than 200, or not at all (`status` 0). */
 export class ApiError extends CodedError {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_TIMER_MS } from '@kube-dns/base';
 import {
   failStartup,
-  MAX_TIMER_MS,
   MetricsServer,
   openStatusPaths,
   runProgram,

@@ -1,12 +1,11 @@
+import { errorText, MAX_TIMER_MS } from '@kube-dns/base';
 import {
   BucketHistogram,
   collectGarbage,
   CookieSecretFile,
-  errorText,
   failStartup,
   type LocalPage,
   type Log,
-  MAX_TIMER_MS,
   readTlsCa,
   readTsigKey,
 } from '@kube-dns/daemon';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
 import {
   type ExplainedQuestion,
   type Explanation,

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { pid } from 'node:process';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 
 /** The file of `-pidfile`, there while DNS is served; others wait for it. */
 export class PidFile {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { collectGarbage, errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { collectGarbage, type Log } from '@kube-dns/daemon';
 import { LoopDetector } from '@kube-dns/resolver';
 import type {
   AnswerObserver,

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
 import { needsPrograms, ownedBy, TemporaryFolder, unless } from '@kube-dns/testkit';
 import { containerOf, findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
 import { FLAGS } from '../src/config/flags.js';

@@ -1,4 +1,4 @@
-import { hint, parseArguments } from '@kube-dns/daemon';
+import { hint, parseArguments } from '@kube-dns/base';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';

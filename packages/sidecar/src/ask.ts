@@ -1,4 +1,4 @@
-import { formatHostPort } from '@kube-dns/daemon';
+import { formatHostPort } from '@kube-dns/base';
 import { exchange, hasIdOf, randomId } from '@kube-dns/transport';
 import {
   decodeFirstAnswers,

@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 
 /** A probe or a statistics query without a usable reply. */
 export class QueryError extends CodedError {

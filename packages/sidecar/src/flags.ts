@@ -1,11 +1,5 @@
-import {
-  intFlag,
-  listFlag,
-  MAX_TIMER_MS,
-  portFlag,
-  STATUS_FLAG,
-  stringFlag,
-} from '@kube-dns/daemon';
+import { intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag } from '@kube-dns/base';
+import { STATUS_FLAG } from '@kube-dns/daemon';
 
 import { parseProbeSpec, PROBE_FORMAT } from './probe/probe-spec.js';
 

@@ -1,4 +1,5 @@
-import { formatHostPort, runProgram, VERSION } from '@kube-dns/daemon';
+import { formatHostPort } from '@kube-dns/base';
+import { runProgram, VERSION } from '@kube-dns/daemon';
 import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
 import { FLAGS } from './flags.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { parseFlags, UsageError } from '@kube-dns/daemon';
-
+import { parseFlags, UsageError } from '@kube-dns/base';
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
 

@@ -1,5 +1,4 @@
-import { errorText, type FlagValues, UsageError, wrongValue } from '@kube-dns/daemon';
-
+import { errorText, type FlagValues, UsageError, wrongValue } from '@kube-dns/base';
 import type { FLAGS } from './flags.js';
 import type { ProbeSpec } from './probe/probe-spec.js';
 import { HEALTHZ_PATH, healthcheckPath } from './routes.js';

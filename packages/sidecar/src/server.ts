@@ -1,4 +1,4 @@
-import { parseHostPort } from '@kube-dns/daemon';
+import { parseHostPort } from '@kube-dns/base';
 
 /** A server to ask: an IP literal or a host name, and a port. */
 export interface Server {

@@ -1,4 +1,5 @@
-import { formatHostPort, type StatusFacts, type StatusSource, timeText } from '@kube-dns/daemon';
+import { formatHostPort } from '@kube-dns/base';
+import { type StatusFacts, type StatusSource, timeText } from '@kube-dns/daemon';
 import type { Probe } from './probe/probe.js';
 import type { Server } from './server.js';
 import { STATISTICS } from './statistics/statistic.js';

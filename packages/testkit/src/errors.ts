@@ -1,12 +1,11 @@
+import { CodedError } from '@kube-dns/base';
+
 /** An error that ends a command with one line on stderr and `exitCode` as its status. */
-export class CommandError extends Error {
-  readonly code: string;
+export class CommandError extends CodedError {
   readonly exitCode: number;
 
   constructor(code: string, message: string, exitCode: number, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message, options);
     this.exitCode = exitCode;
   }
 }

@@ -1,4 +1,4 @@
-import { CodedError, systemReason } from '@kube-dns/wire';
+import { CodedError, systemReason } from '@kube-dns/base';
 
 const HINTS: Readonly<Record<string, string>> = {
   EACCES: ' (ports below 1024 need NET_BIND_SERVICE)',

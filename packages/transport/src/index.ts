@@ -28,7 +28,6 @@ export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
-export { TokenBucket } from './token-bucket.js';
 export { ZoneSubscription } from './subscription/zone-subscription.js';
 export type { FlushCause } from './subscription/subscription-connection.js';
 export type {

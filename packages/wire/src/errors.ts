@@ -1,16 +1,4 @@
-/**
- * Base of every error that a package throws on purpose. `code` is stable, lower-case words joined
- * by hyphens, for callers that count or act by it; the message is for people.
- */
-export class CodedError<Code extends string = string> extends Error {
-  readonly code: Code;
-
-  constructor(code: Code, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
-  }
-}
+import { CodedError } from '@kube-dns/base';
 
 /** What can be wrong with a name, a message or a key; stable, so that callers may count by it. */
 export type WireErrorCode = 'bad-name' | 'bad-message' | 'bad-rdata' | 'bad-key';

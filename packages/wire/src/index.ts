@@ -22,7 +22,7 @@ export {
 } from './cookie.js';
 export { DSO_TYPE, isDso, keepaliveTlv, readDso, writeDso } from './dso.js';
 export type { DsoMessage, DsoTlv } from './dso.js';
-export { CodedError, WireError } from './errors.js';
+export { WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {
   decodeName,
@@ -84,7 +84,6 @@ export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
 export { BITS_PER_REVERSE_LABEL, encodeReverseName, reverseName } from './reverse-name.js';
 export { SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash } from './sip-hash.js';
-export { systemReason } from './system-reason.js';
 export {
   changedTlv,
   plainNameEnd,

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { hint, parseArguments } from '@kube-dns/daemon';
+import { hint, parseArguments } from '@kube-dns/base';
 import { type CommandEntry, commandEntry, Owned } from '@kube-dns/testkit';
 import { DNS } from './dns.js';
 import { DNSMASQ_LOAD } from './dnsmasq-load.js';

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parseDnsConfig, parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
+import { parseDnsConfig } from '@kube-dns/daemon';
 import {
   type ApiObject,
   composeAnswerer,

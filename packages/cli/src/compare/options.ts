@@ -1,11 +1,5 @@
 import { isIP } from 'node:net';
-import {
-  type HostPort,
-  nearest,
-  parseArguments,
-  parseHostPort,
-  UsageError,
-} from '@kube-dns/daemon';
+import { type HostPort, nearest, parseArguments, parseHostPort, UsageError } from '@kube-dns/base';
 import type { ServerAddress } from '@kube-dns/transport';
 import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 import { type Side, type Way, WAYS } from './asking/way.js';

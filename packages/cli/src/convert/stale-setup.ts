@@ -1,4 +1,4 @@
-import { parseGoDuration } from '@kube-dns/daemon';
+import { parseGoDuration } from '@kube-dns/base';
 
 /** How old answers are served while the servers are away. */
 export interface StaleSetup {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { isDnsLabel, isDnsSubdomain, MAX_PORT, parseArguments, UsageError } from '@kube-dns/daemon';
+import { MAX_PORT, parseArguments, UsageError } from '@kube-dns/base';
+import { isDnsLabel, isDnsSubdomain } from '@kube-dns/daemon';
 import { parseAddress, reverseName } from '@kube-dns/wire';
 import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 import { readQuestion, typeNumberOf } from '../compare/questions/question.js';

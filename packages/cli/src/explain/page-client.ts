@@ -1,6 +1,6 @@
 import { get } from 'node:http';
+import { systemReason } from '@kube-dns/base';
 import type { Explanation } from '@kube-dns/telemetry';
-import { systemReason } from '@kube-dns/wire';
 
 const NO_PAGE = 'it has no page /explain: it is older, or another program';
 const LOOPBACK = '127.0.0.1';

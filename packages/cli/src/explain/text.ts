@@ -1,4 +1,4 @@
-import { wrap } from '@kube-dns/daemon';
+import { wrap } from '@kube-dns/base';
 import type { ExplainedAnswer, Explanation } from '@kube-dns/telemetry';
 import { ADVICE_STEPS } from './advice.js';
 import { type LookedUp, typeOf } from './lookup.js';

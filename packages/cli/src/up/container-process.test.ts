@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import { type Clock, systemClock } from '@kube-dns/base';
 import { isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { planOf } from '../../test/support/plans.js';
-import { type Clock, systemClock } from '../clock.js';
 import { ContainerProcess, type Exit } from './container-process.js';
 import { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '@kube-dns/base';
 import { reasonOf } from '../errors.js';
-import type { Clock } from '../clock.js';
 import { LogTail } from './log-lines.js';
 import type { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';

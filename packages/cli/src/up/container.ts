@@ -1,5 +1,5 @@
+import type { Clock } from '@kube-dns/base';
 import { BackOff } from './back-off.js';
-import type { Clock } from '../clock.js';
 import { ContainerProcess, type Exit } from './container-process.js';
 import type { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';

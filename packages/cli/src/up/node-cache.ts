@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { UsageError } from '@kube-dns/daemon';
+import { UsageError } from '@kube-dns/base';
 import { readPod, type PodSpec } from './manifest.js';
 import { findDnsPort } from './ready-message.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UsageError } from '@kube-dns/daemon';
+import { UsageError } from '@kube-dns/base';
 import { parseUpOptions } from './options.js';
 
 describe('the flags of up', () => {

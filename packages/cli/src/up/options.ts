@@ -1,4 +1,4 @@
-import { parseArguments, UsageError } from '@kube-dns/daemon';
+import { parseArguments, UsageError } from '@kube-dns/base';
 import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 
 /** The options of `kube-dns up`. */

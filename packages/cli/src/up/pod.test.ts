@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Clock, systemClock } from '@kube-dns/base';
 import { freePort, isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { getAction, planOf, probeOf } from '../../test/support/plans.js';
-import { systemClock, type Clock } from '../clock.js';
 import { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '@kube-dns/base';
 import { Container, type ContainerEvents } from './container.js';
 import type { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';

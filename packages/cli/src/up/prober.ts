@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '@kube-dns/base';
 import type { ProbeSpec } from './probe-spec.js';
 
 /** Runs the probe once: undefined on success, else the reason of the failure. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { errorText, loadKubeconfig } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { loadKubeconfig } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { StartError } from '../errors.js';
 import type { ContainerSpec } from './container-spec.js';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { UsageError } from '@kube-dns/daemon';
+import { systemClock, UsageError } from '@kube-dns/base';
 import type { CommandContext } from '../command.js';
-import { systemClock } from '../clock.js';
 import { ConfigMapFollower } from './config-map-follower.js';
 import { displayPath } from './folders.js';
 import { LogOutput, wantsColours } from './log-output.js';

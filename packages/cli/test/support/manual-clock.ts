@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '@kube-dns/base';
 
 /** A clock that only advance() moves. */
 export class ManualClock implements Clock {

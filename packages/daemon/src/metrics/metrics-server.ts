@@ -1,4 +1,4 @@
-import { errorText } from '../errors.js';
+import { errorText } from '@kube-dns/base';
 import type { HttpServer } from '../http-server.js';
 import { type LateHttpServerOptions, startLateHttpServer } from '../late-http-server.js';
 import type { LocalPage } from '../local/local-page.js';

@@ -1,4 +1,4 @@
-import type { FlagDefinition, FlagSpec } from '../flag-definition.js';
+import type { FlagDefinition, FlagSpec } from '@kube-dns/base';
 import type { Setting } from './status-source.js';
 
 /** Each flag of a table with its value and where that is from; those that are given come first. */

@@ -1,4 +1,4 @@
-import { shownText } from './shown-text.js';
+import { shownText } from '@kube-dns/base';
 import type { StatusValue } from './status-sections.js';
 
 /** The end of a key that says what its value is. */

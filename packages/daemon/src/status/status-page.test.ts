@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { boolFlag, listFlag, stringFlag } from '../flag-definition.js';
+import { boolFlag, listFlag, stringFlag } from '@kube-dns/base';
 import type { LocalAnswer } from '../local/local-page.js';
 import { RecentNotices } from './recent-notices.js';
 import { statusPages } from './status-pages.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { boolFlag } from '../flag-definition.js';
+import { boolFlag } from '@kube-dns/base';
 import type { LocalPage } from '../local/local-page.js';
 import { sharedResult } from '../shared-result.js';
 import { statusJson } from './status-json.js';

@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
-import type { FlagSpec } from '../flag-definition.js';
+import { type FlagSpec, shownText } from '@kube-dns/base';
 import { moreMistakes } from '../config-refusal.js';
 import { flagSettings } from './flag-settings.js';
 import { memoryProblems, processFacts } from './process-facts.js';
 import type { RecentNotices } from './recent-notices.js';
-import { shownText } from './shown-text.js';
 import type { StatusFacts, StatusSections, StatusValue } from './status-sections.js';
 import type { ConfigStatus, StatusSource } from './status-source.js';
 

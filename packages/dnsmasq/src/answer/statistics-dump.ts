@@ -1,4 +1,5 @@
-import { type Log, MAX_TIMER_MS } from '@kube-dns/daemon';
+import { MAX_TIMER_MS } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import {
   addressText,
   QUESTION_OFFSET,

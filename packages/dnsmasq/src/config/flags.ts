@@ -1,16 +1,14 @@
 import {
   boolFlag,
   durationFlag,
-  nearest,
-  queryLogFlag,
-  SHARED_FLAGS,
   type FlagSpec,
   type FlagValues,
+  nearest,
   type Program,
-  STATUS_FLAG,
+  SHARED_FLAGS,
   stringFlag,
-  VERSION,
-} from '@kube-dns/daemon';
+} from '@kube-dns/base';
+import { queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { OPTION_NAMES } from '../options/find-option.js';
 import { optionsText } from '../options/options-text.js';

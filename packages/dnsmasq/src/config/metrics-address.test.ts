@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
 import { PROGRAM } from './flags.js';
 
 const read = (...argv: string[]) => parseFlags(PROGRAM, argv).values['metrics-addr'];

@@ -1,9 +1,4 @@
-import {
-  type FlagDefinition,
-  formatHostPort,
-  type HostPort,
-  parseHostPort,
-} from '@kube-dns/daemon';
+import { type FlagDefinition, formatHostPort, type HostPort, parseHostPort } from '@kube-dns/base';
 
 /** The address that metrics are served on; without a host every address. */
 export interface MetricsAddress extends HostPort {

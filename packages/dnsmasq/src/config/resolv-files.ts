@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorText, type Log, readTextFile, StartupError } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log, readTextFile, StartupError } from '@kube-dns/daemon';
 import { parseResolvConf, type ServerAddress } from '@kube-dns/transport';
 
 export interface ResolvFilesOptions {

@@ -1,4 +1,5 @@
-import { errorText, failStartup, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { failStartup, type Log } from '@kube-dns/daemon';
 import { type Listener, ListenError } from '@kube-dns/transport';
 import { EXIT_BAD_NETWORK, type ServedPort } from './listeners.js';
 

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import {
   type Answerer,
   type AnswerObserver,

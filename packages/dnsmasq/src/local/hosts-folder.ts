@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import { readHostsFiles } from './hosts-files.js';
 import { HostsTable } from './hosts-table.js';
 

@@ -1,5 +1,4 @@
-import { errorText } from '@kube-dns/daemon';
-import { systemReason } from '@kube-dns/wire';
+import { errorText, systemReason } from '@kube-dns/base';
 
 /**
  * The reason of a failed system call as the C library words it, which dnsmasq's users expect; the message of

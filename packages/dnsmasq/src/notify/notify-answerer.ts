@@ -1,4 +1,5 @@
-import { type Answerer, type Client, NO_ANSWER_YET, TokenBucket } from '@kube-dns/transport';
+import { TokenBucket } from '@kube-dns/base';
+import { type Answerer, type Client, NO_ANSWER_YET } from '@kube-dns/transport';
 import {
   AnswerWriter,
   checkTsig,

@@ -1,4 +1,4 @@
-import { nearest } from '@kube-dns/daemon';
+import { nearest } from '@kube-dns/base';
 import { OptionError } from '../errors.js';
 import { type OptionDefinition } from './option-definition.js';
 import { FILE_OPTIONS } from './file-options.js';

@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import {
-  errorText,
-  hideUrlSecrets,
-  MAX_PORT,
-  parseEncryptedServer,
-  parseHostPort,
-} from '@kube-dns/daemon';
+import { errorText, hideUrlSecrets, MAX_PORT, parseHostPort } from '@kube-dns/base';
+import { parseEncryptedServer } from '@kube-dns/daemon';
 import type { Encryption, ServerAddress } from '@kube-dns/transport';
 import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';

@@ -1,4 +1,4 @@
-import { parseGoDuration } from '@kube-dns/daemon';
+import { parseGoDuration } from '@kube-dns/base';
 import { OptionError } from '../errors.js';
 
 /** `--stale`: when clients get expired answers, and which. */

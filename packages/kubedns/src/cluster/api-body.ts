@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 import { shownValue } from './shown-value.js';
 

@@ -6,7 +6,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '@kube-dns/daemon';
+} from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 import { JsonText, parseJson } from './json-text.js';
 import { shownValue } from './shown-value.js';

@@ -1,4 +1,4 @@
-import { errorText, JsonShape } from '@kube-dns/daemon';
+import { errorText, JsonShape } from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 
 /** More than an object of the API has (etcd stops at 1.5 MiB); decoding and parsing it cannot be interrupted. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { errorText, loadKubeconfig, StartupError, useApiServer } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { loadKubeconfig, StartupError, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 
 /** The API server as given by the flags. */

@@ -1,4 +1,4 @@
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 import { History } from './history.js';
 import { Unread } from './json-text.js';

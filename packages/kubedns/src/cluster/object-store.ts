@@ -1,4 +1,4 @@
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import type { LoopTurn } from './loop-turn.js';
 import { checkLimits, DEFAULT_STORE_LIMITS, isWithin, type StoreLimits } from './store-limits.js';
 

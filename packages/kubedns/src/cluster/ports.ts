@@ -1,4 +1,4 @@
-import { MAX_PORT } from '@kube-dns/daemon';
+import { MAX_PORT } from '@kube-dns/base';
 import { finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
 
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */

@@ -1,4 +1,4 @@
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import { ApiError, StreamError } from '../errors.js';
 import { Deadline } from './deadline.js';
 import type { WatchPace } from './watch-pace.js';

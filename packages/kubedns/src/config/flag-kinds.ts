@@ -1,14 +1,11 @@
 import { isIP } from 'node:net';
+import { type FlagDefinition, intFlag, MAX_PORT, stringFlag } from '@kube-dns/base';
 import {
-  type FlagDefinition,
-  intFlag,
   isDnsLabel,
   isDnsSubdomain,
   isIpAddress,
-  MAX_PORT,
   parseFederations,
   parseNameservers,
-  stringFlag,
 } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';

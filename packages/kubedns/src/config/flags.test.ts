@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags, QUERY_LOG_OFF, UsageError, usageText } from '@kube-dns/daemon';
+import { parseFlags, UsageError, usageText } from '@kube-dns/base';
+import { QUERY_LOG_OFF } from '@kube-dns/daemon';
 import { serverText } from '@kube-dns/transport';
 import { KUBEDNS_FLAGS, type KubednsFlags, PROGRAM } from './flags.js';
 

@@ -6,12 +6,10 @@ import {
   intFlag,
   portFlag,
   type Program,
-  queryLogFlag,
-  STATUS_FLAG,
   stringFlag,
-  VERSION,
   waitFlag,
-} from '@kube-dns/daemon';
+} from '@kube-dns/base';
+import { queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';

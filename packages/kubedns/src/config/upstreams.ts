@@ -1,11 +1,6 @@
 import { isIP } from 'node:net';
-import {
-  type DnsConfig,
-  errorText,
-  type Log,
-  parseNameServer,
-  readTextFile,
-} from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type DnsConfig, type Log, parseNameServer, readTextFile } from '@kube-dns/daemon';
 import {
   type HostPace,
   isOwnAddress,

@@ -1,4 +1,5 @@
-import { isDnsLabel, nearest } from '@kube-dns/daemon';
+import { nearest } from '@kube-dns/base';
+import { isDnsLabel } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { SERVICE_LABELS } from '../answer/service-question.js';
 import type { ZoneQuestion } from '../answer/zone-question.js';

@@ -1,5 +1,5 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import type { ApiReader } from '../cluster/api-client.js';
 import { ItemReader } from '../cluster/item-reader.js';
 import { Unread } from '../cluster/json-text.js';

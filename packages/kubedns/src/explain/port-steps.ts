@@ -1,4 +1,4 @@
-import { nearest } from '@kube-dns/daemon';
+import { nearest } from '@kube-dns/base';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { TYPE } from '@kube-dns/wire';
 import type { Port } from '../cluster/ports.js';

@@ -1,5 +1,5 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName } from '@kube-dns/wire';
 import {

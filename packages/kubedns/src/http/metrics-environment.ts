@@ -1,4 +1,5 @@
-import { type Log, MAX_PORT } from '@kube-dns/daemon';
+import { MAX_PORT } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 
 /** Port, path and name prefix of the metrics. */
 export interface MetricsEnvironment {

@@ -1,12 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import {
-  errorText,
-  type HttpServer,
-  type Log,
-  type RequestHandler,
-  startHttpServer,
-} from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type HttpServer, type Log, type RequestHandler, startHttpServer } from '@kube-dns/daemon';
 
 const HOST = '127.0.0.1';
 /** kubernetes/dns cmd/kube-dns/app/server.go. */

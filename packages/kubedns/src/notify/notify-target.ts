@@ -1,5 +1,6 @@
+import { TokenBucket } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
-import { type exchange, type ServerAddress, serverText, TokenBucket } from '@kube-dns/transport';
+import { type exchange, type ServerAddress, serverText } from '@kube-dns/transport';
 import { encodeKey, RCODE, suffixOffset } from '@kube-dns/wire';
 import { Announcement, type AnnouncementEvents } from './announcement.js';
 import type { NotifyMessages } from './notify-messages.js';

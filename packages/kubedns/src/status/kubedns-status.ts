@@ -1,6 +1,6 @@
+import { formatHostPort } from '@kube-dns/base';
 import {
   type CountedNameServer,
-  formatHostPort,
   type Setting,
   type StatusFacts,
   type StatusSections,

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import { errorText, type Log, readTextFile } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log, readTextFile } from '@kube-dns/daemon';
 import { parseResolvConf, type ServerAddress, ServerGroup } from '@kube-dns/transport';
 import type { ForwardRules, ForwardTarget } from '../corefile/server-block.js';
 import type { Upstreams } from './upstreams.js';

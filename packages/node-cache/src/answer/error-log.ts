@@ -1,10 +1,10 @@
+import { TokenBucket } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
 import {
   type ExchangeObserver,
   type FailureReason,
   type ServerAddress,
   serverText,
-  TokenBucket,
 } from '@kube-dns/transport';
 import { decodeName, HEADER_BYTES, RCODE, readUint16, skipName } from '@kube-dns/wire';
 import type { ErrorPattern } from '../corefile/server-block.js';

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import { errorText, type Log, readTextFile } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log, readTextFile } from '@kube-dns/daemon';
 import type { Query } from '@kube-dns/wire';
 import type { HostsRules } from '../corefile/server-block.js';
 import { Hosts } from './hosts.js';

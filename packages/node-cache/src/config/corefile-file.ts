@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { systemReason } from '@kube-dns/base';
 import type { DnsConfig, Log } from '@kube-dns/daemon';
-import { systemReason } from '@kube-dns/wire';
 import { readPlainFile } from '../corefile/plain-file.js';
 import type { RenderedCorefile } from '../template/render-template.js';
 

@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { errorText, systemReason } from '@kube-dns/base';
 import {
   ConfigDirectory,
   type DnsConfig,
-  errorText,
   type Log,
   moreMistakes,
   type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
-import { systemReason } from '@kube-dns/wire';
 import { CorefileError } from '../corefile/corefile-error.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';

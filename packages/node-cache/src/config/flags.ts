@@ -5,11 +5,10 @@ import {
   type FlagDefinition,
   type FlagSpec,
   MAX_TIMER_MS,
-  queryLogFlag,
-  STATUS_FLAG,
   stringFlag,
   waitFlag,
-} from '@kube-dns/daemon';
+} from '@kube-dns/base';
+import { queryLogFlag, STATUS_FLAG } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { UDP_ENGINES } from '@kube-dns/transport';
 

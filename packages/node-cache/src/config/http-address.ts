@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { parseHostPort } from '@kube-dns/daemon';
+import { parseHostPort } from '@kube-dns/base';
 import type { HttpAddress } from '../corefile/server-block.js';
 
 /**

@@ -1,8 +1,8 @@
+import { errorText } from '@kube-dns/base';
 import {
   ConfigError,
   type DnsConfig,
   EMPTY_DNS_CONFIG,
-  errorText,
   type Log,
   parseDnsConfig,
   type RefusedConfig,

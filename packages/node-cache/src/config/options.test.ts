@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags, QUERY_LOG_OFF, StartupError, UsageError } from '@kube-dns/daemon';
+import { parseFlags, UsageError } from '@kube-dns/base';
+import { QUERY_LOG_OFF, StartupError } from '@kube-dns/daemon';
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
 

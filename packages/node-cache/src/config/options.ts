@@ -1,13 +1,5 @@
-import {
-  errorText,
-  type FlagValues,
-  isIpAddress,
-  MAX_PORT,
-  type QueryLogRules,
-  StartupError,
-  UsageError,
-  wrongValue,
-} from '@kube-dns/daemon';
+import { errorText, type FlagValues, MAX_PORT, UsageError, wrongValue } from '@kube-dns/base';
+import { isIpAddress, type QueryLogRules, StartupError } from '@kube-dns/daemon';
 import type { DnstapTarget } from '@kube-dns/telemetry';
 import type { UdpEngineChoice } from '@kube-dns/transport';
 import type { HttpAddress } from '../corefile/server-block.js';

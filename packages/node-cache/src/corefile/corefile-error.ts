@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 
 /** A Corefile that cannot be read or is not obeyed; each mistake names the file, the line and the reason. */
 export class CorefileError extends CodedError {

@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 import type { Directive } from './corefile.js';
 
 /** A directive that is not obeyed; who reads the block adds its file, its line and its words. */

@@ -1,4 +1,4 @@
-import { errorText, parseGoDuration } from '@kube-dns/daemon';
+import { errorText, parseGoDuration } from '@kube-dns/base';
 import { parseHttpAddress } from '../config/http-address.js';
 import type { Directive } from './corefile.js';
 import { DirectiveError } from './directive-error.js';

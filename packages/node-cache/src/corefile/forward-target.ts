@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { errorText, parseEncryptedServer, parseHostPort } from '@kube-dns/daemon';
+import { errorText, parseHostPort } from '@kube-dns/base';
+import { parseEncryptedServer } from '@kube-dns/daemon';
 import type { ForwardTarget } from './server-block.js';
 
 /** What the original writes for the address of a service that it does not find; here it is not known yet. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { systemReason } from '@kube-dns/wire';
+import { systemReason } from '@kube-dns/base';
 import { CorefileError } from './corefile-error.js';
 import type { FindImports, ImportedFile } from './resolve.js';
 import { readPlainFile } from './plain-file.js';

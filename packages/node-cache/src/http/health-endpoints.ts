@@ -1,10 +1,5 @@
-import {
-  errorText,
-  formatHostPort,
-  type HttpServer,
-  type Log,
-  startHttpServer,
-} from '@kube-dns/daemon';
+import { errorText, formatHostPort } from '@kube-dns/base';
+import { type HttpServer, type Log, startHttpServer } from '@kube-dns/daemon';
 import type { HttpAddress, ServerBlock } from '../corefile/server-block.js';
 
 export interface HealthEndpointsOptions {

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { errorText, failStartup, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { failStartup, type Log } from '@kube-dns/daemon';
 import {
   type AnswerObserver,
   type Client,

@@ -1,4 +1,5 @@
-import { formatHostPort, MetricsServer, type MetricsServerOptions } from '@kube-dns/daemon';
+import { formatHostPort } from '@kube-dns/base';
+import { MetricsServer, type MetricsServerOptions } from '@kube-dns/daemon';
 import type { HttpAddress, ServerBlock } from '../corefile/server-block.js';
 
 const METRICS_PATH = '/metrics';

@@ -4,7 +4,8 @@ import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
 import type { Writable } from 'node:stream';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import type { RuleGuard } from './network-setup.js';
 
 export interface GuardOptions {

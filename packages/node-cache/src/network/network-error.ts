@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError } from '@kube-dns/base';
 import { type CommandResult, NOT_INSTALLED } from './command.js';
 
 const NOT_PERMITTED = /not permitted|permission denied|must be root/i;

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import { shortIpv6 } from '@kube-dns/wire';
 import { DummyInterface } from './dummy-interface.js';
 import { NodeRules, type NodeRulesOptions, type SetupErrors } from './node-rules.js';

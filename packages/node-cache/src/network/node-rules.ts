@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import type { SetupChoice } from '../config/flags.js';
 import type { Run } from './command.js';
 import { IptablesRules } from './iptables-rules.js';

@@ -1,4 +1,5 @@
-import { ConfigError, type DnsConfig, errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { ConfigError, type DnsConfig } from '@kube-dns/daemon';
 import { readForwardTarget } from '../corefile/forward-target.js';
 
 /**

@@ -1,4 +1,5 @@
-import { isIpAddress, MAX_PORT } from '@kube-dns/daemon';
+import { MAX_PORT } from '@kube-dns/base';
+import { isIpAddress } from '@kube-dns/daemon';
 import { addressText, parseAddress } from '@kube-dns/wire';
 
 const DNS_PORT = 53;

@@ -1,4 +1,5 @@
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 import type { LookupService } from './service-address.js';
 import type { ServiceApi } from './service-api.js';
 

@@ -1,4 +1,4 @@
-import { formatHostPort } from '@kube-dns/daemon';
+import { formatHostPort } from '@kube-dns/base';
 import type { SubscriberCounts } from './subscriber-families.js';
 import type { SubscriberRow } from './subscribers.js';
 

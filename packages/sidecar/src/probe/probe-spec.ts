@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from '@kube-dns/daemon';
+import { MAX_TIMER_MS } from '@kube-dns/base';
 import { encodeQuery } from '@kube-dns/wire';
 
 import { parseServer, type Server } from '../server.js';

@@ -1,4 +1,5 @@
-import { BucketHistogram, errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { BucketHistogram, type Log } from '@kube-dns/daemon';
 import type { DecodedMessage } from '@kube-dns/wire';
 
 import { QueryError } from '../errors.js';

@@ -1,5 +1,5 @@
+import { systemReason } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
-import { systemReason } from '@kube-dns/wire';
 import { DnstapConnection } from './dnstap-connection.js';
 import { type DnstapTarget, targetText } from './dnstap-target.js';
 import { FrameQueue } from './frame-queue.js';

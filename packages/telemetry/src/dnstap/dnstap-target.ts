@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { type FlagDefinition, formatHostPort, parseHostPort } from '@kube-dns/daemon';
+import { type FlagDefinition, formatHostPort, parseHostPort } from '@kube-dns/base';
 
 /** Where dnstap messages go, and what they say of who sends them. */
 export type DnstapTarget = (

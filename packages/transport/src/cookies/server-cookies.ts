@@ -1,3 +1,4 @@
+import { TokenBucket } from '@kube-dns/base';
 import {
   CLIENT_COOKIE_BYTES,
   COOKIE_OPTION_BYTES,
@@ -13,7 +14,6 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { AddressedClient } from '../answerer.js';
-import { TokenBucket } from '../token-bucket.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. Each has SIP_KEY_BYTES. */
 export type CookieSecrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];

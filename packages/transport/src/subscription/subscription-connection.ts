@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { systemReason } from '@kube-dns/base';
 import {
   DSO_TYPE,
   type DsoMessage,
@@ -15,7 +16,6 @@ import {
   readSubscribed,
   readUint16,
   type Subscribed,
-  systemReason,
   writeDso,
 } from '@kube-dns/wire';
 import { frameMessage, FrameReader } from '../frame-reader.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '@kube-dns/base';
 import { Pace } from './pace.js';
 
 /** Waiting takes as long as it is asked to, and `late` more, as timers do. */

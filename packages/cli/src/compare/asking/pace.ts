@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../../clock.js';
+import { type Clock, systemClock } from '@kube-dns/base';
 
 /** Timers are late by a millisecond or more; turns missed within this time are made up for. */
 const CATCH_UP_MS = 20;

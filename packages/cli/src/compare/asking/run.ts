@@ -1,5 +1,5 @@
+import { type Clock, systemClock } from '@kube-dns/base';
 import type { ServerAddress } from '@kube-dns/transport';
-import { systemClock, type Clock } from '../../clock.js';
 import type { Question } from '../questions/question.js';
 import { compareReplies, type Replied, type Verdict } from '../verdict/compare-replies.js';
 import { type Reply, readReply, recordKey, replyText } from '../verdict/reply.js';

@@ -1,13 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import {
-  connectionReason,
-  denialAdvice,
-  errorText,
-  loadKubeconfig,
-  useApiServer,
-} from '@kube-dns/daemon';
-import { CodedError } from '@kube-dns/wire';
+import { CodedError, errorText } from '@kube-dns/base';
+import { connectionReason, denialAdvice, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
 import { refusal } from '../refusal.js';

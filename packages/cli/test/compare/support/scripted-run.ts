@@ -1,5 +1,5 @@
+import type { Clock } from '@kube-dns/base';
 import { encodeQuery } from '@kube-dns/testkit';
-import type { Clock } from '../../../src/clock.js';
 import type { Asking } from '../../../src/compare/asking/ask.js';
 import { Run } from '../../../src/compare/asking/run.js';
 import { type CompareOptions, parseCompareOptions } from '../../../src/compare/options.js';

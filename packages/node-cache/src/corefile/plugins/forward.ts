@@ -1,4 +1,4 @@
-import { errorText } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
 import type { BlockDraft } from '../block-draft.js';
 import type { Directive } from '../corefile.js';
 import { checkWords, durationMs, fail, wholeNumber, zones } from '../directive-words.js';

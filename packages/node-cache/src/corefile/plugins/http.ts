@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from '@kube-dns/daemon';
+import { MAX_TIMER_MS } from '@kube-dns/base';
 import type { BlockDraft } from '../block-draft.js';
 import type { Directive } from '../corefile.js';
 import { checkNoBlock, checkWords, durationMs, fail, httpAddress } from '../directive-words.js';

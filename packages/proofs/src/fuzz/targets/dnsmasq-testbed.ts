@@ -1,4 +1,4 @@
-import { parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
 import { DnsmasqServer, parseOptions, PROGRAM } from '@kube-dns/dnsmasq/internal';
 import { ErrorLog } from './error-log.js';
 import { MemoryEngine } from '../memory-engine.js';

@@ -1,4 +1,4 @@
-import { parseFlags, UsageError } from '@kube-dns/daemon';
+import { parseFlags, UsageError } from '@kube-dns/base';
 import { PROGRAM } from '@kube-dns/kubedns/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { argumentSeeds, argumentsOf } from './argument-lines.js';

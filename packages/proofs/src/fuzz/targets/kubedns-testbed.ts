@@ -1,4 +1,4 @@
-import { parseFlags } from '@kube-dns/daemon';
+import { parseFlags } from '@kube-dns/base';
 import {
   type ApiObject,
   ClusterState,

@@ -1,4 +1,5 @@
-import { parseFlags, StartupError, UsageError } from '@kube-dns/daemon';
+import { parseFlags, UsageError } from '@kube-dns/base';
+import { StartupError } from '@kube-dns/daemon';
 import { FLAGS, readOptions } from '@kube-dns/node-cache/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { argumentSeeds, argumentsOf } from './argument-lines.js';

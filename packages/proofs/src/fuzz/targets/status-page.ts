@@ -1,4 +1,5 @@
-import { shownText, statusPage } from '@kube-dns/daemon';
+import { shownText } from '@kube-dns/base';
+import { statusPage } from '@kube-dns/daemon';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { textAllowance, textTarget } from './text-target.js';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { boolFlag, durationFlag, intFlag, listFlag, stringFlag } from './flag-definition.js';
-import { parseFlags } from './flags.js';
+import { boolFlag, durationFlag, intFlag, listFlag, parseFlags, stringFlag } from './flags.js';
 
 const program = {
   name: 'sample',

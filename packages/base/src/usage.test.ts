@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { boolFlag, durationFlag, intFlag, listFlag, stringFlag } from './flag-definition.js';
+import { boolFlag, durationFlag, intFlag, listFlag, stringFlag } from './flags.js';
 import { usageText } from './usage.js';
 
 describe('usageText', () => {

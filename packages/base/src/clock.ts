@@ -1,4 +1,7 @@
-/** The clock of the supervisor and of the pace; tests inject one that they advance by hand. */
+/** The longest delay of a Node timer; a longer one fires immediately. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A clock and its timers; tests inject one that they advance by hand. */
 export interface Clock {
   /** Milliseconds from a fixed point; never goes back. */
   now(): number;

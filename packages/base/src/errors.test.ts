@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { systemReason } from './system-reason.js';
+import { systemReason } from './errors.js';
 
 function failureOf(act: () => unknown): unknown {
   try {

@@ -1,6 +1,37 @@
 import { isIP } from 'node:net';
 import { parseHostPort } from './host-port.js';
 
+/** What is read of a longer text: secrets are looked for before it is cut. */
+const MAX_READ = 8_192;
+/** So many characters of what comes from outside are repeated in a message. */
+export const MAX_QUOTED = 100;
+
+/** A value that comes from outside, in quotes and without the secrets of URLs; a message repeats only as much as helps to find it. */
+export function quote(text: string): string {
+  const shown = hideUrlSecrets(text.slice(0, MAX_READ));
+  return JSON.stringify(shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown);
+}
+
+/** What a page shows of one text, in characters. */
+export const MAX_SHOWN = 500;
+
+/**
+ * A text as a page shows it, wherever it is from: one line, without control and direction characters and what looks
+ * like a secret, cut after `MAX_SHOWN` characters.
+ */
+export function shownText(text: string): string {
+  let shown = hideSecrets(text.slice(0, MAX_READ));
+  if (shown.length > MAX_SHOWN || text.length > MAX_READ) {
+    // Not between the halves of a character beyond U+FFFF.
+    shown = `${shown.slice(0, MAX_SHOWN).replace(/[\ud800-\udbff]$/, '')}…`;
+  }
+  return shown.replace(
+    // eslint-disable-next-line no-control-regex -- these are the characters to escape
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 const HIDDEN = '***';
 
 /** A text without one of these has no secret that `hideUrlSecrets` looks for. */
@@ -32,7 +63,7 @@ const SECRETS: readonly (readonly [pattern: RegExp, shown: string])[] = [
 const LONG_WORD = /[A-Za-z0-9+/_-]{40,}={0,2}/g;
 
 /** A text without what looks like a secret, for pages: also words that may be a hash or a key. */
-export function hideSecrets(text: string): string {
+function hideSecrets(text: string): string {
   let shown = hideUrlSecrets(text);
   for (const [pattern, replacement] of SECRETS) shown = shown.replace(pattern, replacement);
   return shown.replace(LONG_WORD, hideOpaque);

@@ -1,5 +1,4 @@
-import type { FlagDefinition } from './flag-definition.js';
-import { IGNORED_FLAGS, SHARED_FLAGS, type Program } from './flags.js';
+import { type FlagDefinition, IGNORED_FLAGS, type Program, SHARED_FLAGS } from './flags.js';
 
 const WIDTH = 100;
 /** A longer name has its text on the next line, so that one flag does not narrow the text of all. */
