@@ -5,6 +5,7 @@ import type {
   StatusFacts,
   StatusSource,
 } from '@kube-dns/daemon';
+import { type SubscriptionRow, zoneProblems, zoneRows } from '@kube-dns/push';
 import {
   type AnswerCache,
   type AnswerCounters,
@@ -14,9 +15,6 @@ import {
   serverProblems,
   serverRows,
   type ServerStatistics,
-  type SubscriptionRow,
-  zoneProblems,
-  zoneRows,
 } from '@kube-dns/resolver';
 import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import type { Telemetry } from '@kube-dns/telemetry';

@@ -1,16 +1,17 @@
 import type { LocalPage } from '@kube-dns/daemon';
+
 import {
-  type Subscribers,
+  type Publisher,
   subscribersPage,
   type Subscriptions,
   subscriptionsPage,
-} from '@kube-dns/resolver';
+} from '@kube-dns/push';
 import { explainPage } from '@kube-dns/telemetry';
 import { DnsmasqExplainer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
 
 export interface PagesOptions extends DnsmasqExplainerOptions {
   readonly subscriptions: DnsmasqExplainerOptions['subscriptions'] & Pick<Subscriptions, 'rows'>;
-  readonly subscribers: Subscribers;
+  readonly publisher: Publisher;
 }
 
 /** The pages of the metrics port, by path. */
@@ -21,11 +22,11 @@ export class Pages {
   readonly local: ReadonlyMap<string, LocalPage>;
 
   constructor(options: PagesOptions) {
-    const { subscriptions, subscribers } = options;
+    const { subscriptions, publisher } = options;
     const explainer = new DnsmasqExplainer(options);
     this.all = new Map([
       ['/subscriptions', () => subscriptionsPage(subscriptions.rows())],
-      ['/subscribers', () => subscribersPage(subscribers)],
+      ['/subscribers', () => subscribersPage(publisher)],
     ]);
     this.local = new Map([['/explain', explainPage((question) => explainer.explain(question))]]);
   }

@@ -11,6 +11,7 @@ import {
   readTsigKey,
   type StatusSource,
 } from '@kube-dns/daemon';
+import { neverSeen, Relay, Subscriptions } from '@kube-dns/push';
 import {
   type Answerer,
   QueryForwarder,
@@ -18,14 +19,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import {
-  AnswerCache,
-  AnswerCounters,
-  neverHeard,
-  noteHealth,
-  ServerStatistics,
-  Subscriptions,
-} from '@kube-dns/resolver';
+import { AnswerCache, AnswerCounters, noteHealth, ServerStatistics } from '@kube-dns/resolver';
 import { Telemetry } from '@kube-dns/telemetry';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
@@ -50,7 +44,7 @@ import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
-import { RelayedChanges } from './telling/relayed-changes.js';
+
 import { loggedPorts } from './upstream/bind-log.js';
 import { isOfCluster } from './upstream/cluster-servers.js';
 import { forwarderOptions } from './upstream/forwarder-options.js';
@@ -85,7 +79,7 @@ export class DnsmasqServer {
   readonly #upstreams: UpstreamServers;
   readonly #router: Router;
   readonly #subscriptions: Subscriptions;
-  readonly #relayed: RelayedChanges;
+  readonly #relay: Relay;
   readonly #counters = new AnswerCounters();
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
@@ -103,12 +97,12 @@ export class DnsmasqServer {
     const queryLog =
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log, this.telemetry);
-    const heardAt = neverHeard();
-    const lastHeardAt = options.stale && neverHeard();
+    const heardAt = neverSeen();
+    const lastHeardAt = options.stale && neverSeen();
     this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt, lastHeardAt });
     this.#cacheTotals = new CacheTotals(this.#cache);
-    this.#relayed = new RelayedChanges({ subscriptions: () => this.#subscriptions, heardAt });
-    const onChange = () => this.#relayed.onReconfigured();
+    this.#relay = new Relay({ subscriptions: () => this.#subscriptions, lastSeen: heardAt });
+    const onChange = () => this.#relay.onReconfigured();
     this.#local = new LocalData({ options, log, onChange });
     this.#sockets = new UpstreamSockets({
       engine: loggedPorts(engine, log),
@@ -116,7 +110,7 @@ export class DnsmasqServer {
     });
     this.#forwarder = new QueryForwarder({
       ...forwarderOptions(options, this.#cache, log),
-      instance: this.#relayed.instance,
+      instance: this.#relay.instance,
     });
     this.#forwarder.exchanges.add(this.telemetry.exchanges);
     if (queryLog !== undefined) this.#forwarder.exchanges.add(queryLog);
@@ -156,10 +150,10 @@ export class DnsmasqServer {
       servers: subscribedServers(options.serverRules),
       own: this.#port,
       cache: this.#cache,
-      heardAt,
-      lastHeardAt,
+      lastSeen: heardAt,
+      lastSeenEver: lastHeardAt,
       isEnabled: options.subscribes && options.cacheSize > 0,
-      listener: this.#relayed,
+      listener: this.#relay,
       log,
       onLive: (server) => this.#upstreams.noteAlive(server),
       onChange: (name, zone) => this.#forwarder.forgetQuestions(name, zone),
@@ -189,7 +183,7 @@ export class DnsmasqServer {
       isOfCluster: options.stale && ((group) => isOfCluster(group, kubedns, this.#subscriptions)),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       ednsOptions: ednsOptions(options, log),
-      relayed: this.#relayed,
+      relayed: this.#relay,
     });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
     this.#notifies = new NotifyAnswerer({
@@ -199,8 +193,8 @@ export class DnsmasqServer {
     });
     const hosts = () => this.#local.hosts();
     this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
-    const { subscribers } = this.#relayed;
-    this.pages = new Pages({ ...parts, answerer: this.#answerer, kubedns, subscribers });
+    const { publisher } = this.#relay;
+    this.pages = new Pages({ ...parts, answerer: this.#answerer, kubedns, publisher });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
       periodMs: flags.syncInterval,
@@ -229,7 +223,7 @@ export class DnsmasqServer {
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
-    const others = servedOpcodes(this.#options, this.#notifies, this.#relayed.sessions);
+    const others = servedOpcodes(this.#options, this.#notifies, this.#relay.sessions);
     // Before the port is open: who gets an answer takes this server for ready.
     collectGarbage();
     await this.#port.open(this.#answerer, others);
@@ -258,7 +252,7 @@ export class DnsmasqServer {
       statistics: this.#statistics,
       upstreams: this.#upstreams,
       subscriptions: () => this.#subscriptions.rows(),
-      subscribers: this.#relayed.subscribers,
+      subscribers: this.#relay.publisher,
       notifies: this.#notifies,
       config: this.#config,
       configDirectory: this.#configDirectory,
@@ -283,7 +277,7 @@ export class DnsmasqServer {
     this.#local.close();
     this.#router.close();
     this.#subscriptions.close();
-    this.#relayed.close();
+    this.#relay.close();
     await this.#port.close();
     this.#forwarder.close();
     this.#cache.close();

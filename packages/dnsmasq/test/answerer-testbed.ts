@@ -126,7 +126,7 @@ export class AnswererTestbed {
       subscriptions: {
         find: () => undefined,
         search: () => undefined,
-        tellerOf: () => undefined,
+        publisherOf: () => undefined,
         optionsFor: () => NO_OPTIONS,
       },
       caching: { ...PLAIN_RULES, ...setup.caching },

@@ -1,10 +1,11 @@
-import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
+import { type LastSeen, neverSeen, PublisherProcess, type Relay } from '@kube-dns/push';
+import { AnswerCache } from '@kube-dns/resolver';
 import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { ReplyIntake } from '../src/answer/reply-intake.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Routes } from '../src/routing/routes.js';
-import type { RelayedChanges } from '../src/telling/relayed-changes.js';
+
 import { recordedLog } from './recorded-log.js';
 
 const APEX = keyOf('z');
@@ -12,16 +13,16 @@ const routes = new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServ
 
 /** A cache that was told changes by one process. */
 export class Hop {
-  readonly heardAt: HeardAt = neverHeard();
+  readonly heardAt: LastSeen = neverSeen();
   readonly cache = new AnswerCache({
     maxRecords: 1_000,
     nowSeconds: () => 1,
     heardAt: this.heardAt,
   });
-  readonly teller = new ServerInstance(1, [APEX]);
+  readonly teller = new PublisherProcess(1, [APEX]);
   readonly intake: ReplyIntake;
 
-  constructor(relayed?: RelayedChanges) {
+  constructor(relayed?: Relay) {
     const { teller } = this;
     this.intake = new ReplyIntake({
       cache: this.cache,
@@ -34,7 +35,7 @@ export class Hop {
       subscriptions: {
         find: (reply, at) => (teller.isLive && teller.is(reply, at) ? teller : undefined),
         search: () => undefined,
-        tellerOf: () => (teller.isLive ? teller : undefined),
+        publisherOf: () => (teller.isLive ? teller : undefined),
       },
       relayed,
       log: recordedLog(),

@@ -1,6 +1,13 @@
 import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  AnnouncedChanges,
+  type ChangeSource,
+  type LastSeen,
+  neverSeen,
+  ZoneServer,
+} from '@kube-dns/push';
 import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
 import {
   changedTlv,
@@ -15,15 +22,7 @@ import {
   subscribedTlv,
   writeDso,
 } from '@kube-dns/wire';
-import {
-  AnswerCache,
-  type HeardAt,
-  neverHeard,
-  ReplyReader,
-  type Teller,
-  ToldChanges,
-  ZoneServer,
-} from '@kube-dns/resolver';
+import { AnswerCache, ReplyReader } from '@kube-dns/resolver';
 import { addressRecords, askCache, PLAIN_RULES, responseFor } from '@kube-dns/resolver/testing';
 
 const own = ownedBy(afterEach);
@@ -35,14 +34,18 @@ const CHUNK_BYTES = 64 * 1024;
 const TOLD = 1_000;
 
 let cache: AnswerCache;
-let heardAt: HeardAt;
+let heardAt: LastSeen;
 let session: Socket;
 let server: ZoneServer;
 /** What the cache has of a server that tells the changes of another zone. */
-const other: Teller = { number: 100, apex: encodeKey('cluster.local'), changes: new ToldChanges() };
+const other: ChangeSource = {
+  number: 100,
+  apex: encodeKey('cluster.local'),
+  changes: new AnnouncedChanges(),
+};
 const reader = new ReplyReader(PLAIN_RULES);
 
-function store(name: string, teller?: Teller): void {
+function store(name: string, teller?: ChangeSource): void {
   reader.read(responseFor({ name, type: 'A' }, { answers: addressRecords(60, '10.0.0.1') }));
   cache.store(reader.answer, () => true, teller, SERIAL);
 }
@@ -66,7 +69,7 @@ let changed: string[];
 /** Subscribes dnsmasq to a server of the zone `evil.test` that claims to have all names. */
 beforeEach(async () => {
   changed = [];
-  heardAt = neverHeard();
+  heardAt = neverSeen();
   heardAt[other.number] = Number.POSITIVE_INFINITY;
   cache = new AnswerCache({ maxRecords: 10_000, heardAt });
   const tcp = createServer((socket) => {
@@ -88,7 +91,7 @@ beforeEach(async () => {
   server = new ZoneServer({
     server: { address: '127.0.0.1', port },
     cache,
-    heardAt,
+    lastSeen: heardAt,
     takeNumber: () => 1,
     onLive: () => undefined,
     onChange: (name) => changed.push(decodeName(name)),

@@ -1,5 +1,6 @@
+import { neverSeen, Relay, type Subscriptions } from '@kube-dns/push';
 import type { Session } from '@kube-dns/transport';
-import { neverHeard, type Subscriptions } from '@kube-dns/resolver';
+
 import { askCache, keyOf } from '@kube-dns/resolver/testing';
 import {
   adaptReply,
@@ -17,7 +18,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { FilteredAnswers } from '../src/answer/filtered-answers.js';
-import { RelayedChanges } from '../src/telling/relayed-changes.js';
+
 import { Hop } from './hop.js';
 import { MAX_BYTES, NAMES, questionFor, replyOf, truth, type Zone } from './hop-zone.js';
 
@@ -69,7 +70,7 @@ export class TwoHops {
   readonly #serverReplies: { readonly flight: Forwarded; readonly reply: Buffer }[] = [];
   readonly #replies: { readonly question: Question; readonly reply: Buffer }[] = [];
   readonly #messages: { readonly bytes: Uint8Array; readonly version: number }[] = [];
-  readonly #relayed: RelayedChanges;
+  readonly #relayed: Relay;
   readonly #first: Hop;
   readonly #second = new Hop();
   readonly #answers: FilteredAnswers;
@@ -90,9 +91,9 @@ export class TwoHops {
       },
     };
     const subscriptions = { servers: [server] } as unknown as Pick<Subscriptions, 'servers'>;
-    this.#relayed = new RelayedChanges({
+    this.#relayed = new Relay({
       subscriptions: () => subscriptions,
-      heardAt: neverHeard(),
+      lastSeen: neverSeen(),
     });
     const first = new Hop(this.#relayed);
     this.#first = first;
@@ -290,7 +291,7 @@ export class TwoHops {
     };
     this.#session = session;
     const tlvs = [{ type: DSO_TYPE.SUBSCRIBE, data: APEX }];
-    this.#relayed.subscribers.receive(
+    this.#relayed.publisher.receive(
       writeDso({ id: 1, isResponse: false, rcode: RCODE.NOERROR, tlvs }),
       session,
     );

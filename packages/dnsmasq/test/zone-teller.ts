@@ -1,5 +1,6 @@
+import { type PublishedZones, Publisher } from '@kube-dns/push';
 import { listen, type Listener } from '@kube-dns/transport';
-import { Subscribers, type ToldZones } from '@kube-dns/resolver';
+
 import {
   AnswerWriter,
   appendZoneVersion,
@@ -22,10 +23,10 @@ const SOA = {
 } as const;
 
 /** A server of the zone `zone.test` that tells which of its names change, as kubedns does. */
-export class ZoneTeller implements ToldZones {
+export class ZoneTeller implements PublishedZones {
   readonly apex = encodeKey('zone.test');
   readonly isKnown = true;
-  readonly subscribers = new Subscribers({ zones: this, reasons: [] });
+  readonly #publisher = new Publisher({ zones: this, reasons: [] });
   /** What it was asked, without probes. */
   readonly asked: string[] = [];
   readonly #addresses = new Map<string, string>();
@@ -44,7 +45,7 @@ export class ZoneTeller implements ToldZones {
       answerer: { answer: (query, out) => teller.#answer(query, out) },
       address: '127.0.0.1',
       port,
-      sessions: teller.subscribers,
+      sessions: teller.#publisher,
       onFailure: (error) => {
         throw error;
       },
@@ -69,11 +70,11 @@ export class ZoneTeller implements ToldZones {
   set(name: string, address: string | undefined): void {
     if (address === undefined) this.#addresses.delete(name);
     else this.#addresses.set(name, address);
-    this.subscribers.news.add(encodeKey(name));
+    this.#publisher.feed.add(encodeKey(name));
   }
 
   async close(): Promise<void> {
-    this.subscribers.close();
+    this.#publisher.close();
     await this.#listener.close();
   }
 
@@ -95,7 +96,7 @@ export class ZoneTeller implements ToldZones {
     }
     const length = writer.finish();
     if (!query.asksZoneVersion) return length;
-    const { instance, serial } = this.subscribers;
+    const { instance, serial } = this.#publisher;
     const version = { labelCount: 2, instance, serial };
     return appendZoneVersion(out, length, query.maxAnswerBytes, version);
   }

@@ -14,5 +14,5 @@ export { ApiError, StreamError } from './errors.js';
 export { corednsFamilies } from './metrics/coredns-families.js';
 export { metricFamilies } from './metrics/metric-families.js';
 export { UpstreamStatistics } from './metrics/upstream-statistics.js';
-export { NotifyMessages } from './notify/notify-messages.js';
+export { NotifyMessages } from '@kube-dns/push';
 export { ClusterZone } from './zone/cluster-zone.js';

@@ -10,6 +10,13 @@ import {
   readTsigKey,
 } from '@kube-dns/daemon';
 import {
+  Notifier,
+  NotifyMessages,
+  Publisher,
+  subscribersPage,
+  VersionedAnswerer,
+} from '@kube-dns/push';
+import {
   listen,
   type Listener,
   ListenError,
@@ -20,7 +27,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { Subscribers, subscribersPage } from '@kube-dns/resolver';
+
 import { explainPage, Telemetry } from '@kube-dns/telemetry';
 import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
@@ -37,11 +44,10 @@ import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
-import { Notifier } from './notify/notifier.js';
-import { NotifyMessages } from './notify/notify-messages.js';
+
 import { AnnouncedRecords } from './subscription/announced-records.js';
 import { ClusterZones } from './subscription/cluster-zones.js';
-import { VersionedAnswerer } from './subscription/versioned-answerer.js';
+
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 
@@ -71,7 +77,7 @@ export class KubednsServer {
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly telemetry = new Telemetry();
   readonly #answerer: KubednsAnswerer;
-  readonly #subscribers: Subscribers<'configuration'>;
+  readonly #publisher: Publisher<'configuration'>;
   readonly #notifier: Notifier;
   readonly #cookies: ServerCookies;
   readonly #cookieSecrets: CookieSecretFile | undefined;
@@ -106,14 +112,14 @@ export class KubednsServer {
       onServiceChange: (key) => this.#upstreams.serviceChanged(key),
     });
     this.#zone = zone;
-    this.#subscribers = new Subscribers({
+    this.#publisher = new Publisher({
       zones: new ClusterZones(zone.apex, () => this.watch.isSynced),
       reasons: ['configuration'],
     });
-    const { news } = this.#subscribers;
+    const { feed } = this.#publisher;
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);
-    this.#notifier = new Notifier({ servers: flags.notify, news, messages, log });
+    this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });
     const zoneHosts = new ZoneHosts(zone);
     this.#upstreamServers = new UpstreamServers(this.#sockets, this.#upstreamStatistics, {
       tlsCa: readTlsCa(flags['tls-ca'], EXIT_FATAL),
@@ -138,12 +144,12 @@ export class KubednsServer {
         this.#federations.apply(applied.federations);
         this.#zone.hasFederations = this.#federations.isActive;
         this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
-        news.flush('configuration');
+        feed.flush('configuration');
       },
     });
     this.watch = new ClusterWatch({
       client,
-      records: new AnnouncedRecords(zone, news),
+      records: new AnnouncedRecords(zone, feed),
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
@@ -226,7 +232,7 @@ export class KubednsServer {
 
   /** Who is told which names change, as JSON. */
   subscribersPage(): string {
-    return subscribersPage(this.#subscribers);
+    return subscribersPage(this.#publisher);
   }
 
   /** The parts that metrics and the status page read. */
@@ -237,7 +243,7 @@ export class KubednsServer {
       zone: this.#zone,
       servers: this.#upstreams,
       federations: this.#federations,
-      subscribers: this.#subscribers,
+      subscribers: this.#publisher,
       configuration: this.#configuration,
       upstreams: this.#upstreamStatistics,
       upstreamServers: this.#upstreamServers,
@@ -254,7 +260,7 @@ export class KubednsServer {
 
   /** Ends questions in flight without answers, except with `--reuse-port`; may be called twice. */
   async close(): Promise<void> {
-    this.#subscribers.close();
+    this.#publisher.close();
     this.#notifier.close();
     this.#cookieSecrets?.close();
     await this.#listener?.leave();
@@ -275,18 +281,18 @@ export class KubednsServer {
   /** Whether a namespace without services exists is known or not: names of pods depend on it. */
   #setNamespacesListed(areListed: boolean): void {
     this.#zone.hasAllNamespaces = areListed;
-    this.#subscribers.news.flush('configuration');
+    this.#publisher.feed.flush('configuration');
   }
 
   async #listen(): Promise<Listener> {
     try {
       return await listen({
-        answerer: new VersionedAnswerer(this.#answerer, this.#subscribers),
+        answerer: new VersionedAnswerer(this.#answerer, this.#publisher),
         address: this.#bindAddress,
         port: this.#flags['dns-port'],
         reusesPort: this.#flags['reuse-port'],
         engine: this.#engine,
-        sessions: this.#subscribers,
+        sessions: this.#publisher,
         cookies: this.#cookies,
         observer: this.telemetry,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { VersionedAnswerer } from '@kube-dns/push';
 import { ask, exchangeUdp, SourceRecord } from '@kube-dns/resolver/testing';
 import { until } from '@kube-dns/testkit';
 import { listen, type Listener } from '@kube-dns/transport';
 import { encodeKey, writeUint16, ZONE_VERSION_REQUEST } from '@kube-dns/wire';
 import { UPSTREAM_DEADLINE_MS } from '../src/answer/composition.js';
-import { VersionedAnswerer } from '../src/subscription/versioned-answerer.js';
+
 import { Answers } from './support/answers.js';
 import { queryBytes } from './support/messages.js';
 import { NameServer } from './support/name-server.js';

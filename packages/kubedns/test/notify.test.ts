@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ChangeFeed, Notifier, NotifyMessages, NotifyTarget } from '@kube-dns/push';
 import { type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
 import {
   decodeMessage,
@@ -14,10 +15,6 @@ import {
   type TsigKey,
   writeUint16,
 } from '@kube-dns/wire';
-import { NotifyMessages } from '../src/notify/notify-messages.js';
-import { NotifyTarget } from '../src/notify/notify-target.js';
-import { Notifier } from '../src/notify/notifier.js';
-import { ZoneNews } from '@kube-dns/resolver';
 
 const KEY = parseTsigKey('key "k" { algorithm hmac-sha256; secret "AAECAwQFBgcICQoLDA0ODw=="; };');
 const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
@@ -163,33 +160,35 @@ describe('a target with a key', () => {
     const sent = new NotifyMessages(zone, 30, KEY).write(encodeKey('cluster.local'));
     const reply = responseTo(Buffer.from(sent.message), 5);
     expect(sent.isReply(reply)).toBe(false);
-    expect(sent.flaw).toBe('a reply with rcode 5 is not signed');
+    expect(sent.badReplyReason).toBe('a reply with rcode 5 is not signed');
     const out = Buffer.alloc(1_000);
     const length = reply.copy(out);
     const other = { ...KEY, secret: Buffer.from('another') };
     const signed = signMessage(out, length, other, { timeSeconds: Date.now() / 1_000 });
     expect(sent.isReply(out.subarray(0, signed))).toBe(false);
-    expect(sent.flaw).toBe('a reply with rcode 5 and TSIG error 0 is not signed by the key');
+    expect(sent.badReplyReason).toBe(
+      'a reply with rcode 5 and TSIG error 0 is not signed by the key',
+    );
   });
 });
 
 describe('the notifier', () => {
   it('tells the zones when it starts and when all may have changed, and then each name', async () => {
-    const news = new ZoneNews(['configuration']);
+    const feed = new ChangeFeed(['configuration']);
     const messages = new NotifyMessages(zone, 30, undefined);
     const servers = [{ address: server.address, port: server.port }];
-    const notifier = new Notifier({ servers, news, messages, log: { warn: () => undefined } });
-    news.add(encodeKey(serviceName('before')));
+    const notifier = new Notifier({ servers, feed, messages, log: { warn: () => undefined } });
+    feed.add(encodeKey(serviceName('before')));
     notifier.start();
     await until(() => notifier.targets[0]!.results.acknowledged === 3);
     expect(namesAsked().sort()).toEqual(ZONES);
-    news.add(encodeKey(serviceName('web')));
+    feed.add(encodeKey(serviceName('web')));
     await until(() => namesAsked().includes(serviceName('web')));
-    news.flush('configuration');
+    feed.flush('configuration');
     await until(() => asked().length === 7);
     notifier.close();
-    expect(news.isWatched).toBe(false);
+    expect(feed.isObserved).toBe(false);
     expect(namesAsked().slice(4).sort()).toEqual(ZONES);
-    news.close();
+    feed.close();
   });
 });

@@ -2,8 +2,9 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/push';
 import { endPrograms, frameMessage, Frames, freePort, Inbox, until } from '@kube-dns/testkit';
-import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/transport';
+
 import {
   decodeName,
   DSO_TYPE,

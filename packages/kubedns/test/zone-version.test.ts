@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { ZoneSubscription } from '@kube-dns/push';
 import { endPrograms, exchange, until } from '@kube-dns/testkit';
-import { ZoneSubscription } from '@kube-dns/transport';
+
 import {
   encodeKey,
   readSerial,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { failStartup, openStatusPaths, runProgram, VERSION } from '@kube-dns/daemon';
-import { subscriptionsPage } from '@kube-dns/resolver';
+
+import { subscriptionsPage } from '@kube-dns/push';
 import { chooseUdpEngine, EngineError, type ServerAddress } from '@kube-dns/transport';
 import { Telemetry } from '@kube-dns/telemetry';
 import { CorefileSource } from './config/corefile-source.js';

@@ -1,12 +1,6 @@
 import type { ConfigStatus, Setting, StatusFacts, StatusSource } from '@kube-dns/daemon';
-import {
-  cacheFacts,
-  flightFacts,
-  serverProblems,
-  serverRows,
-  zoneProblems,
-  zoneRows,
-} from '@kube-dns/resolver';
+import { zoneProblems, zoneRows } from '@kube-dns/push';
+import { cacheFacts, flightFacts, serverProblems, serverRows } from '@kube-dns/resolver';
 import type { Telemetry } from '@kube-dns/telemetry';
 import type { ServedBlock } from './answer/served-block.js';
 import type { ServedZone } from './answer/zone-answerer.js';

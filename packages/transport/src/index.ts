@@ -28,13 +28,6 @@ export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
-export { ZoneSubscription } from './subscription/zone-subscription.js';
-export type { FlushCause } from './subscription/subscription-connection.js';
-export type {
-  SubscriptionEvents,
-  SubscriptionStatus,
-  ZoneSubscriptionOptions,
-} from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
 export type { ExchangeObserver, ExchangeObservers } from './upstream/exchange-observer.js';
 export { networkOf } from './upstream/fair-places.js';

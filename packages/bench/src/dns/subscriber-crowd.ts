@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ZoneSubscription } from '@kube-dns/transport';
+
+import { ZoneSubscription } from '@kube-dns/push';
 import { encodeName } from '@kube-dns/wire';
 import { ZONE } from '../cluster/cluster-plan.js';
 

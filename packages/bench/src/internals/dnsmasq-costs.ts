@@ -3,13 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { HostsTable, readHostsFiles, Router } from '@kube-dns/dnsmasq/internal';
-import {
-  AnswerCache,
-  neverHeard,
-  ReplyReader,
-  ServerStatistics,
-  ZoneServer,
-} from '@kube-dns/resolver';
+import { neverSeen, ZoneServer } from '@kube-dns/push';
+import { AnswerCache, ReplyReader, ServerStatistics } from '@kube-dns/resolver';
 import { addressRecords, PLAIN_RULES, responseFor } from '@kube-dns/resolver/testing';
 import { frameMessage, Frames, median, Owned, TemporaryFolder, until } from '@kube-dns/testkit';
 import { UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
@@ -148,12 +143,12 @@ async function floodedTurnMs(tlvAt: (serial: number) => DsoTlv): Promise<number>
   const owned = new Owned();
   const telling = owned.add(new TellingServer());
   const port = await telling.listen();
-  const heardAt = neverHeard();
+  const heardAt = neverSeen();
   const cache = new AnswerCache({ maxRecords: 10_000, heardAt });
   const server = new ZoneServer({
     server: { address: '127.0.0.1', port },
     cache,
-    heardAt,
+    lastSeen: heardAt,
     takeNumber: () => 1,
     onLive: () => undefined,
     onChange: () => undefined,

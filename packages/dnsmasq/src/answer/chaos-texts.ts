@@ -1,9 +1,5 @@
-import type {
-  AnswerCache,
-  AnswerCounters,
-  ServerStatistics,
-  SubscriptionRow,
-} from '@kube-dns/resolver';
+import type { SubscriptionRow } from '@kube-dns/push';
+import type { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
 import type { ChaosTexts } from './chaos.js';
 
 /** The version that clients, dashboards and readers of logs expect: the dnsmasq whose behaviour this is. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { subscriptionRow } from '@kube-dns/push/testing';
 import { CLASS, decodeMessage, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import {
   queryFor,
@@ -6,7 +7,6 @@ import {
   type Question,
   readAnswer,
   readQuery,
-  subscriptionRow,
 } from '@kube-dns/resolver/testing';
 import { ServerStatistics } from '@kube-dns/resolver';
 import { ChaosAnswerer } from './chaos.js';

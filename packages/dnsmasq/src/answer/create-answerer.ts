@@ -1,6 +1,7 @@
+import type { Relay } from '@kube-dns/push';
 import type { Answerer, QueryForwarder } from '@kube-dns/transport';
 import type { PrefetchOptions } from '@kube-dns/resolver';
-import type { RelayedChanges } from '../telling/relayed-changes.js';
+
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
 import { FilteredAnswers } from './filtered-answers.js';
@@ -17,7 +18,7 @@ export interface AnswererOptions
   readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
   readonly router: AnswererParts['router'];
   readonly subscriptions: ReplyIntakeOptions['subscriptions'] & AnswererParts['subscriptions'];
-  readonly relayed?: Pick<RelayedChanges, 'addTo' | 'translate'> | undefined;
+  readonly relayed?: Pick<Relay, 'addTo' | 'translate'> | undefined;
   /** Undefined unless queries go upstream with EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */

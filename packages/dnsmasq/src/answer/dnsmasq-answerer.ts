@@ -1,3 +1,4 @@
+import type { Subscriptions } from '@kube-dns/push';
 import {
   type AnswerCounters,
   CachedForwarding,
@@ -5,7 +6,6 @@ import {
   mayReadCache,
   type Prefetch,
   type StaleAnswers,
-  type Subscriptions,
 } from '@kube-dns/resolver';
 import type { Answerer, Client } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';

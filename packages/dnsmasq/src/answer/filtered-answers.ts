@@ -1,7 +1,8 @@
+import type { Relay } from '@kube-dns/push';
 import { type AnswerCache, CachedAnswers } from '@kube-dns/resolver';
 import { AnswerWriter, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
-import type { RelayedChanges } from '../telling/relayed-changes.js';
+
 import { FilteredTypes } from './filtered-types.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
@@ -12,7 +13,7 @@ export class FilteredAnswers {
   readonly #cache: AnswerCache;
   readonly #answers: CachedAnswers;
   readonly #filtered: FilteredTypes;
-  readonly #relayed: Pick<RelayedChanges, 'addTo'> | undefined;
+  readonly #relayed: Pick<Relay, 'addTo'> | undefined;
   readonly #writer = new AnswerWriter();
 
   /** `saysAge`: of an expired answer clients learn how long ago that was. `relayed` is set where changes are passed on. */
@@ -20,7 +21,7 @@ export class FilteredAnswers {
     cache: AnswerCache,
     filteredTypes: readonly number[],
     saysAge: boolean,
-    relayed?: Pick<RelayedChanges, 'addTo'>,
+    relayed?: Pick<Relay, 'addTo'>,
   ) {
     this.#cache = cache;
     this.#answers = new CachedAnswers(cache, saysAge);

@@ -19,7 +19,11 @@ import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
 
 const log = recordedLog();
-const subscriptions = { find: () => undefined, search: () => undefined, tellerOf: () => undefined };
+const subscriptions = {
+  find: () => undefined,
+  search: () => undefined,
+  publisherOf: () => undefined,
+};
 const router = {
   routes: new Routes({
     rules: ['/stub.test/192.0.2.53', '/back.stub.test/#', '192.0.2.54'].map(parseServerRule),

@@ -1,4 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
+import type { Relay, Subscriptions } from '@kube-dns/push';
 import type { ServerGroup } from '@kube-dns/transport';
 import {
   decodeName,
@@ -23,14 +24,13 @@ import {
   clampTtls,
   EVERY_TYPE,
   ReplyReader,
-  ReplyTeller,
-  type Subscriptions,
+  ReplyPublisher,
 } from '@kube-dns/resolver';
 import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
-import type { RelayedChanges } from '../telling/relayed-changes.js';
+
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply, withReason } from './reply-edit.js';
 import { ReplyFilter, type ReplyRules } from './reply-filter.js';
@@ -45,9 +45,9 @@ export interface ReplyIntakeOptions {
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
-  readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
   /** Undefined where changes are not passed on. */
-  readonly relayed?: Pick<RelayedChanges, 'translate'> | undefined;
+  readonly relayed?: Pick<Relay, 'translate'> | undefined;
   /**
    * Expired answers are served when there is no reply in time (`--stale`), so that one that is not cached ends them; at
    * once by default, if the cache has any.
@@ -81,7 +81,7 @@ export class ReplyIntake {
   /** The route of the question whose reply is stored. */
   #route: Route | undefined;
   /** The process that gave the reply, if it tells when its answers change. */
-  readonly #teller: ReplyTeller;
+  readonly #teller: ReplyPublisher;
   /** Whether it knows every change of its name that was told; of all names, if it is not cached. */
   #isCurrent = false;
   /** Whether it has Extended DNS Errors. */
@@ -103,7 +103,7 @@ export class ReplyIntake {
     this.#filter = new ReplyFilter(options.replies);
     this.#filtered = new FilteredTypes(options.filteredTypes);
     this.#reader = new ReplyReader(options.caching);
-    this.#teller = new ReplyTeller(options.subscriptions);
+    this.#teller = new ReplyPublisher(options.subscriptions);
   }
 
   /**

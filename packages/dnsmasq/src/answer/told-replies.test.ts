@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
 import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import {
   addressRecords,
@@ -10,7 +11,7 @@ import {
   soaRecord,
 } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
+import { AnswerCache } from '@kube-dns/resolver';
 import { defaultOptions } from '../options/option-values.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
@@ -25,19 +26,19 @@ const ADDRESS: Response = { answers: addressRecords(30, '10.0.0.1') };
 const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5, 'z', 5)] };
 
 let now: number;
-let heardAt: HeardAt;
+let heardAt: LastSeen;
 let cache: AnswerCache;
-let instance: ServerInstance;
+let instance: PublisherProcess;
 let searched: number;
 let intake: ReplyIntake;
 
 beforeEach(() => {
   now = 0;
-  heardAt = neverHeard();
+  heardAt = neverSeen();
   heardAt[1] = Number.POSITIVE_INFINITY;
   searched = 0;
   cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, heardAt });
-  instance = new ServerInstance(1, [APEX]);
+  instance = new PublisherProcess(1, [APEX]);
   instance.become(KNOWN, APEX);
   instance.changes.noteAll(10);
   intake = new ReplyIntake({
@@ -51,7 +52,7 @@ beforeEach(() => {
     subscriptions: {
       find: (reply, at) => (instance.is(reply, at) ? instance : undefined),
       search: () => searched++,
-      tellerOf: (name, length) => (instance.has(name, length) ? instance : undefined),
+      publisherOf: (name, length) => (instance.has(name, length) ? instance : undefined),
     },
     log: recordedLog(),
   });

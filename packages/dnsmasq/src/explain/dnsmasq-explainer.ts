@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import type { Subscriptions } from '@kube-dns/push';
 import {
   type AnswerCache,
   type CachedEntry,
@@ -7,7 +8,6 @@ import {
   type ServerFacts,
   serverFacts,
   skippedSteps,
-  type Subscriptions,
 } from '@kube-dns/resolver';
 import {
   askRecorded,
@@ -42,7 +42,7 @@ export interface DnsmasqExplainerOptions {
   readonly cache: Pick<AnswerCache, 'entries' | 'maxRecords'>;
   readonly router: Pick<Router, 'routes' | 'loops' | 'sources'>;
   readonly forwarder: Pick<QueryForwarder, 'exchanges' | 'look' | 'now'>;
-  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'rowOf' | 'hasTold'>;
+  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'rowOf' | 'hasAnnounced'>;
   readonly kubedns: ServerAddress | undefined;
 }
 

@@ -10,15 +10,9 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
+import { type SubscriberCounts, subscriberFamilies, type SubscriptionRow } from '@kube-dns/push';
 import type { QueryForwarder } from '@kube-dns/transport';
-import {
-  type AnswerCache,
-  type AnswerCounters,
-  type ServerStatistics,
-  type SubscriberCounts,
-  subscriberFamilies,
-  type SubscriptionRow,
-} from '@kube-dns/resolver';
+import { type AnswerCache, type AnswerCounters, type ServerStatistics } from '@kube-dns/resolver';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import type { NotifyAnswerer } from '../notify/notify-answerer.js';
 import type { AppliedConfig } from './applied-config.js';

@@ -1,5 +1,6 @@
 import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
-import type { SubscriberMetrics } from '@kube-dns/resolver';
+
+import type { SubscriberMetrics } from '@kube-dns/push';
 import type { TelemetryMetrics } from '@kube-dns/telemetry';
 
 /** The program, its cache, its forwarding and its configuration. dnsmasq itself has no metrics. */
@@ -146,7 +147,7 @@ export const SUBSCRIBER_METRICS = {
   },
   subscribersBehind: {
     name: 'dnsmasq_subscribers_behind',
-    help: 'Subscribers that read too slowly and are told nothing until they have read the rest.',
+    help: 'Publisher that read too slowly and are told nothing until they have read the rest.',
   },
   subscriptionLag: {
     name: 'dnsmasq_subscribers_lag_seconds',
@@ -163,7 +164,7 @@ export const SUBSCRIBER_METRICS = {
   },
   subscribersDropped: {
     name: 'dnsmasq_subscribers_dropped_total',
-    help: 'Subscribers that were disconnected because they did not read or sent nothing.',
+    help: 'Publisher that were disconnected because they did not read or sent nothing.',
   },
 } as const satisfies SubscriberMetrics;
 

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
-import { subscriptionRow } from '@kube-dns/resolver/testing';
+import { subscriptionRow } from '@kube-dns/push/testing';
 import { subscriptionFamilies } from './subscription-families.js';
 
 it('the metrics of subscriptions leave out servers that never told changes', async () => {
-  const heardMs = performance.now();
+  const lastSeenMs = performance.now();
   const rows = [
-    subscriptionRow({ zones: ['a', 'b'], heardMs, keptAnswers: 4, droppedAnswers: 5 }),
+    subscriptionRow({ zones: ['a', 'b'], lastSeenMs, keptAnswers: 4, droppedAnswers: 5 }),
     subscriptionRow({ server: 'down#53', state: 'down' }),
     subscriptionRow({ server: 'other#53', state: 'unsupported' }),
   ];

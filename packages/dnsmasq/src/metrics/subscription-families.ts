@@ -1,5 +1,6 @@
 import { counter, gauge, type LabelledValue, type MetricFamily } from '@kube-dns/daemon';
-import type { SubscriptionRow } from '@kube-dns/resolver';
+
+import type { SubscriptionRow } from '@kube-dns/push';
 import { SUBSCRIPTION_METRICS } from './metric-table.js';
 
 /** The metrics of the subscriptions; one that the server does not know is none. */
@@ -23,9 +24,9 @@ export function subscriptionFamilies(rows: () => readonly SubscriptionRow[]): Me
       ),
     ),
     gauge(SUBSCRIPTION_METRICS.messageAge, () =>
-      known().flatMap(({ server, state, heardMs }) =>
-        state === 'live' && heardMs !== undefined
-          ? [{ labels: { server }, value: (performance.now() - heardMs) / 1_000 }]
+      known().flatMap(({ server, state, lastSeenMs }) =>
+        state === 'live' && lastSeenMs !== undefined
+          ? [{ labels: { server }, value: (performance.now() - lastSeenMs) / 1_000 }]
           : [],
       ),
     ),

@@ -1,4 +1,4 @@
-import type { SubscribedServer } from '@kube-dns/resolver';
+import type { SubscribedServer } from '@kube-dns/push';
 import type { ServerRule } from '../options/server-value.js';
 
 /** The servers of `--server=/ZONE/ADDRESS`, which may tell the changes of these zones. */

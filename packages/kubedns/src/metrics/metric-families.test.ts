@@ -1,9 +1,10 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { BucketHistogram, renderFamilies } from '@kube-dns/daemon';
+import { Publisher } from '@kube-dns/push';
 import { ListenerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 import { ROOT_NAME } from '@kube-dns/wire';
-import { Subscribers } from '@kube-dns/resolver';
+
 import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies, type MetricSources } from './metric-families.js';
 import { QueryStatistics } from '../answer/query-statistics.js';
@@ -41,7 +42,7 @@ const SOURCES: MetricSources = {
   notified: [
     { text: '192.0.2.1#53', sent: 5, results: { acknowledged: 1, refused: 2, given_up: 3 } },
   ],
-  subscribers: new Subscribers({
+  subscribers: new Publisher({
     zones: { apex: ROOT_NAME, isKnown: true, rcodeFor: () => 0 },
     reasons: ['configuration'],
   }),

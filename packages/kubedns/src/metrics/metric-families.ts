@@ -13,12 +13,13 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
-import { type SubscriberCounts, subscriberFamilies } from '@kube-dns/resolver';
+
+import { type NotifyTarget, type SubscriberCounts, subscriberFamilies } from '@kube-dns/push';
 import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
-import type { NotifyTarget } from '../notify/notify-target.js';
+
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import { TELEMETRY_METRICS } from './telemetry-metrics.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';

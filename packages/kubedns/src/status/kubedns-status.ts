@@ -6,7 +6,8 @@ import {
   type StatusSections,
   type StatusSource,
 } from '@kube-dns/daemon';
-import { serverProblems, serverRows, type Subscribers } from '@kube-dns/resolver';
+import type { Publisher } from '@kube-dns/push';
+import { serverProblems, serverRows } from '@kube-dns/resolver';
 import type { ClusterWatch } from '../cluster/cluster-watch.js';
 import type { ResourceStatistics } from '../cluster/watch-statistics.js';
 import type { Configuration } from '../config/configuration.js';
@@ -28,8 +29,8 @@ export interface KubednsParts {
   >;
   readonly zone: ClusterZone;
   readonly configuration: Pick<Configuration, 'status'>;
-  readonly subscribers: Pick<Subscribers<'configuration'>, 'rows' | 'dropped'> & {
-    readonly news: { readonly serial: number; readonly names: number };
+  readonly subscribers: Pick<Publisher<'configuration'>, 'rows' | 'dropped'> & {
+    readonly feed: { readonly serial: number; readonly names: number };
   };
   readonly servers: Pick<Upstreams, 'groups'>;
   /** The counts of each server. */
@@ -105,14 +106,14 @@ function sections(parts: KubednsParts): StatusSections {
       nowMs,
     }),
     'Told changes': {
-      serial: String(subscribers.news.serial),
-      names: subscribers.news.names,
+      serial: String(subscribers.feed.serial),
+      names: subscribers.feed.names,
       subscribersDropped: subscribers.dropped,
     },
     Subscribers: subscribers.rows().map(({ host, port, ...row }) => ({
       subscriber: formatHostPort({ host, port }),
       subscribedSeconds: seconds(row.forMs),
-      lastMessageSeconds: seconds(row.heardAgoMs),
+      lastMessageSeconds: seconds(row.lastSeenAgoMs),
       behindSeconds: row.behindMs === undefined ? null : seconds(row.behindMs),
       unreadBytes: row.unreadBytes,
     })),

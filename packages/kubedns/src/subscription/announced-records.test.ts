@@ -13,7 +13,7 @@ import type { ZoneChanges } from './announced-records.js';
 
 /** The names that were announced, as text. */
 class Announced implements ZoneChanges {
-  isWatched = true;
+  isObserved = true;
   readonly takesNames = true;
   names: string[] = [];
 
@@ -145,7 +145,7 @@ describe('AnnouncedRecords', () => {
 
   it('looks for no name while there is no subscriber', () => {
     const { announced, answers } = start();
-    announced.isWatched = false;
+    announced.isObserved = false;
     answers.cluster.services.put(serviceObject());
     expect(announced.names).toEqual([]);
     expect(

@@ -9,7 +9,7 @@ import type { ZoneService } from '../zone/zone-service.js';
 /** Is told the names whose records changed. */
 export interface ZoneChanges {
   /** Whether anybody wants to know. */
-  readonly isWatched: boolean;
+  readonly isObserved: boolean;
   /** Whether names are taken; else they need not be found. */
   readonly takesNames: boolean;
   /** The records of a name, lower-cased in wire form, or of names below it. */
@@ -34,7 +34,7 @@ export class AnnouncedRecords implements RecordStore {
   }
 
   putService(key: string, service: Service | undefined): void {
-    if (!this.#changes.isWatched) {
+    if (!this.#changes.isObserved) {
       this.#zone.putService(key, service);
       return;
     }
@@ -50,12 +50,12 @@ export class AnnouncedRecords implements RecordStore {
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
     // A name that is too long for the zone ends the change half-way.
-    if (this.#changes.isWatched) this.#announceSlice(before, after);
+    if (this.#changes.isObserved) this.#announceSlice(before, after);
     this.#zone.replaceSlice(before, after);
   }
 
   putNamespace(name: string, exists: boolean): void {
-    if (!this.#changes.isWatched) {
+    if (!this.#changes.isObserved) {
       this.#zone.putNamespace(name, exists);
       return;
     }

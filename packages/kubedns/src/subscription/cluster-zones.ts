@@ -1,10 +1,10 @@
-import { overlaps, type ToldZones } from '@kube-dns/resolver';
+import { overlaps, type PublishedZones } from '@kube-dns/push';
 import { encodeKey, RCODE } from '@kube-dns/wire';
 
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
 /** The cluster's zone and those of reverse names: what changes there is told. */
-export class ClusterZones implements ToldZones {
+export class ClusterZones implements PublishedZones {
   readonly apex: Uint8Array;
   readonly isKnown = true;
   readonly #isSynced: () => boolean;

@@ -1,11 +1,11 @@
+import type { Subscriptions } from '@kube-dns/push';
 import {
   type AnswerCache,
   type CachingRules,
   EVERY_TYPE,
   type Intake,
   ReplyReader,
-  ReplyTeller,
-  type Subscriptions,
+  ReplyPublisher,
 } from '@kube-dns/resolver';
 import {
   expandKey,
@@ -30,7 +30,7 @@ export interface BlockIntakeOptions {
   readonly zones: readonly string[];
   /** Whether the block forwards to the DNS of the cluster, whose expired answers are served only briefly. */
   readonly isOfCluster: boolean;
-  readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
 }
 
 /** All records of an answer have one lifetime, that of the message. */
@@ -65,7 +65,7 @@ export class BlockIntake implements Intake {
   readonly #zones: ZoneSet<true>;
   readonly #uncachedSuccess: ZoneSet<true>;
   readonly #uncachedDenial: ZoneSet<true>;
-  readonly #teller: ReplyTeller;
+  readonly #teller: ReplyPublisher;
   readonly #cursor = new RecordCursor();
   /** The name of the last question, lower-cased. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
@@ -77,7 +77,7 @@ export class BlockIntake implements Intake {
     this.#zones = zoneSet(zones);
     this.#uncachedSuccess = zoneSet(rules.disabledSuccess);
     this.#uncachedDenial = zoneSet(rules.disabledDenial);
-    this.#teller = new ReplyTeller(subscriptions);
+    this.#teller = new ReplyPublisher(subscriptions);
   }
 
   take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer {

@@ -1,14 +1,14 @@
 import type { Log } from '@kube-dns/daemon';
 import {
-  type AnswerCache,
-  type HeardAt,
-  neverHeard,
-  type ServerInstance,
+  type ChangeSource,
+  type LastSeen,
+  neverSeen,
+  type PublisherProcess,
   type SubscribedServer,
   type SubscriptionRow,
   Subscriptions,
-  type Teller,
-} from '@kube-dns/resolver';
+} from '@kube-dns/push';
+import { type AnswerCache } from '@kube-dns/resolver';
 import type { AddedOptions, ServerAddress, ServerGroup } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 
@@ -28,8 +28,8 @@ export interface ClusterSubscriptionsOptions {
  */
 export class ClusterSubscriptions {
   /** When its servers were heard; the caches of the blocks have the same. */
-  readonly heardAt: HeardAt = neverHeard();
-  readonly lastHeardAt: HeardAt = neverHeard();
+  readonly heardAt: LastSeen = neverSeen();
+  readonly lastHeardAt: LastSeen = neverSeen();
   readonly #options: ClusterSubscriptionsOptions;
   #zones: readonly string[] = [];
   #key = '';
@@ -59,14 +59,14 @@ export class ClusterSubscriptions {
   optionsFor(group: ServerGroup): AddedOptions {
     return this.#subscriptions.optionsFor(group);
   }
-  find(reply: Uint8Array, at: number): ServerInstance | undefined {
+  find(reply: Uint8Array, at: number): PublisherProcess | undefined {
     return this.#subscriptions.find(reply, at);
   }
   search(name: Uint8Array, nameLength: number): void {
     this.#subscriptions.search(name, nameLength);
   }
-  tellerOf(name: Uint8Array, nameLength: number): ServerInstance | undefined {
-    return this.#subscriptions.tellerOf(name, nameLength);
+  publisherOf(name: Uint8Array, nameLength: number): PublisherProcess | undefined {
+    return this.#subscriptions.publisherOf(name, nameLength);
   }
   retry(server: ServerAddress): void {
     this.#subscriptions.retry(server);
@@ -96,15 +96,15 @@ export class ClusterSubscriptions {
         dropBelow: (domain) => this.#dropBelow(domain),
         keptAnswers: (number) => this.#keptAnswers(number),
       },
-      heardAt: this.heardAt,
-      lastHeardAt: this.lastHeardAt,
+      lastSeen: this.heardAt,
+      lastSeenEver: this.lastHeardAt,
       onChange,
       onLive,
       log,
     });
   }
 
-  #dropChanged(name: Uint8Array, teller: Teller, serial: number, zone?: Uint8Array): number {
+  #dropChanged(name: Uint8Array, teller: ChangeSource, serial: number, zone?: Uint8Array): number {
     let count = 0;
     for (const cache of this.#options.caches())
       count += cache.dropChanged(name, teller, serial, zone);

@@ -1,14 +1,13 @@
 import type { Log } from '@kube-dns/daemon';
+import type { LastSeen, Subscriptions } from '@kube-dns/push';
 import {
   AnswerCache,
   AnswerCounters,
   CachedAnswers,
   CachedForwarding,
-  type HeardAt,
   Prefetch,
   StaleAnswers,
   staleRules,
-  type Subscriptions,
 } from '@kube-dns/resolver';
 import {
   type Client,
@@ -44,9 +43,9 @@ export interface ServedBlockOptions {
   /** Whether these are the DNS of the cluster. */
   readonly isOfCluster: boolean;
   readonly hosts: HostsFile | undefined;
-  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'find' | 'search' | 'tellerOf'>;
-  readonly heardAt: HeardAt;
-  readonly lastHeardAt: HeardAt;
+  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'find' | 'search' | 'publisherOf'>;
+  readonly heardAt: LastSeen;
+  readonly lastHeardAt: LastSeen;
   readonly log: Log;
 }
 

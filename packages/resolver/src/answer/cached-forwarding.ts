@@ -1,3 +1,4 @@
+import type { Subscriptions } from '@kube-dns/push';
 import {
   type Client,
   type ReplyInspector,
@@ -7,7 +8,7 @@ import {
 } from '@kube-dns/transport';
 import type { Query, ReplyOutline } from '@kube-dns/wire';
 import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
-import type { Subscriptions } from '../subscription/subscriptions.js';
+
 import type { AnswerCounters } from './answer-counters.js';
 import type { CachedAnswers } from './cached-answers.js';
 import type { Forwarding } from './forwarding.js';

@@ -1,4 +1,4 @@
-import type { HeardAt } from './kept-entries.js';
+import type { LastSeen } from '@kube-dns/push';
 
 /** The size of an AnswerCache, and its rules for TTLs. */
 export interface AnswerCacheOptions {
@@ -19,9 +19,9 @@ export interface AnswerCacheOptions {
   /** Whether an answer counts as one record, however many it has; not unless given. */
   readonly countsAnswers?: boolean;
   /** When the servers of subscriptions were heard; none lives, unless given. */
-  readonly heardAt?: HeardAt;
+  readonly heardAt?: LastSeen;
   /** The same, also of those that do not live any more. */
-  readonly lastHeardAt?: HeardAt | undefined;
+  readonly lastHeardAt?: LastSeen | undefined;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }

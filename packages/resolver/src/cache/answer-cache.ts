@@ -1,3 +1,4 @@
+import { type ChangeSource, neverSeen } from '@kube-dns/push';
 import { nowMs } from '@kube-dns/transport';
 import { hashBytes, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
@@ -9,7 +10,7 @@ import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
 import { CachedEntries } from './cached-entries.js';
 import { ExpiredEntries } from './expired-entries.js';
 import { LastAnswer } from './last-answer.js';
-import { KeptEntries, neverHeard, type Teller } from './kept-entries.js';
+import { KeptEntries } from './kept-entries.js';
 import { NONE } from '../none.js';
 import { isAboveServices } from './owner-of-name.js';
 import { questionHash } from './question-hash.js';
@@ -56,7 +57,7 @@ export class AnswerCache {
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     const { staleTtlSeconds = 0, countsHits = false, countsAnswers = false } = options;
-    const { heardAt = neverHeard(), lastHeardAt = heardAt, keepsTtls = false } = options;
+    const { heardAt = neverSeen(), lastHeardAt = heardAt, keepsTtls = false } = options;
     this.#countsAnswers = countsAnswers;
     this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
     this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
@@ -186,7 +187,7 @@ export class AnswerCache {
   store(
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
-    teller?: Teller,
+    teller?: ChangeSource,
     serial = 0,
   ): boolean {
     const { type, cnames, target, targetLength } = answer;
@@ -198,7 +199,7 @@ export class AnswerCache {
     return isNew;
   }
 
-  #store(answer: CacheableAnswer, teller: Teller | undefined, serial: number): boolean {
+  #store(answer: CacheableAnswer, teller: ChangeSource | undefined, serial: number): boolean {
     const now = this.#now();
     const { name, nameLength, type } = answer;
     const weight = this.#countsAnswers ? 1 : answer.weight;
@@ -234,7 +235,7 @@ export class AnswerCache {
    * Drops the kept answers that a change of a name (lower-cased, in wire form) with this serial may change. Returns
    * their number, without those that go as in `dropNotified`, in a zone: below the name of a namespace.
    */
-  dropChanged(name: Uint8Array, teller: Teller, serial: number, zone = teller.apex): number {
+  dropChanged(name: Uint8Array, teller: ChangeSource, serial: number, zone = teller.apex): number {
     if (isAboveServices(name, teller.apex)) this.dropNotified(name, zone);
     return this.#kept.change(name, teller, serial);
   }

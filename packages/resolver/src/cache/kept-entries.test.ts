@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { AnnouncedChanges, type ChangeSource, type LastSeen, neverSeen } from '@kube-dns/push';
 import { askCache, PLAIN_RULES } from '../testing/cached-answers.js';
 import { addressRecords, keyOf, type Response, responseFor } from '../testing/messages.js';
 import {
@@ -14,9 +15,8 @@ import {
   type Zone,
 } from '../../test/zone-model.js';
 import { AnswerCache } from './answer-cache.js';
-import { type HeardAt, neverHeard, type Teller } from './kept-entries.js';
+
 import { ReplyReader } from './reply-reader.js';
-import { ToldChanges } from './told-changes.js';
 
 const APEX = keyOf('z');
 /** At any time. */
@@ -24,10 +24,10 @@ const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
 
 let now: number;
-let heardAt: HeardAt;
+let heardAt: LastSeen;
 /** Of the last change that was told. */
 let serial: number;
-let teller: Teller;
+let teller: ChangeSource;
 let cache: AnswerCache;
 const reader = new ReplyReader(PLAIN_RULES);
 
@@ -35,10 +35,10 @@ beforeEach(() => start());
 
 function start(): void {
   now = 100;
-  heardAt = neverHeard();
+  heardAt = neverSeen();
   heardAt[1] = HEARD_NOW;
   serial = 7;
-  teller = { ...INSTANCE, changes: new ToldChanges() };
+  teller = { ...INSTANCE, changes: new AnnouncedChanges() };
   cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, heardAt });
 }
 
@@ -118,7 +118,7 @@ describe('an answer whose server tells when it changes', () => {
   });
 
   it('is stale from when its server was heard last', () => {
-    const lastHeardAt = neverHeard();
+    const lastHeardAt = neverSeen();
     const stale = { maxStaleSeconds: 60, staleTtlSeconds: 30 };
     cache = new AnswerCache({
       maxRecords: 9,

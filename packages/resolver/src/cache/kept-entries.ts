@@ -1,9 +1,9 @@
+import type { AnnouncedChanges } from '@kube-dns/push';
 import { finishHash, hashBytes, MAX_NAME_BYTES, randomSeed, suffixOffset } from '@kube-dns/wire';
 import { NONE } from '../none.js';
 import type { CacheableAnswer } from './cacheable-answer.js';
 import type { EntryTable } from './entry-table.js';
 import { EVERY_CHANGE, isAboveServices, ownerOffset } from './owner-of-name.js';
-import type { ToldChanges } from './told-changes.js';
 
 /** The most subscriptions that entries can have. */
 export const MAX_SUBSCRIPTIONS = 127;
@@ -15,22 +15,22 @@ const MAX_KEPT_SECONDS = 3_600;
 const ANY_OWNER = 0;
 
 /** Who tells when answers change. */
-export interface Teller {
+export interface ChangeSource {
   /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL more. */
   readonly number: number;
   /** The apex of the server's zone, lower-cased in wire form. */
   readonly apex: Uint8Array;
-  readonly changes: ToldChanges;
+  readonly changes: AnnouncedChanges;
 }
 
 /**
  * When the server of each subscription, by its number, was heard last, in seconds by the cache's clock: every change
  * until then is known. -Infinity while the subscription does not live; WITH_TTL and above are never set.
  */
-export type HeardAt = Float64Array;
+export type LastSeen = Float64Array;
 
 /** With no subscription that lives. */
-export function neverHeard(): HeardAt {
+export function neverSeen(): LastSeen {
   return new Float64Array(2 * WITH_TTL).fill(Number.NEGATIVE_INFINITY);
 }
 
@@ -40,16 +40,16 @@ export function neverHeard(): HeardAt {
  */
 export class KeptEntries {
   readonly #table: EntryTable;
-  readonly #heardAt: HeardAt;
-  readonly #lastHeardAt: HeardAt;
+  readonly #heardAt: LastSeen;
+  readonly #lastHeardAt: LastSeen;
   readonly #remove: (slot: number) => void;
   readonly #seed = randomSeed();
   readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
 
   constructor(
     table: EntryTable,
-    heardAt: HeardAt,
-    lastHeardAt: HeardAt,
+    heardAt: LastSeen,
+    lastHeardAt: LastSeen,
     remove: (slot: number) => void,
   ) {
     this.#table = table;
@@ -73,13 +73,13 @@ export class KeptEntries {
   }
 
   /** Whether a reply with this serial knows every change of its answer that was told. */
-  isCurrent(answer: CacheableAnswer, { apex, changes }: Teller, serial: number): boolean {
+  isCurrent(answer: CacheableAnswer, { apex, changes }: ChangeSource, serial: number): boolean {
     const owner = this.#ownerFor(answer, apex);
     return owner === ANY_OWNER ? changes.areAllKnown(serial) : changes.isKnown(owner, serial);
   }
 
   /** Keeps a new entry. */
-  add(slot: number, answer: CacheableAnswer, { apex, number }: Teller): void {
+  add(slot: number, answer: CacheableAnswer, { apex, number }: ChangeSource): void {
     this.#table.subscribe(slot, number, this.#ownerFor(answer, apex));
   }
 
@@ -88,7 +88,7 @@ export class KeptEntries {
    * all below it, those above it, as they depend on whether it exists, and those that any change removes. They are
    * entries of this teller. Returns their number; those below the name of a namespace are the caller's to find.
    */
-  change(name: Uint8Array, { apex, changes, number }: Teller, serial: number): number {
+  change(name: Uint8Array, { apex, changes, number }: ChangeSource, serial: number): number {
     if (isAboveServices(name, apex)) changes.noteAll(serial);
     let count = this.#removeOwned(number, ANY_OWNER, undefined);
     const end = suffixOffset(name, name.length, apex);

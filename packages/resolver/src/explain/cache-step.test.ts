@@ -1,16 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { neverSeen, PublisherProcess } from '@kube-dns/push';
 import { EXTENDED_ERROR, extendedErrorOption, RCODE, TYPE } from '@kube-dns/wire';
-import { neverHeard } from '../cache/kept-entries.js';
+
 import { ReplyReader } from '../cache/reply-reader.js';
-import { ServerInstance } from '../subscription/server-instance.js';
+
 import { CacheTestbed } from '../testing/cache-testbed.js';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
 import { addressRecords, keyOf, responseFor } from '../testing/messages.js';
-import { subscriptionRow } from '../testing/subscription-row.js';
+import { subscriptionRow } from '@kube-dns/push/testing';
 import { type CacheLook, cacheStep } from './cache-step.js';
 
 const IDLE = { isInFlight: false, failure: undefined };
-const heardAt = neverHeard();
+const heardAt = neverSeen();
 const bed = new CacheTestbed();
 
 beforeEach(() => {
@@ -95,7 +96,7 @@ describe('what is said of the cache', () => {
   });
 
   it('is which server keeps it, and that it does not any more', () => {
-    const teller = new ServerInstance(1, [keyOf('z')]);
+    const teller = new PublisherProcess(1, [keyOf('z')]);
     teller.become(new Uint8Array(16), keyOf('z'));
     const reader = new ReplyReader(PLAIN_RULES);
     reader.read(responseFor({ name: 'a.z' }, { answers: addressRecords(30, '10.0.0.1') }));

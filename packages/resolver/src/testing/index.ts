@@ -26,4 +26,3 @@ export {
 } from './messages.js';
 export { QueryLoad } from './query-load.js';
 export { SourceRecord } from './source-record.js';
-export { subscriptionRow } from './subscription-row.js';

@@ -9,8 +9,7 @@ import {
   readSubscribed,
   writeDso,
 } from '@kube-dns/wire';
-import { Subscribers } from './subscribers.js';
-import { subscribersPage } from './subscribers-page.js';
+import { Publisher, subscribersPage } from './publisher.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -57,21 +56,21 @@ class FakeSession implements Session {
 let now: number;
 /** What the zones say of a subscription, and of a heartbeat. */
 let zones: { apex: Uint8Array; isKnown: boolean; rcode: number; rcodeFor(): number };
-let subscribers: Subscribers<'configuration'>;
+let publisher: Publisher<'configuration'>;
 beforeEach(() => {
   jest.useFakeTimers();
   now = 0;
   zones = { apex: APEX, isKnown: true, rcode: RCODE.NOERROR, rcodeFor: () => zones.rcode };
-  subscribers = new Subscribers({ zones, reasons: ['configuration'], now: () => now });
+  publisher = new Publisher({ zones, reasons: ['configuration'], now: () => now });
 });
 afterEach(() => {
-  subscribers.close();
+  publisher.close();
   jest.useRealTimers();
 });
 
 function request(session: FakeSession, type: number, data: Uint8Array): number {
   const bytes = writeDso({ id: 5, isResponse: false, rcode: 0, tlvs: [{ type, data }] });
-  subscribers.receive(bytes, session);
+  publisher.receive(bytes, session);
   return session.messages.at(-1)!.rcode;
 }
 
@@ -82,7 +81,7 @@ function subscribed(address?: string): FakeSession {
 }
 
 function change(name = 'web.default.svc.cluster.local'): void {
-  subscribers.news.add(encodeKey(name));
+  publisher.feed.add(encodeKey(name));
   jest.advanceTimersByTime(3);
 }
 
@@ -93,7 +92,7 @@ function pass(ms: number): void {
   }
 }
 
-describe('Subscribers', () => {
+describe('the subscribers of a Publisher', () => {
   it('say who they are and what the serial is, and tell changes from then on', () => {
     change();
     const session = subscribed();
@@ -105,7 +104,7 @@ describe('Subscribers', () => {
     change();
     expect(session.told).toEqual([DSO_TYPE.CHANGED]);
     session.close();
-    expect(subscribers).toMatchObject({ count: 0, news: { isWatched: false } });
+    expect(publisher).toMatchObject({ count: 0, feed: { isObserved: false } });
   });
 
   it('take no subscription to bytes that are no name, nor where the zones say no', () => {
@@ -115,7 +114,7 @@ describe('Subscribers', () => {
       zones.rcode = rcode;
       expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, APEX)).toBe(rcode);
     }
-    expect(subscribers.count).toBe(0);
+    expect(publisher.count).toBe(0);
   });
 
   it('get no heartbeat while changes may be unknown', () => {
@@ -130,11 +129,11 @@ describe('Subscribers', () => {
 
   it('are dismissed; what is told to the next has another serial', () => {
     const sessions = [subscribed(), subscribed()];
-    subscribers.dismiss();
+    publisher.dismiss();
     expect(sessions.map(({ isClosed }) => isClosed)).toEqual([true, true]);
-    expect(subscribers).toMatchObject({ count: 0, dropped: 0, news: { isWatched: false } });
+    expect(publisher).toMatchObject({ count: 0, dropped: 0, feed: { isObserved: false } });
     subscribed();
-    expect(subscribers.serial).toBe(2);
+    expect(publisher.serial).toBe(2);
   });
 
   it('are 250 at most', () => {
@@ -143,7 +142,7 @@ describe('Subscribers', () => {
       const session = new FakeSession(address);
       expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
     }
-    expect(subscribers.count).toBe(250);
+    expect(publisher.count).toBe(250);
   });
 
   it.each([
@@ -155,7 +154,7 @@ describe('Subscribers', () => {
     for (let i = 1; i < 250; i++) subscribed(greedy);
     expect(request(new FakeSession(greedy), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
     const session = subscribed(address);
-    expect([first.isClosed, session.isClosed, subscribers.count]).toEqual([true, false, 250]);
+    expect([first.isClosed, session.isClosed, publisher.count]).toEqual([true, false, 250]);
   });
 
   it('of the same pod have a place although each of many clients has one', () => {
@@ -163,7 +162,7 @@ describe('Subscribers', () => {
     const session = subscribed('127.0.0.1');
     const other = new FakeSession('10.1.1.1');
     expect(request(other, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
-    expect([session.isClosed, subscribers.count]).toEqual([false, 250]);
+    expect([session.isClosed, publisher.count]).toEqual([false, 250]);
   });
 
   it('that read slowly are told nothing, then that everything may have changed', () => {
@@ -173,14 +172,14 @@ describe('Subscribers', () => {
     for (let i = 0; i < 3; i++) change(`s${i}.default.svc.cluster.local`);
     expect(slow.told).toEqual([]);
     expect(fast.told).toEqual(Array(3).fill(DSO_TYPE.CHANGED));
-    expect(subscribers.behind).toBe(1);
+    expect(publisher.behind).toBe(1);
     now += 2_000;
     slow.unsentBytes = 0;
     change();
     expect(slow.told).toEqual([DSO_TYPE.FLUSH]);
-    expect(subscribers.behind).toBe(0);
-    expect(subscribers.news.flushes['slow-subscriber']).toBe(1);
-    expect(subscribers.news.lag.sum).toBe(2);
+    expect(publisher.behind).toBe(0);
+    expect(publisher.feed.flushes['slow-subscriber']).toBe(1);
+    expect(publisher.feed.lag.sum).toBe(2);
     change();
     expect(slow.told).toEqual([DSO_TYPE.FLUSH, DSO_TYPE.CHANGED]);
   });
@@ -192,7 +191,7 @@ describe('Subscribers', () => {
     slow.unsentBytes = 64 * 1024 + 1;
     change();
     now += 500;
-    expect(JSON.parse(subscribersPage(subscribers))).toEqual({
+    expect(JSON.parse(subscribersPage(publisher))).toEqual({
       serial: 2,
       names: 1,
       flushes: { 'many-changes': 0, 'slow-subscriber': 0, configuration: 0 },
@@ -218,7 +217,7 @@ describe('Subscribers', () => {
     expect(slow.isClosed).toBe(false);
     pass(2_000);
     expect(slow.isClosed).toBe(true);
-    expect(subscribers.dropped).toBe(1);
+    expect(publisher.dropped).toBe(1);
   });
 
   it('that send nothing for thirty seconds are disconnected, others are not', () => {

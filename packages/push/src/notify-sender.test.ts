@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ExchangeError, type ExchangeDone, type ExchangeRequest } from '@kube-dns/transport';
 import { decodeName, encodeKey, readUint16, skipName } from '@kube-dns/wire';
-import { NotifyMessages } from './notify-messages.js';
-import { NotifyTarget } from './notify-target.js';
+import { NotifyMessages, NotifyTarget } from './notify-sender.js';
 
 const ZONES = ['cluster.local', 'in-addr.arpa'];
 const zone = { apex: encodeKey('cluster.local'), soaRdata: new Uint8Array(22) };

@@ -1,13 +1,3 @@
-import {
-  type ChangeListener,
-  type HeardAt,
-  overlaps,
-  type ServerInstance,
-  Subscribers,
-  type Subscriptions,
-  type ToldZones,
-  versionLabels,
-} from '@kube-dns/resolver';
 import type { SessionService } from '@kube-dns/transport';
 import {
   appendZoneVersion,
@@ -19,16 +9,19 @@ import {
   type ZoneVersion,
   zoneVersionAt,
 } from '@kube-dns/wire';
+import { type PublishedZones, Publisher } from './publisher.js';
+import type { ChangeListener, PublisherProcess, Subscriptions } from './subscriber.js';
+import { type LastSeen, overlaps, versionLabels } from './version.js';
 
 /** A server sends a heartbeat every 2 s; when one is late, subscribers get none either. */
 const LATE_SECONDS = 3;
 /** The numbers of subscriptions, and those of entries that have their TTL, too. */
 const NUMBERS = 256;
 
-export interface RelayedChangesOptions {
+export interface RelayOptions {
   readonly subscriptions: () => Pick<Subscriptions, 'servers'>;
-  readonly heardAt: HeardAt;
-  /** Seconds of the clock of `heardAt`; that of the process by default. */
+  readonly lastSeen: LastSeen;
+  /** Seconds of the clock of `lastSeen`; that of the process by default. */
   readonly now?: () => number;
 }
 
@@ -38,89 +31,90 @@ export interface RelayedChangesOptions {
  * were told here until then. So it is older than no change with that serial or a lower one; each later change gets a
  * higher one, which drops it there. All other answers have no version, and their TTL.
  */
-export class RelayedChanges implements ChangeListener, ToldZones, ZoneVersion {
-  readonly subscribers: Subscribers<'by-server' | 'configuration'>;
-  readonly #options: RelayedChangesOptions;
+export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
+  readonly publisher: Publisher<'by-server' | 'configuration'>;
+  readonly #options: RelayOptions;
   readonly #now: () => number;
   /** The processes whose changes are passed on, and whether each number is of one. */
-  readonly #tellers = new Set<ServerInstance>();
-  readonly #isTeller = new Uint8Array(NUMBERS);
+  readonly #sources = new Set<PublisherProcess>();
+  readonly #isSource = new Uint8Array(NUMBERS);
   /** Of the last answer. */
   labelCount = 0;
 
-  constructor(options: RelayedChangesOptions) {
+  constructor(options: RelayOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now() / 1_000);
-    this.subscribers = new Subscribers({ zones: this, reasons: ['by-server', 'configuration'] });
+    this.publisher = new Publisher({ zones: this, reasons: ['by-server', 'configuration'] });
   }
 
   /** Its subscribers; undefined where no server can tell changes. */
   get sessions(): SessionService | undefined {
-    return this.#options.subscriptions().servers.length > 0 ? this.subscribers : undefined;
+    return this.#options.subscriptions().servers.length > 0 ? this.publisher : undefined;
   }
 
   /** All whose changes are passed on have it. */
   get apex(): Uint8Array {
-    for (const { apex } of this.#tellers) return apex;
+    for (const { apex } of this.#sources) return apex;
     return ROOT_NAME;
   }
 
   get isKnown(): boolean {
     const now = this.#now();
-    const { heardAt } = this.#options;
-    for (const { number } of this.#tellers) if (now - heardAt[number]! > LATE_SECONDS) return false;
+    const { lastSeen } = this.#options;
+    for (const { number } of this.#sources)
+      if (now - lastSeen[number]! > LATE_SECONDS) return false;
     return true;
   }
 
   get instance(): Uint8Array {
-    return this.subscribers.instance;
+    return this.publisher.instance;
   }
 
   get serial(): number {
-    return this.subscribers.serial;
+    return this.publisher.serial;
   }
 
   rcodeFor(zone: Uint8Array): number {
     const { servers } = this.#options.subscriptions();
     const able = servers.filter((server) => server.zones.some((own) => overlaps(own, zone)));
-    if (able.some(({ live }) => live !== undefined && this.#tellers.has(live)))
+    if (able.some(({ live }) => live !== undefined && this.#sources.has(live)))
       return RCODE.NOERROR;
     // What is not told in one of several zones has no version.
-    const isHopeless = this.#tellers.size > 0 || able.every((server) => server.isUnsupported);
+    const isHopeless = this.#sources.size > 0 || able.every((server) => server.isUnsupported);
     return isHopeless ? RCODE.NOTAUTH : RCODE.SERVFAIL;
   }
 
   /** One with another apex has other names for the same changes. */
-  onLive(instance: ServerInstance): void {
-    if (this.#tellers.size > 0 && Buffer.compare(instance.apex, this.apex) !== 0) return;
-    this.#tellers.add(instance);
-    this.#isTeller[instance.number] = 1;
+  onLive(instance: PublisherProcess): void {
+    if (this.#sources.size > 0 && Buffer.compare(instance.apex, this.apex) !== 0) return;
+    this.#sources.add(instance);
+    this.#isSource[instance.number] = 1;
   }
 
-  onChanged(instance: ServerInstance, name: Uint8Array): void {
-    if (this.#tellers.has(instance)) this.subscribers.news.add(name);
+  onChanged(instance: PublisherProcess, name: Uint8Array): void {
+    if (this.#sources.has(instance)) this.publisher.feed.add(name);
   }
 
   onFlushed(): void {
-    this.subscribers.news.flush('by-server');
+    this.publisher.feed.flush('by-server');
   }
 
   /** Its answers may change unseen: they are dropped everywhere, and none has a version. */
-  onEnded(instance: ServerInstance): void {
-    if (!this.#tellers.delete(instance)) return;
-    this.#isTeller[instance.number] = 0;
-    if (this.#tellers.size > 0) this.subscribers.news.flush('by-server');
-    else this.subscribers.dismiss();
+  onEnded(instance: PublisherProcess): void {
+    if (!this.#sources.delete(instance)) return;
+    this.#isSource[instance.number] = 0;
+    if (this.#sources.size > 0) this.publisher.feed.flush('by-server');
+    else this.publisher.dismiss();
   }
 
   /** What is answered locally, or which servers are asked, has changed. */
   onReconfigured(): void {
-    this.subscribers.news.flush('configuration');
+    this.publisher.feed.flush('configuration');
   }
 
   /** Adds the version to a cached answer with an OPT record without options, if this subscription keeps it. Returns its length. */
   addTo(query: Query, out: Uint8Array, length: number, subscription: number): number {
-    if (this.#isTeller[subscription] !== 1) return length;
+    if (this.#isSource[subscription] !== 1) return length;
     this.labelCount = versionLabels(query.name, query.nameLength, this.apex);
     const end = appendZoneVersion(out, length, query.maxAnswerBytes, this);
     if (end > length) out[2]! |= FLAG.AA >> 8;
@@ -131,14 +125,14 @@ export class RelayedChanges implements ChangeListener, ToldZones, ZoneVersion {
    * Replaces the version of a reply of a process by ours; by one before all changes unless the reply knows those that
    * were told here: it is of use for its client only.
    */
-  translate(reply: Uint8Array, instance: ServerInstance, isCurrent: boolean): void {
-    if (this.subscribers.count === 0 || !this.#tellers.has(instance)) return;
+  translate(reply: Uint8Array, instance: PublisherProcess, isCurrent: boolean): void {
+    if (this.publisher.count === 0 || !this.#sources.has(instance)) return;
     const at = zoneVersionAt(reply);
     if (at < 0 || !instance.is(reply, at)) return;
     replaceZoneVersion(reply, at, { instance: this.instance, serial: isCurrent ? this.serial : 0 });
   }
 
   close(): void {
-    this.subscribers.close();
+    this.publisher.close();
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ownedBy, until } from '@kube-dns/testkit';
+import { held, ownedBy, until } from '@kube-dns/testkit';
 import {
   changedTlv,
   decodeName,
@@ -11,12 +11,8 @@ import {
   subscribedTlv,
   writeDso,
 } from '@kube-dns/wire';
-import {
-  type SubscriptionEvents,
-  ZoneSubscription,
-} from '../src/subscription/zone-subscription.js';
-import { holdTimers } from './held-timers.js';
-import { SubscriptionPeer as Peer } from './subscription-peer.js';
+import { type SubscriptionEvents, ZoneSubscription } from './subscription.js';
+import { SubscriptionPeer as Peer } from '../test/subscription-peer.js';
 
 const ZONES = ['cluster.local', 'in-addr.arpa'].map(encodeKey);
 const APEX = encodeKey('cluster.local');
@@ -30,7 +26,10 @@ const BUSY_PAUSE_MS = 1_000;
 const UNSUPPORTED_PAUSE_MS = 60_000;
 const SILENCE_MS = 12_000;
 
-beforeEach(() => holdTimers());
+/** Holds timers, but not those of sockets. */
+beforeEach(() => {
+  jest.useFakeTimers(held('setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'));
+});
 const own = ownedBy(afterEach);
 afterEach(() => void jest.useRealTimers());
 
@@ -212,12 +211,12 @@ describe('a subscription', () => {
       reason: '',
       serial: FIRST_SERIAL,
     });
-    const { sinceMs, heardMs } = subscription.status;
+    const { sinceMs, lastSeenMs } = subscription.status;
     expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
     peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
     await until('the name', () => events.includes('a.b'));
     expect(subscription.status.serial).toBe(41);
-    expect(subscription.status.heardMs).toBeGreaterThan(heardMs!);
+    expect(subscription.status.lastSeenMs).toBeGreaterThan(lastSeenMs!);
     peer.close();
     await until('closed', () => subscription.status.state === 'down');
     pass(FIRST_PAUSE_MS);

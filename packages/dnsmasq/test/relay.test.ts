@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
+import { neverSeen, PublisherProcess, Relay, type Subscriptions } from '@kube-dns/push';
 import type { Session } from '@kube-dns/transport';
-import { neverHeard, ServerInstance, type Subscriptions } from '@kube-dns/resolver';
+
 import { keyOf, queryMessage, readQuery } from '@kube-dns/resolver/testing';
 import { AnswerWriter, DSO_TYPE, RCODE, readDso, writeDso } from '@kube-dns/wire';
-import { NAMES, SERVICES } from '../../test/hop-zone.js';
-import { TwoHops } from '../../test/two-hops.js';
-import { RelayedChanges } from './relayed-changes.js';
+import { NAMES, SERVICES } from './hop-zone.js';
+import { TwoHops } from './two-hops.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -68,23 +68,23 @@ const id = (byte: number) => new Uint8Array(8).fill(byte);
 describe('several servers that tell changes', () => {
   const servers: {
     zones: Uint8Array[];
-    live: ServerInstance | undefined;
+    live: PublisherProcess | undefined;
     isUnsupported: boolean;
   }[] = [];
-  const heardAt = neverHeard();
+  const heardAt = neverSeen();
   let now: number;
-  let relayed: RelayedChanges;
+  let relayed: Relay;
   beforeEach(() => {
     servers.length = 0;
     now = 100;
     const subscriptions = { servers } as unknown as Pick<Subscriptions, 'servers'>;
-    relayed = new RelayedChanges({ subscriptions: () => subscriptions, heardAt, now: () => now });
+    relayed = new Relay({ subscriptions: () => subscriptions, lastSeen: heardAt, now: () => now });
   });
   afterEach(() => relayed.close());
 
-  function start(number: number, zone: string, apex = zone): ServerInstance {
+  function start(number: number, zone: string, apex = zone): PublisherProcess {
     const zones = [keyOf(zone)];
-    const instance = new ServerInstance(number, zones);
+    const instance = new PublisherProcess(number, zones);
     instance.become(id(number), keyOf(apex));
     servers.push({ zones, live: instance, isUnsupported: false });
     heardAt[number] = now;
@@ -112,7 +112,7 @@ describe('several servers that tell changes', () => {
     };
     const tlvs = [{ type: DSO_TYPE.SUBSCRIBE, data: keyOf(zone) }];
     const request = writeDso({ id: 1, isResponse: false, rcode: 0, tlvs });
-    relayed.subscribers.receive(request, session);
+    relayed.publisher.receive(request, session);
     return { rcode, told, isClosed: () => isClosed };
   }
 
@@ -143,7 +143,7 @@ describe('several servers that tell changes', () => {
     relayed.onEnded(one);
     relayed.onReconfigured();
     expect(told).toEqual([DSO_TYPE.CHANGED, DSO_TYPE.FLUSH, DSO_TYPE.FLUSH]);
-    expect(relayed.subscribers.news.flushes).toMatchObject({ 'by-server': 1, configuration: 1 });
+    expect(relayed.publisher.feed.flushes).toMatchObject({ 'by-server': 1, configuration: 1 });
     expect(isClosed()).toBe(false);
     relayed.onEnded(other);
     expect(isClosed()).toBe(true);

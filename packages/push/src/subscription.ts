@@ -18,12 +18,11 @@ import {
   type Subscribed,
   writeDso,
 } from '@kube-dns/wire';
-import { frameMessage, FrameReader } from '../frame-reader.js';
-import type { ServerAddress } from '../server-address.js';
+import { frameMessage, FrameReader, type ServerAddress } from '@kube-dns/transport';
 
 /** Until all zones are subscribed to, from the first packet on. */
 const SUBSCRIBE_MS = 5_000;
-/** The server hears of this side at least this often (RFC 8490 section 6.5). */
+/** This side sends something at least this often (RFC 8490 section 6.5). */
 const KEEPALIVE_MS = 10_000;
 
 /** Why any record may have changed: the server says so, or a message was missed. */
@@ -44,7 +43,7 @@ export interface ChangeEvents {
   /** Any record may have changed. */
   onFlush(cause: FlushCause, serial: number): void;
   /** It told something: every change until now was passed on. */
-  onHeard?(): void;
+  onSeen?(): void;
 }
 
 /**
@@ -70,7 +69,7 @@ export interface SubscriptionTarget {
 export class SubscriptionConnection {
   isLive = false;
   /** When the server sent something, in milliseconds of `performance.now()`; undefined before. */
-  heardMs: number | undefined;
+  lastSeenMs: number | undefined;
   /** That of its last message. */
   serial = 0;
   readonly #target: SubscriptionTarget;
@@ -87,7 +86,7 @@ export class SubscriptionConnection {
   #subscribed: Subscribed | undefined;
   #hasEnded = false;
   /** It told something in this turn: a response to a keepalive does not say that no change is missing. */
-  #hasTold = false;
+  #hasAnnounced = false;
   /** The turn in which it reads on. */
   #next: NodeJS.Immediate | undefined;
 
@@ -138,7 +137,7 @@ export class SubscriptionConnection {
 
   #read(chunk: Buffer): void {
     this.#frames.push(chunk);
-    this.heardMs = performance.now();
+    this.lastSeenMs = performance.now();
     if (this.isLive) this.#deadline.refresh();
     if (this.#next === undefined) this.#readOn();
   }
@@ -152,8 +151,8 @@ export class SubscriptionConnection {
       }
       const bytes = this.#frames.next();
       if (bytes === undefined) {
-        if (this.#hasTold && this.isLive) this.#events.onHeard?.();
-        this.#hasTold = false;
+        if (this.#hasAnnounced && this.isLive) this.#events.onSeen?.();
+        this.#hasAnnounced = false;
         return;
       }
       const message = isDso(bytes) ? readDso(bytes) : undefined;
@@ -217,7 +216,7 @@ export class SubscriptionConnection {
 
   /** Serials that do not continue mean that something was missed. */
   #readEvent(operation: DsoTlv | undefined): void {
-    this.#hasTold = true;
+    this.#hasAnnounced = true;
     if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data);
     else if (operation?.type === DSO_TYPE.FLUSH || operation?.type === DSO_TYPE.HEARTBEAT) {
       const serial = readSerialTlv(operation.data);
@@ -246,5 +245,139 @@ export class SubscriptionConnection {
     if (!this.isLive) return;
     if (isFlush) this.#events.onFlush('by-server', serial);
     else if (!isNext) this.#events.onFlush('missed-message', serial);
+  }
+}
+
+/** A server sends a heartbeat every 2 s. */
+const SILENCE_MS = 12_000;
+/** A server that does not tell changes is asked again after this time. */
+const UNSUPPORTED_PAUSE_MS = 60_000;
+/** A server that cannot tell them now: its zone is not complete yet. */
+const BUSY_PAUSE_MS = 1_000;
+/** Pauses after a lost connection: each is twice the last one. */
+const FIRST_PAUSE_MS = 100;
+const LAST_PAUSE_MS = 5_000;
+
+export interface SubscriptionEvents extends ChangeEvents {
+  /** No change is told any more. `reason` continues "the subscription has ended:". */
+  onLost(reason: string): void;
+  /** The server does not tell changes; it is asked again later, and this is not called again until it does. */
+  onUnsupported(reason: string): void;
+}
+
+/** What is known of a subscription. */
+export interface SubscriptionStatus {
+  /** `unsupported`: the server has never told changes; `down`: it should, and does not. */
+  readonly state: 'live' | 'down' | 'unsupported';
+  /** Why it is not live, '' while it is. */
+  readonly reason: string;
+  /** Since when it is live, or is not; when the server sent something: in milliseconds of `performance.now()`. */
+  readonly sinceMs: number;
+  readonly lastSeenMs: number | undefined;
+  /** That of the last message; undefined while it is not live. */
+  readonly serial: number | undefined;
+}
+
+export interface ZoneSubscriptionOptions {
+  readonly server: ServerAddress;
+  /** Lower-cased, in wire form; one at least. */
+  readonly zones: readonly Uint8Array[];
+  readonly events: SubscriptionEvents;
+  /** So long without a message end a connection, in milliseconds; 12 s unless given. */
+  readonly silenceMs?: number;
+}
+
+/**
+ * Subscribes to the changes of zones at the server that answers for them: DNS Stateful Operations (RFC 8490) on a TCP
+ * connection to its DNS port, and again whenever that ends.
+ */
+export class ZoneSubscription {
+  readonly #options: ZoneSubscriptionOptions;
+  #connection: SubscriptionConnection | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+  #wasEverLive = false;
+  #isClosed = false;
+  #isKnownUnsupported = false;
+  #reason = 'no connection yet';
+  #sinceMs = performance.now();
+
+  constructor(options: ZoneSubscriptionOptions) {
+    this.#options = options;
+  }
+
+  /** Whether changes are told now. */
+  get isLive(): boolean {
+    return this.#connection?.isLive ?? false;
+  }
+
+  get status(): SubscriptionStatus {
+    const { isLive, lastSeenMs, serial } = this.#connection ?? {};
+    const since = { sinceMs: this.#sinceMs, lastSeenMs };
+    if (isLive === true) return { ...since, state: 'live', reason: '', serial };
+    const isUnsupported = this.#isKnownUnsupported && !this.#wasEverLive;
+    const state = isUnsupported ? 'unsupported' : 'down';
+    return { ...since, state, reason: this.#reason, serial: undefined };
+  }
+
+  start(): void {
+    const { server, zones, silenceMs = SILENCE_MS, events } = this.#options;
+    const connection = new SubscriptionConnection(
+      { server, zones, silenceMs },
+      {
+        onLive: (subscribed) => {
+          this.#pauseMs = FIRST_PAUSE_MS;
+          this.#wasEverLive = true;
+          this.#isKnownUnsupported = false;
+          this.#sinceMs = performance.now();
+          events.onLive(subscribed);
+        },
+        onChanged: (name, serial) => events.onChanged(name, serial),
+        onFlush: (cause, serial) => events.onFlush(cause, serial),
+        onSeen: () => events.onSeen?.(),
+        onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
+      },
+    );
+    this.#connection = connection;
+  }
+
+  /**
+   * The server is there again, or another one at its address: it is asked now, not after the pause, and on a new
+   * connection, because one without a response may be of the server before.
+   */
+  retry(): void {
+    if (this.isLive || this.#isClosed) return;
+    clearTimeout(this.#retry);
+    this.#connection?.close();
+    this.start();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  #onEnd(wasLive: boolean, outcome: Outcome, reason: string): void {
+    const { events } = this.#options;
+    this.#connection = undefined;
+    this.#reason = reason;
+    if (wasLive) this.#sinceMs = performance.now();
+    this.#retry = setTimeout(() => this.start(), this.#nextPauseMs(outcome));
+    if (wasLive) events.onLost(reason);
+    else if (outcome === 'unsupported' && !this.#isKnownUnsupported) {
+      this.#isKnownUnsupported = true;
+      events.onUnsupported(reason);
+    }
+  }
+
+  /** One that told changes before is starting again when it does not. */
+  #nextPauseMs(outcome: Outcome): number {
+    if (outcome === 'busy') return BUSY_PAUSE_MS;
+    if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
+    return pauseMs;
   }
 }

@@ -1,8 +1,8 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { held, ownedBy, until } from '@kube-dns/testkit';
 import { changedTlv, decodeName, encodeKey, RCODE, subscribedTlv } from '@kube-dns/wire';
-import { SubscriptionConnection } from '../src/subscription/subscription-connection.js';
-import { SubscriptionPeer } from './subscription-peer.js';
+import { SubscriptionConnection } from './subscription.js';
+import { SubscriptionPeer } from '../test/subscription-peer.js';
 
 const own = ownedBy(afterEach);
 afterEach(() => void jest.useRealTimers());
@@ -47,7 +47,7 @@ it('a subscription takes 2 ms of messages in a turn of the event loop, and all o
           jest.advanceTimersByTime(1);
         },
         onFlush: (cause) => names.push(cause),
-        onHeard: () => heard++,
+        onSeen: () => heard++,
         onEnd: (_, reason) => names.push(reason),
       },
     ),

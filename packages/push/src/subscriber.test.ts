@@ -1,15 +1,15 @@
-import { expect, it } from '@jest/globals';
-import { subscriptionRow } from '../testing/subscription-row.js';
-import { subscriptionsPage } from './subscriptions-page.js';
+import { describe, expect, it } from '@jest/globals';
+import { subscriptionRow } from './testing/index.js';
+import { subscriptionsPage, zoneRows } from './subscriber.js';
 
 it('the page of subscriptions says what is live, what is not and why, and how old that is', () => {
-  const live = subscriptionRow({ sinceMs: 1_000, heardMs: 9_500, serial: 7, keptAnswers: 3 });
+  const live = subscriptionRow({ sinceMs: 1_000, lastSeenMs: 9_500, serial: 7, keptAnswers: 3 });
   const down = subscriptionRow({
     server: '[::1]#53',
     state: 'down',
     reason: 'no heartbeat',
     sinceMs: 9_000,
-    heardMs: undefined,
+    lastSeenMs: undefined,
     serial: undefined,
     processes: 0,
   });
@@ -42,5 +42,21 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
         flushes,
       },
     ],
+  });
+});
+
+describe('the rows of zones', () => {
+  it('have what is counted of a server once, not for each of its zones', () => {
+    const rows = [
+      subscriptionRow({ zones: ['a', 'b', 'c'], keptAnswers: 23, droppedAnswers: 4 }),
+      subscriptionRow({ zones: ['d'], keptAnswers: 5, state: 'down' }),
+    ];
+    const shown = zoneRows(rows).map((row) => [row.zone, row.keptAnswers, row.droppedAnswers]);
+    expect(shown).toEqual([
+      ['d', 5, 0],
+      ['a', 23, 4],
+      ['b', null, null],
+      ['c', null, null],
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { BucketHistogram } from '@kube-dns/daemon';
 
-/** More names than this in a window are told as a flush at its end. */
+/** More names than this in a window become a flush at its end. */
 const MAX_NAMES = 256;
 const WINDOW_MS = 20;
 /** From one message with names to the next: it costs both sides more than the names in it. */
@@ -8,12 +8,12 @@ const PAUSE_MS = 3;
 /** Upper bounds in seconds. */
 const LAG_BOUNDS = [0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** Why it is told here that everything may have changed; to one subscriber, when it has read what it left unread. */
+/** Why everything may have changed; for one subscriber, when it has read what it left unread. */
 const OWN_REASONS = ['many-changes', 'slow-subscriber'] as const;
 type OwnReason = (typeof OWN_REASONS)[number];
 
-/** Is told what changes. */
-export interface NewsListener {
+/** Learns what changes. */
+export interface ChangeObserver {
   /** Names that changed, lower-cased in wire form, and the serial after that. */
   onChanged(names: readonly Uint8Array[], serial: number): void;
   /** Everything may have changed. */
@@ -21,28 +21,28 @@ export interface NewsListener {
 }
 
 /**
- * Tells the names that changed to all who listen, with a serial: at the end of the turn of the event loop, and those of
+ * Passes the names that changed on to its observers, with a serial: at the end of the turn of the event loop, and those of
  * the next 3 ms together. Many changes become one flush, so that a large relist costs caches no more than their answers.
  */
-export class ZoneNews<Reason extends string = never> {
-  /** Names that were told; flushes by reason. */
+export class ChangeFeed<Reason extends string = never> {
+  /** Names that were passed on; flushes by reason. */
   names = 0;
   readonly flushes: Record<OwnReason | Reason, number>;
-  /** Seconds from a change of the zone until it is told. */
+  /** Seconds from a change of the zone until it is passed on. */
   readonly lag = new BucketHistogram(LAG_BOUNDS);
   #serial = 0;
-  readonly #listeners = new Set<NewsListener>();
+  readonly #observers = new Set<ChangeObserver>();
   readonly #now: () => number;
   /** By their bytes as text. */
   readonly #changed = new Map<string, Uint8Array>();
   #immediate: NodeJS.Immediate | undefined;
   /** Ends the pause after a message, unless a change does that first: a timer wakes the program once more. */
   #pause: NodeJS.Timeout | undefined;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #sentMs = Number.NEGATIVE_INFINITY;
   #windowMs = Number.NEGATIVE_INFINITY;
   #namesInWindow = 0;
   #flushTimer: NodeJS.Timeout | undefined;
-  /** When the first change came that is not told yet; undefined when there is none. */
+  /** When the first change came that is still pending; undefined when there is none. */
   #sinceMs: number | undefined;
 
   /** With these reasons of who uses it; `now` is a clock in milliseconds that never falls. */
@@ -52,28 +52,28 @@ export class ZoneNews<Reason extends string = never> {
     this.#now = now;
   }
 
-  /** How often something was told, or may have been missed. */
+  /** How often something was passed on, or may have been missed. */
   get serial(): number {
     return this.#serial;
   }
 
-  get isWatched(): boolean {
-    return this.#listeners.size > 0;
+  get isObserved(): boolean {
+    return this.#observers.size > 0;
   }
 
-  /** Whether a name that changed is told: else the names need not be found. */
+  /** Whether a name that changes is passed on: else the names need not be found. */
   get takesNames(): boolean {
-    return this.isWatched && this.#flushTimer === undefined;
+    return this.isObserved && this.#flushTimer === undefined;
   }
 
-  /** From now on it is told. What changed while no one was has no serial, so the next answers have a new one. */
-  listen(listener: NewsListener): void {
-    if (!this.isWatched) this.#serial++;
-    this.#listeners.add(listener);
+  /** What changed while there was no observer has no serial, so the next answers have a new one. */
+  observe(observer: ChangeObserver): void {
+    if (!this.isObserved) this.#serial++;
+    this.#observers.add(observer);
   }
 
-  leave(listener: NewsListener): void {
-    this.#listeners.delete(listener);
+  leave(observer: ChangeObserver): void {
+    this.#observers.delete(observer);
   }
 
   add(name: Uint8Array): void {
@@ -86,40 +86,40 @@ export class ZoneNews<Reason extends string = never> {
       this.#namesInWindow = 0;
     }
     if (this.#namesInWindow + this.#changed.size > MAX_NAMES) this.#flushLater(nowMs);
-    else if (nowMs - this.#toldMs < PAUSE_MS) this.#pause ??= setTimeout(this.#tellNames, PAUSE_MS);
-    else this.#immediate ??= setImmediate(this.#tellNames);
+    else if (nowMs - this.#sentMs < PAUSE_MS) this.#pause ??= setTimeout(this.#sendNames, PAUSE_MS);
+    else this.#immediate ??= setImmediate(this.#sendNames);
   }
 
-  /** Tells that everything may have changed. */
+  /** Everything may have changed. */
   flush(reason: OwnReason | Reason): void {
     this.#changed.clear();
-    if (!this.isWatched) {
+    if (!this.isObserved) {
       this.#sinceMs = undefined;
       return;
     }
     this.flushes[reason]++;
     this.#serial++;
-    for (const each of this.#listeners) each.onFlush(this.#serial);
+    for (const each of this.#observers) each.onFlush(this.#serial);
     this.#noteLag(this.#now());
   }
 
   close(): void {
     this.#clearTimers();
     clearTimeout(this.#flushTimer);
-    this.#listeners.clear();
+    this.#observers.clear();
   }
 
-  readonly #tellNames = (): void => {
+  readonly #sendNames = (): void => {
     this.#clearTimers();
     if (this.#changed.size === 0) return;
     const names = Array.from(this.#changed.values());
     this.#changed.clear();
     this.names += names.length;
     this.#namesInWindow += names.length;
-    this.#toldMs = this.#now();
+    this.#sentMs = this.#now();
     this.#serial++;
-    for (const each of this.#listeners) each.onChanged(names, this.#serial);
-    this.#noteLag(this.#toldMs);
+    for (const each of this.#observers) each.onChanged(names, this.#serial);
+    this.#noteLag(this.#sentMs);
   };
 
   #clearTimers(): void {

@@ -1,4 +1,6 @@
-import type { Session, SessionService } from '@kube-dns/transport';
+import { formatHostPort } from '@kube-dns/base';
+import { type BucketHistogram, counter, gauge, histogram, type MetricDescription, type MetricFamily } from '@kube-dns/daemon';
+import { networkOf, type Session, type SessionService } from '@kube-dns/transport';
 import {
   changedTlv,
   DSO_TYPE,
@@ -15,8 +17,7 @@ import {
   subscribedTlv,
   writeDso,
 } from '@kube-dns/wire';
-import { makePlace } from './subscriber-places.js';
-import { type NewsListener, ZoneNews } from './zone-news.js';
+import { type ChangeObserver, ChangeFeed } from './change-feed.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
 const HEARTBEAT_MS = 2_000;
@@ -27,10 +28,12 @@ const KEEPALIVE_MS = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** and is disconnected when it has not by then. */
 const BEHIND_MS = 10_000;
+/** Half of the TCP connections of the DNS port; others ask for TTLs. */
+const MAX_SUBSCRIBERS = 250;
 
 interface Subscriber {
   readonly sinceMs: number;
-  heardMs: number;
+  lastSeenMs: number;
   /** Since when it reads too slowly, undefined when it does not: it needs a FLUSH then. */
   behindMs: number | undefined;
 }
@@ -42,13 +45,13 @@ export interface SubscriberRow {
   readonly port: number;
   /** How long it is subscribed, how long ago it sent something, how long it has been too slow. */
   readonly forMs: number;
-  readonly heardAgoMs: number;
+  readonly lastSeenAgoMs: number;
   readonly behindMs: number | undefined;
   readonly unreadBytes: number;
 }
 
 /** The zones whose changes are told. */
-export interface ToldZones {
+export interface PublishedZones {
   /** The name of the zone that has the services, lower-cased in wire form. */
   readonly apex: Uint8Array;
   /** Whether every change until now is known, which is what a heartbeat says. */
@@ -57,8 +60,8 @@ export interface ToldZones {
   rcodeFor(zone: Uint8Array): number;
 }
 
-export interface SubscribersOptions<Reason extends string> {
-  readonly zones: ToldZones;
+export interface PublisherOptions<Reason extends string> {
+  readonly zones: PublishedZones;
   /** Why else everything may have changed. */
   readonly reasons: readonly Reason[];
   /** Milliseconds that never fall; the process's unless given. */
@@ -69,20 +72,20 @@ export interface SubscribersOptions<Reason extends string> {
  * The caches that want to know what changes in zones. Each subscribes by DNS Stateful Operations (RFC 8490) on a
  * connection to the DNS port, and learns names, never records.
  */
-export class Subscribers<Reason extends string = never> implements SessionService, NewsListener {
-  readonly news: ZoneNews<Reason>;
+export class Publisher<Reason extends string = never> implements SessionService, ChangeObserver {
+  readonly feed: ChangeFeed<Reason>;
   readonly instance = randomBytes(INSTANCE_BYTES);
   /** Subscribers that were disconnected because they did not read, or sent nothing, or for one of another client. */
   dropped = 0;
-  readonly #zones: ToldZones;
+  readonly #zones: PublishedZones;
   readonly #subscribers = new Map<Session, Subscriber>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor({ zones, reasons, now = () => performance.now() }: SubscribersOptions<Reason>) {
+  constructor({ zones, reasons, now = () => performance.now() }: PublisherOptions<Reason>) {
     this.#zones = zones;
     this.#now = now;
-    this.news = new ZoneNews(reasons, now);
+    this.feed = new ChangeFeed(reasons, now);
   }
 
   get apex(): Uint8Array {
@@ -91,7 +94,7 @@ export class Subscribers<Reason extends string = never> implements SessionServic
 
   /** Of the last change that was told. */
   get serial(): number {
-    return this.news.serial;
+    return this.feed.serial;
   }
 
   /** The connections with a subscription. */
@@ -107,11 +110,11 @@ export class Subscribers<Reason extends string = never> implements SessionServic
 
   rows(): SubscriberRow[] {
     const now = this.#now();
-    return Array.from(this.#subscribers, ([session, { sinceMs, heardMs, behindMs }]) => ({
+    return Array.from(this.#subscribers, ([session, { sinceMs, lastSeenMs, behindMs }]) => ({
       host: session.address,
       port: session.port,
       forMs: now - sinceMs,
-      heardAgoMs: now - heardMs,
+      lastSeenAgoMs: now - lastSeenMs,
       behindMs: behindMs === undefined ? undefined : now - behindMs,
       unreadBytes: session.unsentBytes,
     }));
@@ -126,11 +129,11 @@ export class Subscribers<Reason extends string = never> implements SessionServic
   }
 
   onChanged(names: readonly Uint8Array[], after: number): void {
-    this.#tell(changedTlv({ before: after - 1, after, names }));
+    this.#send(changedTlv({ before: after - 1, after, names }));
   }
 
   onFlush(serial: number): void {
-    this.#tell(serialTlv(DSO_TYPE.FLUSH, serial));
+    this.#send(serialTlv(DSO_TYPE.FLUSH, serial));
   }
 
   /** Changes are not known any more: for the subscribers TTLs rule, until they subscribe again. */
@@ -142,13 +145,13 @@ export class Subscribers<Reason extends string = never> implements SessionServic
   }
 
   close(): void {
-    this.news.close();
+    this.feed.close();
     clearInterval(this.#heartbeat);
   }
 
   #receive({ id, tlvs }: DsoMessage, session: Session): void {
     const subscriber = this.#subscribers.get(session);
-    if (subscriber !== undefined) subscriber.heardMs = this.#now();
+    if (subscriber !== undefined) subscriber.lastSeenMs = this.#now();
     const [operation] = tlvs;
     const respond = (rcode: number, ...answers: readonly DsoTlv[]) =>
       session.push(writeDso({ id, isResponse: true, rcode, tlvs: answers }));
@@ -161,12 +164,8 @@ export class Subscribers<Reason extends string = never> implements SessionServic
     else {
       const rcode = this.#subscribe(operation.data, session);
       if (rcode !== RCODE.NOERROR) respond(rcode);
-      else respond(rcode, this.#subscribed());
+      else respond(rcode, subscribedTlv(this));
     }
-  }
-
-  #subscribed(): DsoTlv {
-    return subscribedTlv(this);
   }
 
   #subscribe(zone: Uint8Array, session: Session): number {
@@ -174,12 +173,12 @@ export class Subscribers<Reason extends string = never> implements SessionServic
     const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
     if (rcode !== RCODE.NOERROR) return rcode;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
-    const place = makePlace(this.#subscribers, session);
-    if (place === false) return RCODE.REFUSED;
-    if (place !== true) this.#drop(place);
+    const evicted = evictedFor(this.#subscribers, session);
+    if (evicted === 'own') return RCODE.REFUSED;
+    if (evicted !== 'none') this.#drop(evicted);
     const now = this.#now();
-    this.#subscribers.set(session, { sinceMs: now, heardMs: now, behindMs: undefined });
-    this.news.listen(this);
+    this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined });
+    this.feed.observe(this);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
     session.onClose(() => this.#leave(session));
@@ -195,12 +194,12 @@ export class Subscribers<Reason extends string = never> implements SessionServic
   #leave(session: Session): void {
     this.#subscribers.delete(session);
     if (this.count > 0) return;
-    this.news.leave(this);
+    this.feed.leave(this);
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
   }
 
-  #tell(tlv: DsoTlv): void {
+  #send(tlv: DsoTlv): void {
     const message = event(tlv);
     for (const [session, subscriber] of this.#subscribers) {
       if (this.#isBehind(session, subscriber)) continue;
@@ -215,20 +214,20 @@ export class Subscribers<Reason extends string = never> implements SessionServic
       if (unsentBytes <= MAX_UNSENT_BYTES) return false;
       subscriber.behindMs = this.#now();
     } else if (unsentBytes === 0) {
-      this.news.lag.observe((this.#now() - subscriber.behindMs) / 1_000);
-      this.news.flushes['slow-subscriber']++;
+      this.feed.lag.observe((this.#now() - subscriber.behindMs) / 1_000);
+      this.feed.flushes['slow-subscriber']++;
       subscriber.behindMs = undefined;
-      session.push(event(serialTlv(DSO_TYPE.FLUSH, this.news.serial)));
+      session.push(event(serialTlv(DSO_TYPE.FLUSH, this.feed.serial)));
     }
     return true;
   }
 
   #beat(): void {
     const now = this.#now();
-    const message = event(serialTlv(DSO_TYPE.HEARTBEAT, this.news.serial));
+    const message = event(serialTlv(DSO_TYPE.HEARTBEAT, this.feed.serial));
     for (const [session, subscriber] of this.#subscribers) {
-      const { heardMs, behindMs = now } = subscriber;
-      if (now - heardMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
+      const { lastSeenMs, behindMs = now } = subscriber;
+      if (now - lastSeenMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
         this.#drop(session);
       } else if (!this.#isBehind(session, subscriber) && this.#zones.isKnown) {
         session.push(message);
@@ -239,4 +238,107 @@ export class Subscribers<Reason extends string = never> implements SessionServic
 
 function event(tlv: DsoTlv): Uint8Array {
   return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs: [tlv] });
+}
+
+/**
+ * The subscriber that is dropped for a new one: the oldest of the client that has most, where the new one has fewer or is
+ * of this machine or pod. `none` while there are few enough, `own` when the new one is refused. A client is an
+ * address, with IPv6 its /64.
+ */
+function evictedFor(
+  subscribers: ReadonlyMap<Session, unknown>,
+  own: Session,
+): Session | 'own' | 'none' {
+  if (subscribers.size < MAX_SUBSCRIBERS) return 'none';
+  const firsts = new Map<string, { readonly session: Session; count: number }>();
+  for (const session of subscribers.keys()) {
+    const client = clientOf(session);
+    const found = firsts.get(client);
+    if (found === undefined) firsts.set(client, { session, count: 1 });
+    else found.count++;
+  }
+  let most = { session: own, count: 0 };
+  for (const [client, found] of firsts) {
+    if (found.count > most.count && client !== clientOf(own)) most = found;
+  }
+  const ownCount = firsts.get(clientOf(own))?.count ?? 0;
+  // Two that have as many would evict each other for ever.
+  const isFair = isLoopback(own)
+    ? ownCount === 0 || most.count > ownCount
+    : most.count > ownCount + 1;
+  return isFair && most.count > 0 ? most.session : 'own';
+}
+
+function clientOf({ address }: Session): string {
+  return networkOf(address) ?? address;
+}
+
+function isLoopback({ address }: Session): boolean {
+  return address === '::1' || address.startsWith('127.');
+}
+
+/** The page `/subscribers`, as JSON: who is subscribed, and who reads too slowly. Ages are in seconds. */
+export function subscribersPage(
+  publisher: Pick<SubscriberCounts, 'feed' | 'dropped'> & { rows(): readonly SubscriberRow[] },
+): string {
+  const { feed, dropped } = publisher;
+  const rows = publisher
+    .rows()
+    .map(({ forMs, lastSeenAgoMs, behindMs, unreadBytes, ...client }) => ({
+      address: formatHostPort(client),
+      forSeconds: seconds(forMs),
+      lastMessageAgeSeconds: seconds(lastSeenAgoMs),
+      behindSeconds: behindMs === undefined ? undefined : seconds(behindMs),
+      unreadBytes,
+    }));
+  const { serial, names, flushes } = feed;
+  const page = { serial, names, flushes, dropped, subscribers: rows };
+  return `${JSON.stringify(page, null, 2)}\n`;
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms) / 1_000;
+}
+
+/** The names of the metrics of subscribers. */
+export interface SubscriberMetrics {
+  readonly subscribers: MetricDescription;
+  readonly subscribersBehind: MetricDescription;
+  readonly subscriptionLag: MetricDescription;
+  readonly subscriberNames: MetricDescription;
+  readonly subscriberFlushes: MetricDescription;
+  readonly subscribersDropped: MetricDescription;
+}
+
+/** What is counted of subscribers. */
+export interface SubscriberCounts {
+  readonly count: number;
+  readonly behind: number;
+  readonly dropped: number;
+  readonly feed: {
+    readonly serial: number;
+    readonly names: number;
+    readonly lag: BucketHistogram;
+    readonly flushes: Readonly<Record<string, number>>;
+  };
+}
+
+/** The metrics of the subscribers. */
+export function subscriberFamilies(
+  metrics: SubscriberMetrics,
+  publisher: () => SubscriberCounts,
+): MetricFamily[] {
+  return [
+    gauge(metrics.subscribers, () => publisher().count),
+    gauge(metrics.subscribersBehind, () => publisher().behind),
+    histogram(metrics.subscriptionLag, () => [{ labels: {}, histogram: publisher().feed.lag }]),
+    counter(metrics.subscriberNames, () => publisher().feed.names),
+    counter(metrics.subscriberFlushes, () =>
+      Object.entries(publisher().feed.flushes).map(([reason, value]) => ({
+        labels: { reason },
+        value,
+      })),
+    ),
+    counter(metrics.subscribersDropped, () => publisher().dropped),
+  ];
 }

@@ -1,4 +1,4 @@
-import type { SubscriptionRow } from '../subscription/subscription-row.js';
+import type { SubscriptionRow } from '../subscriber.js';
 
 /** A live subscription to `cluster.local`, but for what is given. */
 export function subscriptionRow(given: Partial<SubscriptionRow> = {}): SubscriptionRow {
@@ -8,7 +8,7 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     state: 'live',
     reason: '',
     sinceMs: 0,
-    heardMs: 0,
+    lastSeenMs: 0,
     serial: 0,
     processes: 1,
     changedMs: undefined,

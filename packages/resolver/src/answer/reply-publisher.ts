@@ -1,3 +1,4 @@
+import type { ChangeSource, PublisherProcess, Subscriptions } from '@kube-dns/push';
 import {
   expandKey,
   FLAG,
@@ -10,26 +11,24 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CacheableAnswer } from '../cache/cacheable-answer.js';
-import type { Teller } from '../cache/kept-entries.js';
-import type { ServerInstance } from './server-instance.js';
-import type { Subscriptions } from './subscriptions.js';
+
 
 /** The serial of a reply that has none. */
 const LATEST = Number.POSITIVE_INFINITY;
 
-/** The process that has given a reply, if it tells when its answers change: they are kept until then. */
-export class ReplyTeller {
-  /** Whether the reply is of a process that tells its changes. */
+/** The process that has given a reply, if it announces when its answers change: they are kept until then. */
+export class ReplyPublisher {
+  /** Whether the reply is of a process that announces its changes. */
   isKnown = false;
-  /** Whether it is of that process's own zone: a server does not tell changes of what it was told itself. */
+  /** Whether it is of that process's own zone: a server does not announce changes of what it has from others. */
   isOfZone = false;
-  readonly #subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
+  readonly #subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
-  #instance: ServerInstance | undefined;
+  #instance: PublisherProcess | undefined;
   /** The last change that it knew. */
   #serial = 0;
 
-  constructor(subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>) {
+  constructor(subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>) {
     this.#subscriptions = subscriptions;
   }
 
@@ -52,23 +51,23 @@ export class ReplyTeller {
     isStored: (target: CacheableAnswer) => boolean,
   ): boolean {
     return this.has(answer)
-      ? cache.store(answer, isStored, this.#keptBy, this.#serial)
-      : cache.store(answer, isStored, this.#tellerBeside(answer), LATEST);
+      ? cache.store(answer, isStored, this.#source, this.#serial)
+      : cache.store(answer, isStored, this.#sourceBeside(answer), LATEST);
   }
 
-  /** Whether the reply knows every change that the process has told, of any name. */
+  /** Whether the reply knows every change that the process has announced, of any name. */
   get knowsAll(): boolean {
     return this.#instance?.changes.areAllKnown(this.#serial) === true;
   }
 
   /** The process, if the name of the reply's question is in its zones. */
-  instanceFor(reply: Buffer): ServerInstance | undefined {
+  instanceFor(reply: Buffer): PublisherProcess | undefined {
     if (this.#instance === undefined) return undefined;
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
     return length > 0 && this.#instance.has(this.#name, length) ? this.#instance : undefined;
   }
 
-  #instanceOf(reply: Buffer): ServerInstance | undefined {
+  #instanceOf(reply: Buffer): PublisherProcess | undefined {
     const at = zoneVersionAt(reply);
     if (at < 0) return undefined;
     this.#serial = readSerial(reply, at + INSTANCE_BYTES);
@@ -79,12 +78,12 @@ export class ReplyTeller {
     return undefined;
   }
 
-  get #keptBy(): Teller | undefined {
+  get #source(): ChangeSource | undefined {
     return this.isOfZone ? this.#instance : this.#instance?.relayed;
   }
 
-  /** Another process behind the server's address tells nothing itself: its answers go with the changes that are told. */
-  #tellerBeside({ name, nameLength }: CacheableAnswer): Teller | undefined {
-    return this.#subscriptions.tellerOf(name, nameLength)?.relayed;
+  /** Another process behind the server's address announces nothing itself: its answers go with the changes that are announced. */
+  #sourceBeside({ name, nameLength }: CacheableAnswer): ChangeSource | undefined {
+    return this.#subscriptions.publisherOf(name, nameLength)?.relayed;
   }
 }

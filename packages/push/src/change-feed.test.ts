@@ -1,37 +1,37 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { encodeKey } from '@kube-dns/wire';
-import { ZoneNews } from './zone-news.js';
+import { ChangeFeed } from './change-feed.js';
 
-/** What a listener was told: names, or a flush, and the serial. */
-type Told = readonly [names: readonly Uint8Array[] | 'flush', serial: number];
+/** What a listener was passed: names, or a flush, and the serial. */
+type Passed = readonly [names: readonly Uint8Array[] | 'flush', serial: number];
 
-let told: Told[];
-let news: ZoneNews<'configuration'>;
-const listener = (to: Told[]) => ({
-  onChanged: (...changed: Told) => to.push(changed),
+let passed: Passed[];
+let feed: ChangeFeed<'configuration'>;
+const listener = (to: Passed[]) => ({
+  onChanged: (...changed: Passed) => to.push(changed),
   onFlush: (serial: number) => to.push(['flush', serial]),
 });
 beforeEach(() => {
-  told = [];
-  news = new ZoneNews(['configuration']);
-  news.listen(listener(told));
+  passed = [];
+  feed = new ChangeFeed(['configuration']);
+  feed.observe(listener(passed));
 });
-afterEach(() => news.close());
+afterEach(() => feed.close());
 
 const add = (...names: string[]) => {
-  for (const name of names) news.add(encodeKey(name));
+  for (const name of names) feed.add(encodeKey(name));
 };
 const manyNames = (count: number, label: string) =>
   Array.from({ length: count }, (_, i) => `${label}${i}.default.svc.cluster.local`);
 
-describe('ZoneNews', () => {
+describe('ChangeFeed', () => {
   it('tells the names of a turn together, each once, with serials that continue', async () => {
     add('a.b', 'c.d', 'a.b');
-    await until(() => told.length === 1);
+    await until(() => passed.length === 1);
     add('e.f');
-    await until(() => told.length === 2);
-    expect(told).toEqual([
+    await until(() => passed.length === 2);
+    expect(passed).toEqual([
       [[encodeKey('a.b'), encodeKey('c.d')], 2],
       [[encodeKey('e.f')], 3],
     ]);
@@ -42,47 +42,47 @@ describe('ZoneNews', () => {
     try {
       add('a.b');
       jest.advanceTimersByTime(0);
-      expect(told).toHaveLength(1);
+      expect(passed).toHaveLength(1);
       add('c.d');
       jest.advanceTimersByTime(2);
       add('e.f');
-      expect(told).toHaveLength(1);
+      expect(passed).toHaveLength(1);
       jest.advanceTimersByTime(1);
-      expect(told[1]).toEqual([[encodeKey('c.d'), encodeKey('e.f')], 3]);
+      expect(passed[1]).toEqual([[encodeKey('c.d'), encodeKey('e.f')], 3]);
       jest.advanceTimersByTime(10);
       add('g.h');
       jest.advanceTimersByTime(0);
-      expect(told).toHaveLength(3);
+      expect(passed).toHaveLength(3);
     } finally {
       jest.useRealTimers();
     }
   });
 
   it('tells more than 256 names of 20 ms as one flush after them', async () => {
-    news.close();
+    feed.close();
     // A loaded machine would take longer.
     let nowMs = 0;
-    news = new ZoneNews(['configuration'], () => nowMs);
-    news.listen(listener(told));
+    feed = new ChangeFeed(['configuration'], () => nowMs);
+    feed.observe(listener(passed));
     add(...manyNames(200, 'a'));
-    await until(() => told.length === 1);
+    await until(() => passed.length === 1);
     add(...manyNames(100, 'b'));
-    await until(() => told.length === 2);
-    expect(told[0]).toMatchObject([{ length: 200 }, 2]);
-    expect(told[1]).toEqual(['flush', 3]);
-    expect(news.flushes['many-changes']).toBe(1);
+    await until(() => passed.length === 2);
+    expect(passed[0]).toMatchObject([{ length: 200 }, 2]);
+    expect(passed[1]).toEqual(['flush', 3]);
+    expect(feed.flushes['many-changes']).toBe(1);
     nowMs += 20;
     add('later');
-    await until(() => told.length === 3);
-    expect(told[2]).toEqual([[encodeKey('later')], 4]);
+    await until(() => passed.length === 3);
+    expect(passed[2]).toEqual([[encodeKey('later')], 4]);
   });
 
   it('counts the seconds from the first change to its message', () => {
     jest.useFakeTimers();
     try {
       let nowMs = 0;
-      const timed = new ZoneNews(['configuration'], () => nowMs);
-      timed.listen(listener([]));
+      const timed = new ChangeFeed(['configuration'], () => nowMs);
+      timed.observe(listener([]));
       timed.add(encodeKey('a.b'));
       nowMs = 3;
       timed.add(encodeKey('c.d'));
@@ -102,28 +102,28 @@ describe('ZoneNews', () => {
   });
 
   it('tells the same to all who listen, until they leave', async () => {
-    const others: Told[] = [];
+    const others: Passed[] = [];
     const other = listener(others);
-    news.listen(other);
+    feed.observe(other);
     add('a.b');
     await until(() => others.length === 1);
-    news.flush('configuration');
-    expect(others).toEqual(told);
-    news.leave(other);
-    expect(news.isWatched).toBe(true);
-    news.flush('configuration');
-    expect([told.length, others.length]).toEqual([3, 2]);
+    feed.flush('configuration');
+    expect(others).toEqual(passed);
+    feed.leave(other);
+    expect(feed.isObserved).toBe(true);
+    feed.flush('configuration');
+    expect([passed.length, others.length]).toEqual([3, 2]);
   });
 
   it('tells nothing while no one listens', () => {
     jest.useFakeTimers();
     try {
-      news.close();
+      feed.close();
       add('a.b');
-      news.flush('configuration');
+      feed.flush('configuration');
       expect(jest.getTimerCount()).toBe(0);
-      expect(told).toEqual([]);
-      expect(news.serial).toBe(1);
+      expect(passed).toEqual([]);
+      expect(feed.serial).toBe(1);
     } finally {
       jest.useRealTimers();
     }

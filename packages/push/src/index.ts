@@ -1,0 +1,47 @@
+export { ChangeFeed, type ChangeObserver } from './change-feed.js';
+export {
+  Announcement,
+  Notifier,
+  type NotifiedZone,
+  NotifyMessages,
+  NotifyTarget,
+} from './notify-sender.js';
+export {
+  type PublishedZones,
+  Publisher,
+  type SubscriberCounts,
+  subscriberFamilies,
+  type SubscriberMetrics,
+  type SubscriberRow,
+  subscribersPage,
+} from './publisher.js';
+export { Relay } from './relay.js';
+export {
+  type ChangeListener,
+  PublisherProcess,
+  type SubscribedCache,
+  type SubscribedServer,
+  type SubscriptionRow,
+  Subscriptions,
+  subscriptionsPage,
+  zoneProblems,
+  zoneRows,
+  ZoneServer,
+} from './subscriber.js';
+export {
+  type FlushCause,
+  type SubscriptionEvents,
+  type SubscriptionStatus,
+  ZoneSubscription,
+} from './subscription.js';
+export {
+  AnnouncedChanges,
+  type ChangeSource,
+  type LastSeen,
+  MAX_SUBSCRIPTIONS,
+  neverSeen,
+  overlaps,
+  VersionedAnswerer,
+  versionLabels,
+  WITH_TTL,
+} from './version.js';

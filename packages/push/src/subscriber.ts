@@ -1,0 +1,581 @@
+import type { Log, StatusFacts } from '@kube-dns/daemon';
+import {
+  type AddedOptions,
+  isOwnAddress,
+  NO_OPTIONS,
+  type ServerAddress,
+  type ServerGroup,
+  serverText,
+} from '@kube-dns/transport';
+import {
+  decodeName,
+  INSTANCE_BYTES,
+  isOfInstance,
+  ROOT_NAME,
+  type Subscribed,
+  suffixOffset,
+  ZONE_VERSION_REQUEST,
+} from '@kube-dns/wire';
+import { type FlushCause, type SubscriptionStatus, ZoneSubscription } from './subscription.js';
+import {
+  AnnouncedChanges,
+  type ChangeSource,
+  type LastSeen,
+  MAX_SUBSCRIPTIONS,
+  WITH_TTL,
+} from './version.js';
+
+/** One subscription, as pages, metrics and statistics show it. */
+export interface SubscriptionRow extends SubscriptionStatus {
+  /** `ADDRESS#PORT`. */
+  readonly server: string;
+  readonly zones: readonly string[];
+  /** Behind that address, those that tell changes now. */
+  readonly processes: number;
+  /** When something changed last, in milliseconds of `performance.now()`; undefined before that. */
+  readonly changedMs: number | undefined;
+  /** Cached answers that stay until the server says that they changed. */
+  readonly keptAnswers: number;
+  /** Cached answers that were dropped because their names changed. */
+  readonly droppedAnswers: number;
+  readonly events: Readonly<Record<string, number>>;
+  /** How often all answers were dropped, by reason. */
+  readonly flushes: Readonly<Record<string, number>>;
+}
+
+/** Learns what processes of servers tell, once the cache has dropped what that changes. */
+export interface ChangeListener {
+  /** From now on a process tells every change. */
+  onLive(instance: PublisherProcess): void;
+  /** A name (lower-cased, in wire form) has changed, in a zone of its server. */
+  onChanged(instance: PublisherProcess, name: Uint8Array): void;
+  /** Any answer of a process may have changed. */
+  onFlushed(instance: PublisherProcess): void;
+  /** A process tells nothing any more; also called for one that never did. */
+  onEnded(instance: PublisherProcess): void;
+}
+
+/** A process behind the address of a server, which tells what changes in the server's zones. */
+export class PublisherProcess implements ChangeSource {
+  readonly number: number;
+  readonly changes = new AnnouncedChanges();
+  /** For its answers that are of others: they may change with its zone, and have their TTL. */
+  readonly relayed: ChangeSource;
+  isLive = false;
+  /** What it told last: the apex of its zone, and which process it is. */
+  apex: Uint8Array = ROOT_NAME;
+  #id: Uint8Array = new Uint8Array(INSTANCE_BYTES);
+  readonly #zones: readonly Uint8Array[];
+
+  /** `number` is that of its subscription; it serves these zones. */
+  constructor(number: number, zones: readonly Uint8Array[]) {
+    this.number = number;
+    this.#zones = zones;
+    const { changes } = this;
+    const apexOf = () => this.apex;
+    this.relayed = {
+      number: number + WITH_TTL,
+      changes,
+      get apex() {
+        return apexOf();
+      },
+    };
+  }
+
+  /** Which process it is now. */
+  become(id: Uint8Array, apex: Uint8Array): void {
+    this.#id = id;
+    this.apex = apex;
+  }
+
+  /** Whether it is the process whose instance is at an offset. */
+  is(bytes: Uint8Array, at: number): boolean {
+    return isOfInstance(bytes, at, this.#id);
+  }
+
+  /** Whether a name (lower-cased, in wire form) is in one of its zones. */
+  has(name: Uint8Array, length: number): boolean {
+    for (const zone of this.#zones) if (suffixOffset(name, length, zone) >= 0) return true;
+    return false;
+  }
+}
+
+/** Processes behind the address of one server that are subscribed to; the answers of others have their TTL. */
+export const MAX_INSTANCES = 8;
+/**
+ * Pauses between connections in search of another process: each is twice the last one. Where one leads is chance, and
+ * a connection costs less than answers that are not kept.
+ */
+const FIRST_SEARCH_MS = 1_000;
+const LAST_SEARCH_MS = 5_000;
+
+/** The cache whose answers are kept while their server announces its changes; see `AnswerCache`. */
+export interface SubscribedCache {
+  /** Drops what a change of a name, in a zone of the source, may change; returns how many answers. */
+  dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number;
+  dropBelow(zone: Uint8Array): void;
+  /** How many answers have this number of a subscription. */
+  keptAnswers(subscription: number): number;
+}
+
+export interface ZoneServerOptions {
+  readonly server: ServerAddress;
+  readonly cache: SubscribedCache;
+  /** When subscriptions were heard, by their numbers; the cache has the same. */
+  readonly lastSeen: LastSeen;
+  /** The same, also of those that do not live any more. */
+  readonly lastSeenEver?: LastSeen | undefined;
+  /** Another number of a subscription; undefined when there is none. */
+  readonly takeNumber: () => number | undefined;
+  /** The name has changed, or all below it, in a zone of the server. */
+  readonly onChange: (name: Uint8Array, zone: Uint8Array) => void;
+  /** A process of the server tells changes from now on. */
+  readonly onLive: (server: ServerAddress) => void;
+  /** Whom changes are passed on to; none by default. */
+  readonly listener?: ChangeListener | undefined;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/** A subscription to one process, and which. */
+interface Connected {
+  readonly instance: PublisherProcess;
+  readonly subscription: ZoneSubscription;
+}
+
+/**
+ * A server that may tell what changes in its zones. Behind the address of a Service are several processes, each with
+ * a view of its own: an answer is kept only while the very process that gave it tells its changes.
+ */
+export class ZoneServer {
+  /** How often a subscription became live and how often it ended, and names that changed. */
+  readonly #events = { started: 0, lost: 0, changed: 0 };
+  /** How often all answers were dropped, by reason. */
+  readonly #flushes: Record<'new-subscription' | FlushCause, number> = {
+    'new-subscription': 0,
+    'by-server': 0,
+    'missed-message': 0,
+  };
+  /** Cached answers that were dropped because their names changed. */
+  #dropped = 0;
+  #changedMs: number | undefined;
+  readonly zones: Uint8Array[] = [];
+  readonly #options: ZoneServerOptions;
+  /** Without a connection now. */
+  readonly #idle: PublisherProcess[] = [];
+  /** The first one is tried for ever, the others until they end. */
+  readonly #connected: Connected[] = [];
+  #searchPauseMs = FIRST_SEARCH_MS;
+  #nextSearchMs = 0;
+
+  constructor(options: ZoneServerOptions) {
+    this.#options = options;
+  }
+
+  get server(): ServerAddress {
+    return this.#options.server;
+  }
+
+  /** As in the log and in metrics: `127.0.0.1#10053`. */
+  get text(): string {
+    return serverText(this.server);
+  }
+
+  /** What pages, metrics and statistics show; undefined when it is never subscribed to. */
+  row(): SubscriptionRow | undefined {
+    const shown = this.#connected.find(({ instance }) => instance.isLive) ?? this.#connected[0];
+    if (shown === undefined) return undefined;
+    return {
+      ...shown.subscription.status,
+      server: this.text,
+      zones: this.#zoneNames,
+      processes: this.liveCount,
+      changedMs: this.#changedMs,
+      keptAnswers: this.#keptAnswers,
+      droppedAnswers: this.#dropped,
+      events: this.#events,
+      flushes: this.#flushes,
+    };
+  }
+
+  /** Whether one of its processes has this number of a subscription. */
+  hasNumber(number: number): boolean {
+    return this.#connected.some(({ instance }) => instance.number === number);
+  }
+
+  /** Whether it tells changes, or did. */
+  get hasAnnounced(): boolean {
+    return this.#events.started > 0;
+  }
+
+  /** Whether it never told changes, as one does that does not know how. */
+  get isUnsupported(): boolean {
+    return this.row()?.state !== 'down' && this.live === undefined;
+  }
+
+  /** The processes that tell changes now. */
+  get liveCount(): number {
+    let count = 0;
+    for (const { instance } of this.#connected) if (instance.isLive) count++;
+    return count;
+  }
+
+  /** A process that tells changes now. */
+  get live(): PublisherProcess | undefined {
+    for (const { instance } of this.#connected) if (instance.isLive) return instance;
+    return undefined;
+  }
+
+  /** Subscribes to a process of the server. */
+  connect(): void {
+    const instance = this.#idle.pop() ?? this.#createInstance();
+    if (instance === undefined) return;
+    const subscription = new ZoneSubscription({
+      server: this.server,
+      zones: this.zones,
+      events: {
+        onLive: (subscribed) => this.#goLive(connected, subscribed),
+        onChanged: (name, serial) => this.#change(instance, Uint8Array.from(name), serial),
+        onFlush: (cause, serial) => this.#flush(instance, cause, serial),
+        onSeen: () => this.#noteSeen(instance),
+        onLost: (reason) => this.#lose(connected, reason),
+        onUnsupported: (reason) => this.#giveUp(connected, reason),
+      },
+    });
+    const connected = { instance, subscription };
+    this.#connected.push(connected);
+    subscription.start();
+  }
+
+  /** The live process whose instance is at an offset. */
+  find(bytes: Uint8Array, at: number): PublisherProcess | undefined {
+    for (const { instance } of this.#connected) {
+      if (instance.isLive && instance.is(bytes, at)) return instance;
+    }
+    return undefined;
+  }
+
+  /** A process answered that tells no changes: another connection may lead to it. */
+  search(nowMs: number): void {
+    const isSearching = this.#connected.some(({ instance }) => !instance.isLive);
+    if (isSearching || nowMs < this.#nextSearchMs) return;
+    this.#nextSearchMs = nowMs + this.#searchPauseMs;
+    this.#searchPauseMs = Math.min(this.#searchPauseMs * 2, LAST_SEARCH_MS);
+    this.connect();
+  }
+
+  /** The server replies again after it was down. */
+  retry(): void {
+    for (const { subscription } of this.#connected) subscription.retry();
+  }
+
+  close(): void {
+    for (const connected of [...this.#connected]) this.#end(connected);
+  }
+
+  get #zoneNames(): string[] {
+    return this.zones.map((zone) => decodeName(zone));
+  }
+
+  get #keptAnswers(): number {
+    let count = 0;
+    for (const { instance } of this.#connected) {
+      if (instance.isLive) count += this.#options.cache.keptAnswers(instance.number);
+    }
+    return count;
+  }
+
+  #createInstance(): PublisherProcess | undefined {
+    if (this.#connected.length === MAX_INSTANCES) return undefined;
+    const number = this.#options.takeNumber();
+    return number === undefined ? undefined : new PublisherProcess(number, this.zones);
+  }
+
+  #goLive(connected: Connected, { instance: id, apex, serial }: Subscribed): void {
+    const { instance } = connected;
+    const same = this.#connected.find((one) => one.instance.isLive && one.instance.is(id, 0));
+    if (same !== undefined && connected !== this.#connected[0]) {
+      this.#end(connected);
+      return;
+    }
+    if (same !== undefined) this.#end(same);
+    const isFirst = this.live === undefined;
+    this.#searchPauseMs = FIRST_SEARCH_MS;
+    this.#events.started++;
+    instance.become(id, apex);
+    // What is dropped now is asked for at once: the server must not be taken for down until its next probe.
+    this.#options.onLive(this.server);
+    this.#flush(instance, 'new-subscription', serial);
+    this.#setLive(instance, true);
+    const { log } = this.#options;
+    if (isFirst) {
+      log.info(
+        `${this.text} tells the changes of ${this.#zoneNames.join(', ')}: its answers are kept until then`,
+      );
+    } else log.info(`${this.text} has ${this.liveCount} processes that tell changes`);
+  }
+
+  /** Names beside the zones are none of its business, whatever the apex that it told. */
+  #change(instance: PublisherProcess, name: Uint8Array, serial: number): void {
+    this.#events.changed++;
+    this.#changedMs = performance.now();
+    const zone = this.zones.find((each) => suffixOffset(name, name.length, each) >= 0);
+    if (zone !== undefined) {
+      this.#options.onChange(name, zone);
+      this.#dropped += this.#options.cache.dropChanged(name, instance, serial, zone);
+      this.#options.listener?.onChanged(instance, name);
+    } else if (this.zones.some((each) => suffixOffset(each, each.length, name) >= 0)) {
+      this.#flush(instance, 'by-server', serial);
+    }
+  }
+
+  #lose(connected: Connected, reason: string): void {
+    this.#events.lost++;
+    this.#setLive(connected.instance, false);
+    const count = this.liveCount;
+    const { log } = this.#options;
+    if (count > 0) log.info(`${this.text} has ${count} processes that tell changes: ${reason}`);
+    else log.warn(`${this.text} tells no changes any more: ${reason}; TTLs rule until it does`);
+    if (connected !== this.#connected[0]) this.#end(connected);
+  }
+
+  #giveUp(connected: Connected, reason: string): void {
+    if (connected !== this.#connected[0]) this.#end(connected);
+    else {
+      const { log } = this.#options;
+      log.info(
+        `${this.text} does not tell changes of ${this.#zoneNames.join(', ')} (${reason}): TTLs rule`,
+      );
+    }
+  }
+
+  #end(connected: Connected): void {
+    connected.subscription.close();
+    this.#setLive(connected.instance, false);
+    this.#connected.splice(this.#connected.indexOf(connected), 1);
+    this.#idle.push(connected.instance);
+  }
+
+  /** Any of its answers may have changed, up to this serial. */
+  #flush(instance: PublisherProcess, cause: FlushCause | 'new-subscription', serial: number): void {
+    this.#flushes[cause]++;
+    instance.changes.noteAll(serial);
+    for (const zone of this.zones) {
+      this.#options.onChange(zone, zone);
+      this.#options.cache.dropBelow(zone);
+    }
+    this.#options.listener?.onFlushed(instance);
+  }
+
+  #noteSeen({ isLive, number }: PublisherProcess): void {
+    const { lastSeen, lastSeenEver } = this.#options;
+    lastSeen[number] = isLive ? performance.now() / 1_000 : Number.NEGATIVE_INFINITY;
+    if (isLive && lastSeenEver !== undefined) lastSeenEver[number] = lastSeen[number]!;
+  }
+
+  #setLive(instance: PublisherProcess, isLive: boolean): void {
+    instance.isLive = isLive;
+    this.#noteSeen(instance);
+    const { listener } = this.#options;
+    if (isLive) listener?.onLive(instance);
+    else listener?.onEnded(instance);
+  }
+}
+
+/** A server, and zones (lower-cased, in wire form) that it is asked for. */
+export interface SubscribedServer {
+  readonly server: ServerAddress;
+  readonly zones: readonly Uint8Array[];
+}
+
+export interface SubscriptionsOptions extends Omit<ZoneServerOptions, 'server' | 'takeNumber'> {
+  /** The servers that may tell changes, and of which zones; a server may be there several times. */
+  readonly servers: readonly SubscribedServer[];
+  /** The addresses that this server listens on, once it does. */
+  readonly own: { readonly ownAddresses: readonly ServerAddress[] };
+  /** Whether servers are asked at all. */
+  readonly isEnabled: boolean;
+}
+
+/** Asks for the version of the zone: which process answers, and which changes it knows. */
+const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSubnet: false };
+
+/**
+ * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
+ * drop them from the cache. While a process tells its changes, its answers are kept until it says that they changed.
+ */
+export class Subscriptions {
+  readonly servers: readonly ZoneServer[];
+  readonly #options: SubscriptionsOptions;
+  #lastNumber = 0;
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+    this.servers = options.isEnabled ? this.#zoneServers(options.servers) : [];
+  }
+
+  /** To be called once it is known which addresses are this server's own. */
+  start(): void {
+    const { ownAddresses } = this.#options.own;
+    for (const one of this.servers) {
+      if (!ownAddresses.some((own) => isOwnAddress(one.server, own))) one.connect();
+    }
+  }
+
+  /** What pages, metrics and statistics show. */
+  rows(): SubscriptionRow[] {
+    return this.servers.flatMap((one) => one.row() ?? []);
+  }
+
+  /** The same of the one with this number, WITH_TTL more or not; undefined when it has ended. */
+  rowOf(number: number): SubscriptionRow | undefined {
+    return this.servers.find((one) => one.hasNumber(number % WITH_TTL))?.row();
+  }
+
+  /** A server replies again after it was down. */
+  retry({ address, port }: ServerAddress): void {
+    const one = this.servers.find(
+      ({ server }) => server.port === port && server.address === address,
+    );
+    one?.retry();
+  }
+
+  /** The options that questions to a group of servers have. */
+  optionsFor({ servers }: ServerGroup): AddedOptions {
+    for (const one of this.servers) {
+      if (one.live === undefined) continue;
+      const { address, port } = one.server;
+      for (const server of servers) {
+        if (server.port === port && server.address === address) return VERSION_OPTIONS;
+      }
+    }
+    return NO_OPTIONS;
+  }
+
+  /** Whether one of these servers tells changes, or did. */
+  hasAnnounced({ servers }: ServerGroup): boolean {
+    return this.servers.some(
+      (one) => one.hasAnnounced && servers.some((server) => isSameServer(server, one.server)),
+    );
+  }
+
+  /** The process whose instance is at an offset of a reply, and that tells its changes now. */
+  find(reply: Uint8Array, at: number): PublisherProcess | undefined {
+    for (const one of this.servers) {
+      const instance = one.find(reply, at);
+      if (instance !== undefined) return instance;
+    }
+    return undefined;
+  }
+
+  /** A process that tells changes of the zone that a name (lower-cased, in wire form) is in. */
+  publisherOf(name: Uint8Array, nameLength: number): PublisherProcess | undefined {
+    for (const one of this.servers) {
+      const { live } = one;
+      if (live?.has(name, nameLength) === true) return live;
+    }
+    return undefined;
+  }
+
+  /** A process that tells no changes has answered for such a name: it is looked for. */
+  search(name: Uint8Array, nameLength: number): void {
+    const nowMs = performance.now();
+    for (const one of this.servers) if (one.live?.has(name, nameLength) === true) one.search(nowMs);
+  }
+
+  close(): void {
+    for (const one of this.servers) one.close();
+  }
+
+  /** Each server once, in the order given. */
+  #zoneServers(given: readonly SubscribedServer[]): ZoneServer[] {
+    const servers = new Map<string, ZoneServer>();
+    for (const { server, zones } of given) {
+      const text = serverText(server);
+      const one = servers.get(text) ?? this.#zoneServer(server);
+      servers.set(text, one);
+      one.zones.push(...zones);
+    }
+    return Array.from(servers.values());
+  }
+
+  #zoneServer(server: ServerAddress): ZoneServer {
+    const takeNumber = () =>
+      this.#lastNumber === MAX_SUBSCRIPTIONS ? undefined : ++this.#lastNumber;
+    return new ZoneServer({ ...this.#options, server, takeNumber });
+  }
+}
+
+function isSameServer(one: ServerAddress, other: ServerAddress): boolean {
+  return one.port === other.port && one.address === other.address;
+}
+
+/** The page `/subscriptions`, as JSON: whether each zone is live, why not, and since when. Ages are in seconds. */
+export function subscriptionsPage(
+  rows: readonly SubscriptionRow[],
+  nowMs = performance.now(),
+): string {
+  const ageSeconds = (ms: number | undefined) =>
+    ms === undefined ? undefined : Math.round(nowMs - ms) / 1_000;
+  const subscriptions = rows.map((row) => ({
+    server: row.server,
+    zones: row.zones,
+    state: row.state,
+    reason: row.reason === '' ? undefined : row.reason,
+    forSeconds: ageSeconds(row.sinceMs),
+    lastMessageAgeSeconds: ageSeconds(row.lastSeenMs),
+    serial: row.serial,
+    processes: row.processes,
+    keptAnswers: row.keptAnswers,
+    droppedAnswers: row.droppedAnswers,
+    events: row.events,
+    flushes: row.flushes,
+  }));
+  return `${JSON.stringify({ subscriptions }, null, 2)}\n`;
+}
+
+/**
+ * A row for each zone whose server may tell what changes, those that should and do not first. What is counted of a server
+ * is in the row of its first zone.
+ */
+export function zoneRows(
+  rows: readonly SubscriptionRow[],
+  nowMs = performance.now(),
+): StatusFacts[] {
+  const ageSeconds = (ms: number | undefined) =>
+    ms === undefined ? null : Math.round((nowMs - ms) / 100) / 10;
+  const shown = rows.flatMap((row) =>
+    row.zones.map((zone, index): StatusFacts => ({
+      zone,
+      server: row.server,
+      state: row.state,
+      reason: row.reason === '' ? null : row.reason,
+      forSeconds: ageSeconds(row.sinceMs),
+      serial: row.serial ?? null,
+      lastChangeSeconds: ageSeconds(row.changedMs),
+      lastMessageSeconds: ageSeconds(row.lastSeenMs),
+      processes: row.processes,
+      // Of the server, not of a zone: once.
+      keptAnswers: index === 0 ? row.keptAnswers : null,
+      droppedAnswers: index === 0 ? row.droppedAnswers : null,
+      flushes: index === 0 ? flushesText(row) : null,
+    })),
+  );
+  const rank = ({ state }: StatusFacts) => Number(state !== 'down');
+  return shown.sort((one, other) => rank(one) - rank(other));
+}
+
+/** How often all answers were dropped, by reason: `missed-message 2`. */
+function flushesText({ flushes }: SubscriptionRow): string {
+  const counted = Object.entries(flushes).filter(([, count]) => count > 0);
+  return counted.map(([reason, count]) => `${reason} ${count}`).join(', ');
+}
+
+/** A sentence for each server that told what changes, and does not now. */
+export function zoneProblems(rows: readonly SubscriptionRow[]): string[] {
+  return rows
+    .filter(({ state }) => state === 'down')
+    .map(
+      ({ server, zones, reason }) =>
+        `${server} tells no changes of ${zones.join(', ')} now (${reason}): TTLs rule`,
+    );
+}

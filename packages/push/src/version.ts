@@ -1,0 +1,164 @@
+import type { Answerer, AnswerSource, Client, ReplyPath } from '@kube-dns/transport';
+import { appendZoneVersion, type Query, suffixOffset, type ZoneVersion } from '@kube-dns/wire';
+
+/** The most subscriptions that the entries of a cache can have. */
+export const MAX_SUBSCRIPTIONS = 127;
+/** Added to the number of a subscription for entries that go with a change, and with their TTL, too. */
+export const WITH_TTL = 128;
+
+/** A process that announces when answers change. */
+export interface ChangeSource {
+  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL more. */
+  readonly number: number;
+  /** The apex of the server's zone, lower-cased in wire form. */
+  readonly apex: Uint8Array;
+  readonly changes: AnnouncedChanges;
+}
+
+/**
+ * When the server of each subscription, by its number, was last seen, in seconds by the cache's clock: every change
+ * until then is known. -Infinity while the subscription does not live; WITH_TTL and above are never set.
+ */
+export type LastSeen = Float64Array;
+
+/** With no subscription that lives. */
+export function neverSeen(): LastSeen {
+  return new Float64Array(2 * WITH_TTL).fill(Number.NEGATIVE_INFINITY);
+}
+
+/** Owners share these by their hash: a reply that is taken for old costs another question. */
+const OWNERS = 256;
+
+/** What a server has announced, each by its serial: when names changed last. */
+export class AnnouncedChanges {
+  readonly #ofOwner = new Float64Array(OWNERS);
+  #ofAny = 0;
+  /** Of a name above services, or of all. */
+  #ofMany = 0;
+
+  /** The name whose hash this is has changed. */
+  note(owner: number, serial: number): void {
+    this.#ofOwner[owner & (OWNERS - 1)] = this.#ofAny = serial;
+  }
+
+  /** Every name may have changed. Serials before are of no use: another process may begin with lower ones. */
+  noteAll(serial: number): void {
+    this.#ofOwner.fill(0);
+    this.#ofAny = 0;
+    this.#ofMany = serial;
+  }
+
+  /** Whether an answer with this serial knows the last change of an owner. */
+  isKnown(owner: number, serial: number): boolean {
+    return serial >= this.#ofOwner[owner & (OWNERS - 1)]! && serial >= this.#ofMany;
+  }
+
+  /** The same of every owner. */
+  areAllKnown(serial: number): boolean {
+    return serial >= this.#ofAny && serial >= this.#ofMany;
+  }
+}
+
+/** Labels of in-addr.arpa and ip6.arpa. */
+const REVERSE_ZONE_LABELS = 2;
+
+/** Labels of the zone that a name (lower-cased, in wire form) is in: one with this apex, or of reverse names (RFC 9660). */
+export function versionLabels(name: Uint8Array, length: number, apex: Uint8Array): number {
+  if (suffixOffset(name, length, apex) < 0) return REVERSE_ZONE_LABELS;
+  let count = 0;
+  for (let at = 0; apex[at]! > 0; at += 1 + apex[at]!) count++;
+  return count;
+}
+
+/** Whether one of two zones (lower-cased, in wire form) is the other, or in it. */
+export function overlaps(one: Uint8Array, other: Uint8Array): boolean {
+  return suffixOffset(one, one.length, other) >= 0 || suffixOffset(other, other.length, one) >= 0;
+}
+
+/** What the versions of all answers come from. */
+export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial'> {
+  /** The zone's name, lower-cased in wire form. */
+  readonly apex: Uint8Array;
+}
+
+/**
+ * Adds the zone's version (RFC 9660) to the answers of clients that ask for it: subscribers, who keep an answer only
+ * if no later change of its name was announced.
+ */
+export class VersionedAnswerer implements Answerer {
+  readonly #answerer: Answerer;
+  readonly #client: VersionedClient;
+
+  constructor(answerer: Answerer, source: VersionSource) {
+    this.#answerer = answerer;
+    this.#client = new VersionedClient(source);
+  }
+
+  answer(query: Query, out: Uint8Array, client: Client): number {
+    if (!query.asksZoneVersion) return this.#answerer.answer(query, out, client);
+    this.#client.start(query, client);
+    const length = this.#answerer.answer(query, out, this.#client);
+    return length > 0 ? this.#client.append(out, length) : length;
+  }
+}
+
+/** The client of the current question, and the version at the time when it came: no answer is older. */
+class VersionedClient implements Client, ZoneVersion {
+  labelCount = 0;
+  serial = 0;
+  readonly #source: VersionSource;
+  #client!: Client;
+  #maxBytes = 0;
+
+  constructor(source: VersionSource) {
+    this.#source = source;
+  }
+
+  /** Sets the question, and its client. */
+  start({ name, nameLength, maxAnswerBytes }: Query, client: Client): void {
+    const { apex, serial } = this.#source;
+    this.labelCount = versionLabels(name, nameLength, apex);
+    this.serial = serial;
+    this.#client = client;
+    this.#maxBytes = maxAnswerBytes;
+  }
+
+  get instance(): Uint8Array {
+    return this.#source.instance;
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  get port(): number {
+    return this.#client.port;
+  }
+
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
+  append(out: Uint8Array, length: number): number {
+    return appendZoneVersion(out, length, this.#maxBytes, this);
+  }
+
+  defer(): ReplyPath {
+    const reply = this.#client.defer();
+    const version = { labelCount: this.labelCount, serial: this.serial, instance: this.instance };
+    const maxBytes = this.#maxBytes;
+    return {
+      get address() {
+        return reply.address;
+      },
+      get port() {
+        return reply.port;
+      },
+      send: (message, length, source, server) => {
+        const versioned = appendZoneVersion(message, length, maxBytes, version);
+        reply.send(message, versioned, source, server);
+      },
+      abandon: () => reply.abandon(),
+    };
+  }
+}
