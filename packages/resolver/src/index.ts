@@ -6,20 +6,21 @@ export type { Forwarding } from './answer/forwarding.js';
 export { Prefetch, type PrefetchOptions } from './answer/prefetch.js';
 export { StaleAnswers } from './answer/stale-answers.js';
 export { staleRules } from './answer/stale-rules.js';
-export { AnswerCache } from './cache/answer-cache.js';
-export type { AnswerCacheOptions } from './cache/answer-cache-options.js';
+export { type HeardAt, neverHeard, type Teller, ToldChanges } from './cache/announced-changes.js';
+export {
+  AnswerCache,
+  type AnswerCacheOptions,
+  type CachedAnswer,
+  type CachedEntry,
+  type EntryCounts,
+} from './cache/answer-cache.js';
 export { mayReadCache } from './cache/cacheable.js';
-export type { CachedEntry, EntryCounts } from './cache/cached-entries.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
-export type { CachedAnswer } from './cache/entry-writer.js';
-export { type HeardAt, neverHeard, type Teller } from './cache/kept-entries.js';
-export { MAX_HITS } from './cache/last-answer.js';
+export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
-export { ToldChanges } from './cache/told-changes.js';
 export { cacheStep } from './explain/cache-step.js';
 export { outcomeStep, skippedSteps } from './explain/outcome-step.js';
 export { type ServerFacts, serverFacts, serverFactsText } from './explain/server-facts.js';
-export { NONE } from './none.js';
 export { cacheFacts, cacheRows } from './status/cache-rows.js';
 export { flightFacts } from './status/flight-facts.js';
 export { serverProblems, serverRows } from './status/server-rows.js';

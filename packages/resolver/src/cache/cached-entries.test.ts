@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { RCODE, TYPE } from '@kube-dns/wire';
 import { addressRecords, keyOf, storeReply } from '../testing/index.js';
 import { CacheTestbed, cname } from '../testing/cache-testbed.js';
-import type { CachedEntry } from './cached-entries.js';
+import type { CachedEntry } from './answer-cache.js';
 
 const bed = new CacheTestbed();
 

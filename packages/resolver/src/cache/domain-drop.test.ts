@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey } from '@kube-dns/wire';
 import { DomainDrop } from './domain-drop.js';
-import type { EntryTable } from './entry-table.js';
+import type { EntryStore } from './entry-store.js';
 
 const CAPACITY = 50_000;
 const COMPARISONS_PER_TURN = 16_384;
@@ -17,8 +17,8 @@ beforeEach(() => {
     looks.push(slot);
     return false;
   };
-  const table: Pick<EntryTable, 'capacity' | 'isUsed'> = { capacity: CAPACITY, isUsed };
-  drop = new DomainDrop(table as EntryTable, () => undefined);
+  const table: Pick<EntryStore, 'capacity' | 'isUsed'> = { capacity: CAPACITY, isUsed };
+  drop = new DomainDrop(table as EntryStore);
 });
 
 /** How many slots are looked at in each turn of the event loop, until it looks no more. */
@@ -34,12 +34,12 @@ async function looksOfTurns(): Promise<number[]> {
 
 /** Tells of so many names of a zone that they changed. */
 function change(count: number): void {
-  for (let i = 0; i < count; i++) drop.addChanged(encodeKey(`n${i}.x`), ZONE, i, 0);
+  for (let i = 0; i < count; i++) drop.addChanged(encodeKey(`n${i}.x`), ZONE, 0);
 }
 
 describe('what is dropped from a cache', () => {
   it('is looked for later, in a limited number of entries in each turn of the event loop', async () => {
-    drop.add(ZONE, 1);
+    drop.add(ZONE);
     expect(looks).toEqual([]);
     const turns = await looksOfTurns();
     expect(turns.slice(0, -1)).toEqual([16_384, 16_384, 16_384]);

@@ -14,9 +14,8 @@ import {
   type Zone,
 } from '../../test/zone-model.js';
 import { AnswerCache } from './answer-cache.js';
-import { type HeardAt, neverHeard, type Teller } from './kept-entries.js';
+import { type HeardAt, neverHeard, type Teller, ToldChanges } from './announced-changes.js';
 import { ReplyReader } from './reply-reader.js';
-import { ToldChanges } from './told-changes.js';
 
 const APEX = keyOf('z');
 /** At any time. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EXTENDED_ERROR, extendedErrorOption, RCODE, TYPE } from '@kube-dns/wire';
-import { neverHeard } from '../cache/kept-entries.js';
+import { neverHeard } from '../cache/announced-changes.js';
 import { ReplyReader } from '../cache/reply-reader.js';
 import { ServerInstance } from '../subscription/server-instance.js';
 import { CacheTestbed } from '../testing/cache-testbed.js';

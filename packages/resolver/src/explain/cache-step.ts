@@ -1,6 +1,6 @@
 import type { QuestionState } from '@kube-dns/transport';
 import { OPTION_HEAD_BYTES, RCODE_NAMES, typeText } from '@kube-dns/wire';
-import type { CachedEntry } from '../cache/cached-entries.js';
+import type { CachedEntry } from '../cache/answer-cache.js';
 import type { SubscriptionRow } from '../subscription/subscription-row.js';
 
 /** What is known of a question before it is asked. */

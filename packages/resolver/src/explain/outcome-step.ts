@@ -1,4 +1,4 @@
-import type { CachedEntry } from '../cache/cached-entries.js';
+import type { CachedEntry } from '../cache/answer-cache.js';
 import type { ServerFacts } from './server-facts.js';
 
 /** The answer that an outcome is told of. */

@@ -10,7 +10,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CacheableAnswer } from '../cache/cacheable-answer.js';
-import type { Teller } from '../cache/kept-entries.js';
+import type { Teller } from '../cache/announced-changes.js';
 import type { ServerInstance } from './server-instance.js';
 import type { Subscriptions } from './subscriptions.js';
 

@@ -1,6 +1,5 @@
 import { INSTANCE_BYTES, isOfInstance, ROOT_NAME, suffixOffset } from '@kube-dns/wire';
-import { type Teller, WITH_TTL } from '../cache/kept-entries.js';
-import { ToldChanges } from '../cache/told-changes.js';
+import { type Teller, ToldChanges, WITH_TTL } from '../cache/announced-changes.js';
 
 /** A process behind the address of a server, which tells what changes in the server's zones. */
 export class ServerInstance implements Teller {

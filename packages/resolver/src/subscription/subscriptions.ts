@@ -7,7 +7,7 @@ import {
   serverText,
 } from '@kube-dns/transport';
 import { ZONE_VERSION_REQUEST } from '@kube-dns/wire';
-import { MAX_SUBSCRIPTIONS, WITH_TTL } from '../cache/kept-entries.js';
+import { MAX_SUBSCRIPTIONS, WITH_TTL } from '../cache/announced-changes.js';
 import type { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';
 import { ZoneServer, type ZoneServerOptions } from './zone-server.js';

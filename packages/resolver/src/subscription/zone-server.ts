@@ -6,8 +6,8 @@ import {
   ZoneSubscription,
 } from '@kube-dns/transport';
 import { decodeName, type Subscribed, suffixOffset } from '@kube-dns/wire';
+import type { HeardAt } from '../cache/announced-changes.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { HeardAt } from '../cache/kept-entries.js';
 import type { ChangeListener } from './change-listener.js';
 import { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';

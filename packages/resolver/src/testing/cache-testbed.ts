@@ -1,6 +1,5 @@
 import { RCODE } from '@kube-dns/wire';
-import type { AnswerCacheOptions } from '../cache/answer-cache-options.js';
-import { AnswerCache } from '../cache/answer-cache.js';
+import { AnswerCache, type AnswerCacheOptions } from '../cache/answer-cache.js';
 import { storeReply } from './cached-answers.js';
 import { readAnswer } from './client.js';
 import { cnameRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
