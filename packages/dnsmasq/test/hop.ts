@@ -1,5 +1,6 @@
 import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
 import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
+import { TYPE } from '@kube-dns/wire';
 import { ReplyIntake } from '../src/answer/reply-intake.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
@@ -39,6 +40,12 @@ export class Hop {
       relayed,
       log: recordedLog(),
     });
+  }
+
+  /** Whether the answer of a name stays until it changes. */
+  isKept(name: string): boolean {
+    const key = keyOf(name);
+    return this.cache.inspect(key, key.length, TYPE.A)?.subscription === this.teller.number;
   }
 
   goLive(id: Uint8Array, serial: number): void {

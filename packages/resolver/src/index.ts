@@ -1,11 +1,15 @@
-export { AnswerCounters } from './answer/answer-counters.js';
 export { CachedAnswers } from './answer/cached-answers.js';
-export { CachedForwarding, type Intake } from './answer/cached-forwarding.js';
+export {
+  AnswerCounters,
+  CachedForwarding,
+  type Forwarding,
+  type Intake,
+  mayReadCache,
+  type PrefetchOptions,
+  type StaleAnswers,
+  staleRules,
+} from './answer/cached-forwarding.js';
 export { clampTtls } from './answer/clamp-ttls.js';
-export type { Forwarding } from './answer/forwarding.js';
-export { Prefetch, type PrefetchOptions } from './answer/prefetch.js';
-export { StaleAnswers } from './answer/stale-answers.js';
-export { staleRules } from './answer/stale-rules.js';
 export { type HeardAt, neverHeard, type Teller, ToldChanges } from './cache/announced-changes.js';
 export {
   AnswerCache,
@@ -13,8 +17,8 @@ export {
   type CachedAnswer,
   type CachedEntry,
   type EntryCounts,
+  type Hit,
 } from './cache/answer-cache.js';
-export { mayReadCache } from './cache/cacheable.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
 export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';

@@ -5,8 +5,6 @@ import {
   CachedAnswers,
   CachedForwarding,
   type HeardAt,
-  Prefetch,
-  StaleAnswers,
   staleRules,
   type Subscriptions,
 } from '@kube-dns/resolver';
@@ -183,8 +181,8 @@ export class ServedBlock {
       groupOf: () => servers?.group,
       subscriptions,
       counters,
-      stale: isStaleLate ? new StaleAnswers({ counters, now: () => forwarder.now() }) : undefined,
-      prefetch: rules.prefetch && new Prefetch(rules.prefetch, cache),
+      stale: isStaleLate ? { now: () => forwarder.now() } : undefined,
+      prefetch: rules.prefetch,
     });
   }
 }

@@ -172,7 +172,7 @@ export class Hit {
   }
 
   /** A newer one was asked for. */
-  noteFetched(): void {
+  notePrefetched(): void {
     this.#store.columns.hits[this.slot] = PREFETCHED;
   }
 }
@@ -226,23 +226,6 @@ export class AnswerCache {
     this.#everSeenAt = options.lastHeardAt ?? heardAt;
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
   }
-
-  // COMPAT
-  answer(query: Query, out: Uint8Array): number {
-    return this.lookup(query, out)?.length ?? 0;
-  }
-  get last(): Hit {
-    return this.#hit;
-  }
-  get lastSecondsLeft(): number {
-    return this.#hit.secondsLeft;
-  }
-  readonly entries = {
-    find: (name: Uint8Array, length: number, type: number) => this.inspect(name, length, type),
-    answers: () => this.answers(),
-    countBy: (zoneOf: (name: Uint8Array, length: number) => string) => this.countBy(zoneOf),
-  };
-  // END
 
   /** The records stored now. */
   get recordCount(): number {

@@ -8,7 +8,7 @@ const bed = new CacheTestbed();
 
 function find(name: string, type: number = TYPE.A): CachedEntry | undefined {
   const key = keyOf(name);
-  return bed.cache.entries.find(key, key.length, type);
+  return bed.cache.inspect(key, key.length, type);
 }
 
 describe('looking at a cached answer', () => {
@@ -105,7 +105,7 @@ describe('counting the cached answers', () => {
     bed.deny('c.example');
     bed.ask('a.x');
     bed.now += 8;
-    const counts = await bed.cache.entries.countBy(zoneOf);
+    const counts = await bed.cache.countBy(zoneOf);
     expect(Object.fromEntries(counts)).toMatchObject({
       a: { entries: 1, records: 2, negative: 0, stale: 0, hits: 1 },
       others: { entries: 2, records: 2, negative: 1, stale: 1, hits: 0 },
@@ -127,7 +127,7 @@ describe('counting the cached answers', () => {
     };
     setImmediate(note);
     let looks = 0;
-    const counts = await bed.cache.entries.countBy(() => {
+    const counts = await bed.cache.countBy(() => {
       looks++;
       // Fifty entries take a millisecond.
       if (looks % 50 === 0) jest.advanceTimersByTime(1);

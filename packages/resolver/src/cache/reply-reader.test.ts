@@ -186,12 +186,12 @@ describe('a malformed reply', () => {
       fc.property(fc.oneof(mutated, random), (message) => {
         const cache = new AnswerCache({ maxRecords: 100 });
         if (reader.read(message)) cache.store(reader.answer, () => true);
-        for (const { message: shown } of cache.entries.answers()) {
+        for (const { message: shown } of cache.answers()) {
           const again = new ReplyReader(rules);
           again.read(Buffer.from(shown));
           expect(again.isMalformed).toBe(false);
         }
-        cache.answer(queryFor({ name: NAME }), out);
+        cache.lookup(queryFor({ name: NAME }), out);
       }),
       { numRuns: 2_000 },
     );

@@ -21,7 +21,7 @@ beforeEach(() => {
 /** What is said of a name now. */
 function stepOf(name: string, more: Partial<CacheLook> = {}) {
   const key = keyOf(name);
-  const entry = bed.cache.entries.find(key, key.length, TYPE.A);
+  const entry = bed.cache.inspect(key, key.length, TYPE.A);
   const look = {
     type: TYPE.A,
     entry,
@@ -139,9 +139,9 @@ describe('what is said of the cache', () => {
   it('is that a newer answer is on its way', () => {
     bed.create(10, { countsHits: true });
     bed.store('a.x', addressRecords(30, '10.0.0.1'));
-    bed.ask('a.x');
+    const hit = bed.lookup('a.x');
     expect(stepOf('a.x')).toMatchObject({ hits: 1, isPrefetched: false });
-    bed.cache.last.noteFetched();
+    hit?.notePrefetched();
     expect(textOf('a.x')).toMatch(/A newer answer has been asked for already\.$/);
   });
 });

@@ -3,10 +3,10 @@ import type { AnswerCache } from '../cache/answer-cache.js';
 
 /** A row for each zone that names in the cache are of, the largest first; in turns of the event loop. */
 export async function cacheRows(
-  cache: Pick<AnswerCache, 'entries'>,
+  cache: Pick<AnswerCache, 'countBy'>,
   zoneOf: (name: Uint8Array, length: number) => string,
 ): Promise<StatusFacts[]> {
-  const zones = [...(await cache.entries.countBy(zoneOf))];
+  const zones = [...(await cache.countBy(zoneOf))];
   zones.sort(([, one], [, other]) => other.entries - one.entries);
   return zones.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
     zone,
