@@ -22,13 +22,21 @@ export {
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
 export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
-export { cacheStep } from './explain/cache-step.js';
-export { outcomeStep, skippedSteps } from './explain/outcome-step.js';
-export { type ServerFacts, serverFacts, serverFactsText } from './explain/server-facts.js';
-export { cacheFacts, cacheRows } from './status/cache-rows.js';
-export { flightFacts } from './status/flight-facts.js';
-export { serverProblems, serverRows } from './status/server-rows.js';
-export { zoneProblems, zoneRows } from './status/zone-rows.js';
+export { cacheStep, outcomeStep, skippedSteps } from './explain/explanation-steps.js';
+export {
+  type ServerFacts,
+  serverFacts,
+  serverFactsText,
+  serverProblems,
+  serverRows,
+} from './status/server-facts.js';
+export {
+  cacheFacts,
+  cacheRows,
+  flightFacts,
+  zoneProblems,
+  zoneRows,
+} from './status/status-rows.js';
 export type { ChangeListener } from './subscription/change-listener.js';
 export { ReplyTeller } from './subscription/reply-teller.js';
 export { ServerInstance } from './subscription/server-instance.js';
@@ -47,5 +55,4 @@ export { overlaps } from './telling/overlaps.js';
 export { versionLabels } from './telling/version-labels.js';
 export { type NewsListener, ZoneNews } from './telling/zone-news.js';
 export { LoopDetector } from './upstream/loop-detector.js';
-export { noteHealth } from './upstream/server-health-log.js';
-export { ServerStatistics } from './upstream/server-statistics.js';
+export { noteHealth, ServerStatistics } from './upstream/server-statistics.js';

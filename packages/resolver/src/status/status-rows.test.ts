@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { subscriptionRow } from '../testing/subscription-row.js';
-import { zoneRows } from './zone-rows.js';
+import { zoneRows } from './status-rows.js';
 
 describe('the rows of zones', () => {
   it('have what is counted of a server once, not for each of its zones', () => {

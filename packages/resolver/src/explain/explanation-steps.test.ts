@@ -7,7 +7,7 @@ import { CacheTestbed } from '../testing/cache-testbed.js';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
 import { addressRecords, keyOf, responseFor } from '../testing/messages.js';
 import { subscriptionRow } from '../testing/subscription-row.js';
-import { type CacheLook, cacheStep } from './cache-step.js';
+import { type CacheLook, cacheStep } from './explanation-steps.js';
 
 const IDLE = { isInFlight: false, failure: undefined };
 const heardAt = neverHeard();

@@ -1,5 +1,59 @@
 import type { StatusFacts } from '@kube-dns/daemon';
+import type { QueryForwarder } from '@kube-dns/transport';
+import type { AnswerCache } from '../cache/answer-cache.js';
 import type { SubscriptionRow } from '../subscription/subscription-row.js';
+import { downFirst } from './server-facts.js';
+
+/** A row for each zone that names in the cache are of, the largest first; in turns of the event loop. */
+export async function cacheRows(
+  cache: Pick<AnswerCache, 'countBy'>,
+  zoneOf: (name: Uint8Array, length: number) => string,
+): Promise<StatusFacts[]> {
+  const zones = [...(await cache.countBy(zoneOf))];
+  zones.sort(([, one], [, other]) => other.entries - one.entries);
+  return zones.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
+    zone,
+    entries,
+    records,
+    negative,
+    kept,
+    stale,
+    usedBytes: bytes,
+  }));
+}
+
+/** The cache as a whole. */
+export function cacheFacts(
+  cache: Pick<
+    AnswerCache,
+    'entryCount' | 'recordCount' | 'maxRecords' | 'denialCount' | 'usedBytes' | 'takenBytes'
+  >,
+): StatusFacts {
+  return {
+    entries: cache.entryCount,
+    records: cache.recordCount,
+    capacity: cache.maxRecords,
+    negative: cache.denialCount,
+    usedBytes: cache.usedBytes,
+    takenBytes: cache.takenBytes,
+  };
+}
+
+/** The questions in flight to servers, and what became of others since the start. */
+export function flightFacts(
+  { inFlight, counters, prefetches }: Pick<QueryForwarder, 'inFlight' | 'counters' | 'prefetches'>,
+  maxInFlight: number,
+): StatusFacts {
+  return {
+    inFlight,
+    maxInFlight,
+    forwarded: counters.forwarded,
+    joined: counters.joined,
+    refusedAsTooMany: counters.overflows,
+    failed: counters.failures,
+    prefetched: prefetches.fresh,
+  };
+}
 
 /**
  * A row for each zone whose server may tell what changes, those that should and do not first. What is counted of a server
@@ -28,8 +82,7 @@ export function zoneRows(
       flushes: index === 0 ? flushesText(row) : null,
     })),
   );
-  const rank = ({ state }: StatusFacts) => Number(state !== 'down');
-  return shown.sort((one, other) => rank(one) - rank(other));
+  return downFirst(shown);
 }
 
 /** How often all answers were dropped, by reason: `missed-message 2`. */
