@@ -1,6 +1,7 @@
 import { type LastSeen, neverSeen, PublisherProcess, type Relay } from '@kube-dns/push';
 import { AnswerCache } from '@kube-dns/resolver';
 import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
+import { TYPE } from '@kube-dns/wire';
 import { ReplyIntake } from '../src/answer/reply-intake.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
@@ -40,6 +41,12 @@ export class Hop {
       relayed,
       log: recordedLog(),
     });
+  }
+
+  /** Whether the answer of a name stays until it changes. */
+  isKept(name: string): boolean {
+    const key = keyOf(name);
+    return this.cache.inspect(key, key.length, TYPE.A)?.subscription === this.teller.number;
   }
 
   goLive(id: Uint8Array, serial: number): void {

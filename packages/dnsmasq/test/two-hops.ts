@@ -140,7 +140,7 @@ export class TwoHops {
       this.#open.add(question);
     }
     if (seen === undefined || !this.#second.teller.isLive) return undefined;
-    if (this.#second.cache.last.subscription === 1) this.kept++;
+    if (this.#second.isKept(name)) this.kept++;
     const address = seen.answers.find((record) => record.includes(' A '))?.split(' ')[2];
     const text = address ?? seen.rcode;
     const possible = this.#zones.slice(this.#secondKnows).map((zone) => truth(zone, name));
@@ -152,9 +152,9 @@ export class TwoHops {
     const question = this.#questions.shift();
     if (question === undefined) return;
     const { name, query } = question;
-    const length = this.#answers.answer(query, this.#out);
-    if (length > 0) {
-      this.#replies.push({ question, reply: Buffer.from(this.#out.subarray(0, length)) });
+    const hit = this.#answers.answer(query, this.#out);
+    if (hit !== undefined) {
+      this.#replies.push({ question, reply: Buffer.from(this.#out.subarray(0, hit.length)) });
       return;
     }
     const known = this.#flights.find((one) => one.isShared && one.name === name);

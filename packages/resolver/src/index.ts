@@ -1,27 +1,39 @@
-export { AnswerCounters } from './answer/answer-counters.js';
 export { CachedAnswers } from './answer/cached-answers.js';
-export { CachedForwarding, type Intake } from './answer/cached-forwarding.js';
-export { clampTtls } from './answer/clamp-ttls.js';
-export type { Forwarding } from './answer/forwarding.js';
-export { Prefetch, type PrefetchOptions } from './answer/prefetch.js';
+export {
+  AnswerCounters,
+  CachedForwarding,
+  type Forwarding,
+  type Intake,
+  mayReadCache,
+  type PrefetchOptions,
+  type StaleAnswers,
+  staleRules,
+} from './answer/cached-forwarding.js';
 export { ReplyPublisher } from './answer/reply-publisher.js';
-export { StaleAnswers } from './answer/stale-answers.js';
-export { staleRules } from './answer/stale-rules.js';
-export { AnswerCache } from './cache/answer-cache.js';
-export type { AnswerCacheOptions } from './cache/answer-cache-options.js';
-export { mayReadCache } from './cache/cacheable.js';
-export type { CachedEntry, EntryCounts } from './cache/cached-entries.js';
+export { clampTtls } from './answer/clamp-ttls.js';
+export {
+  AnswerCache,
+  type AnswerCacheOptions,
+  type CachedAnswer,
+  type CachedEntry,
+  type EntryCounts,
+  type Hit,
+} from './cache/answer-cache.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
-export type { CachedAnswer } from './cache/entry-writer.js';
-export { MAX_HITS } from './cache/last-answer.js';
+export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
-export { cacheStep } from './explain/cache-step.js';
-export { outcomeStep, skippedSteps } from './explain/outcome-step.js';
-export { type ServerFacts, serverFacts, serverFactsText } from './explain/server-facts.js';
-export { NONE } from './none.js';
-export { cacheFacts, cacheRows } from './status/cache-rows.js';
-export { flightFacts } from './status/flight-facts.js';
-export { serverProblems, serverRows } from './status/server-rows.js';
+export { cacheStep, outcomeStep, skippedSteps } from './explain/explanation-steps.js';
+export {
+  type ServerFacts,
+  serverFacts,
+  serverFactsText,
+  serverProblems,
+  serverRows,
+} from './status/server-facts.js';
+export {
+  cacheFacts,
+  cacheRows,
+  flightFacts,
+} from './status/status-rows.js';
 export { LoopDetector } from './upstream/loop-detector.js';
-export { noteHealth } from './upstream/server-health-log.js';
-export { ServerStatistics } from './upstream/server-statistics.js';
+export { noteHealth, ServerStatistics } from './upstream/server-statistics.js';

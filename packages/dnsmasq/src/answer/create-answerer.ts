@@ -1,6 +1,6 @@
 import type { Relay } from '@kube-dns/push';
 import type { Answerer, QueryForwarder } from '@kube-dns/transport';
-import type { PrefetchOptions } from '@kube-dns/resolver';
+import type { PrefetchOptions, StaleAnswers } from '@kube-dns/resolver';
 
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
@@ -8,7 +8,6 @@ import { FilteredAnswers } from './filtered-answers.js';
 import { type AnswererParts, DnsmasqAnswerer } from './dnsmasq-answerer.js';
 import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
 import type { QueryLog } from './query-log.js';
-import { Prefetch, StaleAnswers } from '@kube-dns/resolver';
 import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 
@@ -46,7 +45,7 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),
     subscriptions,
-    prefetch: options.prefetching && new Prefetch(options.prefetching, cache),
+    prefetch: options.prefetching,
     stale: options.servesStaleLate === true ? staleAnswers(options) : undefined,
   };
   if (queryLog === undefined) return new DnsmasqAnswerer(parts);
@@ -54,10 +53,9 @@ export function createAnswerer(options: AnswererOptions): Answerer {
   return new LoggedAnswerer(answerer, router.loops, queryLog);
 }
 
-function staleAnswers({ counters, forwarder, queryLog }: AnswererOptions): StaleAnswers {
-  return new StaleAnswers({
-    counters,
+function staleAnswers({ forwarder, queryLog }: AnswererOptions): StaleAnswers {
+  return {
     now: () => forwarder.now(),
     onGiven: queryLog && ((message) => queryLog.stale(message)),
-  });
+  };
 }

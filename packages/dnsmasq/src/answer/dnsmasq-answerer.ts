@@ -4,7 +4,7 @@ import {
   CachedForwarding,
   type Forwarding,
   mayReadCache,
-  type Prefetch,
+  type PrefetchOptions,
   type StaleAnswers,
 } from '@kube-dns/resolver';
 import type { Answerer, Client } from '@kube-dns/transport';
@@ -19,7 +19,7 @@ import type { ReplyIntake } from './reply-intake.js';
 export interface AnswererParts {
   readonly chaos: Pick<ChaosAnswerer, 'owns' | 'answer'>;
   readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'origins'>;
-  readonly cached: Pick<FilteredAnswers, 'answer' | 'answerFromSibling' | 'isStale' | 'triedAtMs'>;
+  readonly cached: Pick<FilteredAnswers, 'answer' | 'answerFromSibling'>;
   readonly router: Pick<Router, 'routes' | 'loops'>;
   readonly refusals: Pick<Refusals, 'answer'>;
   readonly forwarder: Forwarding;
@@ -29,7 +29,7 @@ export interface AnswererParts {
   /** Undefined where expired answers are served at once, or not at all. */
   readonly stale?: StaleAnswers | undefined;
   /** Undefined where no answer is asked for before it expires. */
-  readonly prefetch?: Prefetch | undefined;
+  readonly prefetch?: PrefetchOptions | undefined;
 }
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */

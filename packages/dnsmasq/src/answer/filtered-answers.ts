@@ -1,5 +1,5 @@
 import type { Relay } from '@kube-dns/push';
-import { type AnswerCache, CachedAnswers } from '@kube-dns/resolver';
+import { type AnswerCache, CachedAnswers, type Hit } from '@kube-dns/resolver';
 import { AnswerWriter, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
 
@@ -29,27 +29,22 @@ export class FilteredAnswers {
     this.#filtered = new FilteredTypes(filteredTypes);
   }
 
-  /** As of CachedAnswers. */
-  get isStale(): boolean {
-    return this.#answers.isStale;
-  }
-  get triedAtMs(): number {
-    return this.#answers.triedAtMs;
-  }
-
-  /** Writes the answer into `out` and returns its length; 0 when there is none. */
-  answer(query: Query, out: Uint8Array): number {
-    const length = this.#answer(query, out);
-    if (length === 0 || !query.asksZoneVersion || this.#relayed === undefined) return length;
-    return this.#relayed.addTo(query, out, length, this.#cache.last.subscription);
+  /** Writes the answer into `out`; undefined when there is none. */
+  answer(query: Query, out: Uint8Array): Hit | undefined {
+    const hit = this.#answer(query, out);
+    if (hit !== undefined && query.asksZoneVersion && this.#relayed !== undefined) {
+      hit.length = this.#relayed.addTo(query, out, hit.length, hit.subscription);
+    }
+    return hit;
   }
 
-  #answer(query: Query, out: Uint8Array): number {
+  #answer(query: Query, out: Uint8Array): Hit | undefined {
     if (!this.#filtered.has(query.type)) return this.#answers.answer(query, out);
-    const whole = this.#cache.answer(query, out);
-    if (whole === 0) return 0;
-    const length = this.#filtered.cut(out, whole, query.type);
-    return this.#answers.finish(query, out, length, length < whole ? FILTERED_TYPE : undefined);
+    const hit = this.#cache.lookup(query, out);
+    if (hit === undefined) return undefined;
+    const whole = hit.length;
+    hit.length = this.#filtered.cut(out, whole, query.type);
+    return this.#answers.finish(hit, query, out, hit.length < whole ? FILTERED_TYPE : undefined);
   }
 
   /** A name with a cached address exists, so a filtered type needs no query to a server. */

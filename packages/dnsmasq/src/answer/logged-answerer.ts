@@ -59,17 +59,12 @@ export function loggedParts(parts: AnswererParts, log: QueryLog): AnswererParts 
       origins: local.origins,
     },
     cached: {
-      get isStale() {
-        return cached.isStale;
-      },
-      get triedAtMs() {
-        return cached.triedAtMs;
-      },
       answer: (query, out) => {
-        const length = cached.answer(query, out);
+        const hit = cached.answer(query, out);
         // With `--stale` it is logged once a client gets it.
-        if (cached.isStale && stale !== undefined) return length;
-        return logged(cached.isStale ? 'cached-stale' : 'cached', out, length);
+        if (hit === undefined || (hit.isStale && stale !== undefined)) return hit;
+        logged(hit.isStale ? 'cached-stale' : 'cached', out, hit.length);
+        return hit;
       },
       answerFromSibling: (query, out) =>
         logged('config', out, cached.answerFromSibling(query, out)),

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
 import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
 import { addressRecords, queryFor, type Question, storeReply } from '@kube-dns/resolver/testing';
-import { AnswerCache, AnswerCounters, Prefetch } from '@kube-dns/resolver';
+import { AnswerCache, AnswerCounters } from '@kube-dns/resolver';
 import type { Forwarding } from '@kube-dns/resolver';
 import { FilteredAnswers } from './filtered-answers.js';
 import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
@@ -60,7 +60,7 @@ class Simulation {
       intake: { take: ((reply: Buffer) => reply) satisfies ReplyInspector },
       subscriptions: { optionsFor: () => NO_OPTIONS },
       counters: new AnswerCounters(),
-      prefetch: prefetching ? new Prefetch(RULES, this.cache) : undefined,
+      prefetch: prefetching ? RULES : undefined,
     });
   }
 

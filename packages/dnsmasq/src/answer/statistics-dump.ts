@@ -121,7 +121,7 @@ export class StatisticsDump {
     const { cache, records, hosts } = this.#options;
     yield* staticLines(records);
     for (const entry of hosts()) yield hostsLine(entry);
-    for (const answer of cache.entries.answers()) {
+    for (const answer of cache.answers()) {
       yield* answerLines(answer, expiryText(this.#now() + answer.secondsLeft * 1000));
     }
   }

@@ -39,7 +39,7 @@ export interface DnsmasqExplainerOptions {
   readonly options: DnsmasqOptions;
   readonly answerer: Answerer;
   readonly local: Pick<LocalData, 'look' | 'answerByRule' | 'origins'>;
-  readonly cache: Pick<AnswerCache, 'entries' | 'maxRecords'>;
+  readonly cache: Pick<AnswerCache, 'inspect' | 'maxRecords'>;
   readonly router: Pick<Router, 'routes' | 'loops' | 'sources'>;
   readonly forwarder: Pick<QueryForwarder, 'exchanges' | 'look' | 'now'>;
   readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'rowOf' | 'hasAnnounced'>;
@@ -135,7 +135,7 @@ export class DnsmasqExplainer {
   }
 
   #entryOf({ name, nameLength, type }: Query): CachedEntry | undefined {
-    return this.#parts.cache.entries.find(name, nameLength, type);
+    return this.#parts.cache.inspect(name, nameLength, type);
   }
 
   #cacheStep(query: Query, entry: CachedEntry | undefined): ExplainedStep {
@@ -173,7 +173,7 @@ export class DnsmasqExplainer {
     const isThere = (one: CachedEntry | undefined) => one !== undefined && one.state !== 'gone';
     if (!options.filteredTypes.includes(type) || isThere(entry)) return undefined;
     const sibling = [TYPE.A, TYPE.AAAA].find(
-      (each) => each !== type && isThere(cache.entries.find(name, nameLength, each)),
+      (each) => each !== type && isThere(cache.inspect(name, nameLength, each)),
     );
     if (sibling === undefined) return undefined;
     const text = `The cache has records of type ${typeText(sibling)}, so the name exists: no server is asked.`;

@@ -1,14 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { LastSeen, Subscriptions } from '@kube-dns/push';
-import {
-  AnswerCache,
-  AnswerCounters,
-  CachedAnswers,
-  CachedForwarding,
-  Prefetch,
-  StaleAnswers,
-  staleRules,
-} from '@kube-dns/resolver';
+import { AnswerCache, AnswerCounters, CachedAnswers, CachedForwarding, staleRules } from '@kube-dns/resolver';
 import {
   type Client,
   QueryForwarder,
@@ -182,8 +174,8 @@ export class ServedBlock {
       groupOf: () => servers?.group,
       subscriptions,
       counters,
-      stale: isStaleLate ? new StaleAnswers({ counters, now: () => forwarder.now() }) : undefined,
-      prefetch: rules.prefetch && new Prefetch(rules.prefetch, cache),
+      stale: isStaleLate ? { now: () => forwarder.now() } : undefined,
+      prefetch: rules.prefetch,
     });
   }
 }

@@ -161,7 +161,7 @@ function entryOf(
   { cache }: ServedBlock,
   { name, nameLength, type }: Query,
 ): CachedEntry | undefined {
-  return cache?.entries.find(name, nameLength, type);
+  return cache?.inspect(name, nameLength, type);
 }
 
 /** Undefined without the plugin `hosts`. */

@@ -5,10 +5,7 @@ import {
   NO_EDNS_OPTIONS,
   type Query,
 } from '@kube-dns/wire';
-import type { AnswerCache } from '../cache/answer-cache.js';
-import { staleOption } from './stale-option.js';
-
-const STALE = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER);
+import type { AnswerCache, Hit } from '../cache/answer-cache.js';
 
 /** Answers from a cache as clients get them: with the reasons of the server, and with that of an expired answer. */
 export class CachedAnswers {
@@ -21,32 +18,53 @@ export class CachedAnswers {
     this.#saysAge = saysAge;
   }
 
-  /** Whether the last answer has expired. */
-  get isStale(): boolean {
-    return this.#cache.last.isStale;
+  /** Writes the answer into `out`; undefined when there is none. */
+  answer(query: Query, out: Uint8Array): Hit | undefined {
+    const hit = this.#cache.lookup(query, out);
+    return hit === undefined ? undefined : this.finish(hit, query, out);
   }
 
-  /** Of the last answer, if it has expired: see the columns of entries. */
-  get triedAtMs(): number {
-    return this.#cache.last.triedAtMs;
-  }
-
-  /** Writes the answer into `out` and returns its length; 0 when there is none. */
-  answer(query: Query, out: Uint8Array): number {
-    const length = this.#cache.answer(query, out);
-    return length === 0 ? 0 : this.finish(query, out, length);
-  }
-
-  /** Ends the last answer of the cache, which is `length` long in `out`; `reason` is an option that says more than its age. */
-  finish(query: Query, out: Uint8Array, length: number, reason?: Uint8Array): number {
-    const { isStale, reasons } = this.#cache.last;
-    let options = reason ?? (isStale ? this.#staleOption : NO_EDNS_OPTIONS);
+  /** Ends the answer that the cache wrote into `out`; `reason` is an option that says more than its age. */
+  finish(hit: Hit, query: Query, out: Uint8Array, reason?: Uint8Array): Hit {
+    const { reasons } = hit;
+    let options = reason ?? (hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS);
     if (reasons.length > 0) options = Buffer.concat([options, reasons]);
-    return appendOpt(query, out, length, 0, options);
+    hit.length = appendOpt(query, out, hit.length, 0, options);
+    return hit;
   }
 
-  get #staleOption(): Uint8Array {
-    const { isDenial, staleSeconds } = this.#cache.last;
-    return this.#saysAge ? staleOption(isDenial, staleSeconds) : STALE;
+  #staleOption({ isDenial, staleSeconds }: Hit): Uint8Array {
+    return this.#saysAge ? ageOption(isDenial, staleSeconds) : STALE;
   }
+}
+
+const STALE = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER);
+
+const DIGITS = 7;
+const HEAD_BYTES = 6;
+const BEFORE = 'expired ';
+const AFTER = ' s ago';
+const ZERO = 48;
+
+/** Options by number of digits, which are written into them. */
+const STALE_ANSWER = ageOptions(EXTENDED_ERROR.STALE_ANSWER);
+const STALE_NXDOMAIN = ageOptions(EXTENDED_ERROR.STALE_NXDOMAIN);
+
+function ageOptions(code: number): readonly Uint8Array[] {
+  return Array.from({ length: DIGITS + 1 }, (_, digits) =>
+    extendedErrorOption(code, BEFORE + '0'.repeat(digits) + AFTER),
+  );
+}
+
+/** Says how long ago an answer expired, as an Extended DNS Error; valid until the next call. */
+function ageOption(isDenial: boolean, seconds: number): Uint8Array {
+  let rest = Math.min(Math.floor(seconds), 10 ** DIGITS - 1);
+  let digits = 1;
+  for (let more = rest; more >= 10; more = Math.floor(more / 10)) digits++;
+  const option = (isDenial ? STALE_NXDOMAIN : STALE_ANSWER)[digits]!;
+  for (let at = HEAD_BYTES + BEFORE.length + digits - 1; digits > 0; digits--, at--) {
+    option[at] = ZERO + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  return option;
 }

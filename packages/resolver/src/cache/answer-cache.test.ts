@@ -1,10 +1,17 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FLAG, RCODE, readUint16, TYPE } from '@kube-dns/wire';
 import { address } from '../../test/stored-replies.js';
 import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
 import { askCache, PLAIN_RULES, storeReply } from '../testing/cached-answers.js';
 import { readAnswer } from '../testing/client.js';
-import { addressRecords, queryFor, responseFor, type WrittenRecord } from '../testing/messages.js';
+import {
+  addressRecords,
+  keyOf,
+  queryFor,
+  responseFor,
+  type WrittenRecord,
+} from '../testing/messages.js';
+import type { CachedEntry } from './answer-cache.js';
 import { ReplyReader } from './reply-reader.js';
 
 const out = new Uint8Array(65_535);
@@ -30,16 +37,16 @@ describe('an answer in the cache', () => {
     reader.answer.isAuthoritative = true;
     testbed.cache.store(reader.answer, () => true);
     const hasAa = (name: string) => {
-      const length = testbed.cache.answer(queryFor({ name }), out);
-      return length > 0 && (readUint16(out, 2) & FLAG.AA) !== 0;
+      const hit = testbed.cache.lookup(queryFor({ name }), out);
+      return hit !== undefined && (readUint16(out, 2) & FLAG.AA) !== 0;
     };
     expect([hasAa('a.example'), hasAa('b.example')]).toEqual([true, false]);
   });
 
   it('is found whatever the case, and echoes the question’s', () => {
     testbed.store('a.example', addressRecords(30, '10.0.0.1'));
-    const length = testbed.cache.answer(queryFor({ name: 'A.eXample' }), out);
-    const { questions, answers } = readAnswer(Buffer.from(out.subarray(0, length)));
+    const hit = testbed.cache.lookup(queryFor({ name: 'A.eXample' }), out);
+    const { questions, answers } = readAnswer(Buffer.from(out.subarray(0, hit!.length)));
     expect(questions[0]?.name).toBe('A.eXample');
     expect(answers[0]?.name).toBe('A.eXample');
   });
@@ -47,9 +54,9 @@ describe('an answer in the cache', () => {
   it('is missing where it does not fit', () => {
     testbed.store('a.example', addressRecords(30, '10.0.0.1'));
     const query = queryFor({ name: 'a.example' });
-    const length = testbed.cache.answer(query, out);
-    expect(testbed.cache.answer(query, new Uint8Array(length - 1))).toBe(0);
-    expect(testbed.cache.answer(query, new Uint8Array(length))).toBe(length);
+    const { length } = testbed.cache.lookup(query, out)!;
+    expect(testbed.cache.lookup(query, new Uint8Array(length - 1))).toBeUndefined();
+    expect(testbed.cache.lookup(query, new Uint8Array(length))?.length).toBe(length);
   });
 
   it('has TTLs that count down by whole seconds', () => {
@@ -255,10 +262,10 @@ describe('an expired answer', () => {
       { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'b.example' },
     ]);
     expect(testbed.ask('a.example')?.ttls).toEqual([300, 30]);
-    expect(testbed.cache.last.isStale).toBe(false);
+    expect(testbed.lookup('a.example')?.isStale).toBe(false);
     testbed.now += 30;
     expect(testbed.ask('a.example')?.ttls).toEqual([270, 0]);
-    expect(testbed.cache.last.isStale).toBe(true);
+    expect(testbed.lookup('a.example')?.isStale).toBe(true);
     testbed.now += 99.9;
     expect(testbed.has('a.example')).toBe(true);
     testbed.now += 0.1;
@@ -283,9 +290,322 @@ describe('an expired answer', () => {
       { cachesZeroTtls: true },
     );
     expect(testbed.ask('a')?.ttls).toEqual([0]);
-    expect(testbed.cache.last.isStale).toBe(false);
+    expect(testbed.lookup('a')?.isStale).toBe(false);
     testbed.now += 1;
     expect(testbed.ask('a')?.ttls).toEqual([0]);
-    expect(testbed.cache.last.isStale).toBe(true);
+    expect(testbed.lookup('a')?.isStale).toBe(true);
+  });
+});
+
+describe('the size of the cache', () => {
+  it('counts records, not answers', () => {
+    testbed.store('a.example', addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3'));
+    testbed.store('b.example', addressRecords(30, '10.0.0.4'));
+    expect(testbed.cache.recordCount).toBe(4);
+    expect(testbed.cache.insertions).toBe(4);
+  });
+
+  it('is never exceeded: the least recently used answers are evicted', () => {
+    testbed.create(4);
+    for (const name of ['a', 'b', 'c', 'd']) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    testbed.store('e', addressRecords(30, '10.0.0.1', '10.0.0.2'));
+    expect(['a', 'b', 'c', 'd', 'e'].filter(testbed.has)).toEqual(['c', 'd', 'e']);
+    expect(testbed.cache.recordCount).toBe(4);
+    expect(testbed.cache.evictions).toBe(2);
+  });
+
+  it('counts a hit as use', () => {
+    testbed.create(2);
+    testbed.store('a', addressRecords(30, '10.0.0.1'));
+    testbed.store('b', addressRecords(30, '10.0.0.1'));
+    expect(testbed.has('a')).toBe(true);
+    testbed.store('c', addressRecords(30, '10.0.0.1'));
+    expect(['a', 'b', 'c'].filter(testbed.has)).toEqual(['a', 'c']);
+  });
+
+  it('counts as evicted answers, not records', () => {
+    testbed.create(3);
+    testbed.store('a', addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3'));
+    testbed.store('b', addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache.evictions).toBe(1);
+    expect(testbed.cache.recordCount).toBe(1);
+  });
+
+  it('is at most half for expired answers where others need the room', () => {
+    testbed.create(8, { maxStaleSeconds: 3_600, staleTtlSeconds: 30 });
+    const old = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const name of ['x', 'y']) testbed.store(name, addressRecords(300, '10.0.0.1'));
+    for (const name of old) testbed.store(name, addressRecords(5, '10.0.0.1'));
+    testbed.now += 5;
+    testbed.store('z', addressRecords(300, '10.0.0.1'));
+    expect([...old, 'x', 'y', 'z'].filter(testbed.has)).toEqual([...old.slice(2), 'x', 'y', 'z']);
+    expect(testbed.cache.evictions).toBe(0);
+  });
+
+  it('counts as evicted only unexpired answers', () => {
+    testbed.create(2);
+    testbed.store('a', addressRecords(5, '10.0.0.1'));
+    testbed.store('b', addressRecords(30, '10.0.0.1'));
+    testbed.now += 5;
+    testbed.store('c', addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache.evictions).toBe(0);
+    expect(testbed.has('b')).toBe(true);
+    testbed.store('d', addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache.evictions).toBe(1);
+  });
+
+  it('is too small for an answer of more records, which leaves the others alone', () => {
+    testbed.create(2);
+    testbed.store('a', addressRecords(30, '10.0.0.1'));
+    testbed.store('b', addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3'));
+    expect(['a', 'b'].filter(testbed.has)).toEqual(['a']);
+    expect(testbed.cache.insertions).toBe(1);
+  });
+
+  it('can be 0: nothing is cached', () => {
+    testbed.create(0);
+    testbed.store('a', addressRecords(30, '10.0.0.1'));
+    expect(testbed.has('a')).toBe(false);
+    expect(testbed.cache.insertions).toBe(0);
+  });
+});
+
+describe('the memory of the cache', () => {
+  const longName = (i: number) => `${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.n${i}`;
+
+  it('is bounded, whatever the answers: large ones are evicted sooner', () => {
+    testbed.create(1_000);
+    const text = {
+      type: 'TXT',
+      ttl: 30,
+      data: Array.from({ length: 16 }, () => 'x'.repeat(250)),
+    } as const;
+    for (let i = 0; i < 600; i++) {
+      const question = { name: longName(i), type: 'TXT' };
+      storeReply(testbed.cache, question, { answers: [text] }, { isExtraType: () => true });
+    }
+    expect(testbed.cache.usedBytes).toBeLessThanOrEqual(512 * 1_000);
+    expect(testbed.cache.takenBytes).toBeLessThan(1_000_000);
+    expect(testbed.has(longName(1))).toBe(false);
+    expect(testbed.ask(longName(599), 'TXT')).toBeDefined();
+  });
+
+  it('of 10,000 names of a cluster is less than 3 MiB', () => {
+    testbed.create(10_000);
+    for (let i = 0; i < 10_000; i++) {
+      testbed.store(
+        `service-${i}.namespace-${i % 50}.svc.cluster.local`,
+        addressRecords(30, '10.0.0.1'),
+      );
+    }
+    expect(testbed.cache.entryCount).toBe(10_000);
+    expect(testbed.cache.takenBytes).toBeLessThan(3 * 1024 * 1024);
+  });
+
+  it('is released when answers are removed', () => {
+    testbed.create(50);
+    for (let i = 0; i < 50; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
+    const { takenBytes } = testbed.cache;
+    for (let i = 50; i < 1_000; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache.takenBytes).toBe(takenBytes);
+  });
+});
+
+describe('clearing', () => {
+  it('empties the cache and starts its counters again', () => {
+    testbed.create(1);
+    testbed.store('a', addressRecords(30, '10.0.0.1'));
+    testbed.store('b', addressRecords(30, '10.0.0.1'));
+    testbed.cache.clear();
+    expect(testbed.has('b')).toBe(false);
+    expect([testbed.cache.recordCount, testbed.cache.insertions, testbed.cache.evictions]).toEqual([
+      0, 0, 0,
+    ]);
+    testbed.store('c', addressRecords(30, '10.0.0.1'));
+    expect(testbed.has('c')).toBe(true);
+  });
+
+  it('leaves nothing in the order of use: the first answer stored then is the first to be evicted', () => {
+    testbed.create(2);
+    for (const name of ['a', 'b']) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    testbed.cache.clear();
+    for (const name of ['c', 'd', 'e']) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    expect(['a', 'b', 'c', 'd', 'e'].filter(testbed.has)).toEqual(['d', 'e']);
+    expect(testbed.cache.evictions).toBe(1);
+  });
+
+  it('leaves every place free once', () => {
+    testbed.create(1_000);
+    const names = Array.from({ length: 400 }, (_, i) => `n${i}`);
+    for (const name of names.slice(0, 10)) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    testbed.cache.clear();
+    for (const name of names) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    expect(names.filter((name) => !testbed.has(name))).toEqual([]);
+    expect(testbed.cache.entryCount).toBe(400);
+  });
+});
+
+describe('a cache that counts answers', () => {
+  it('has as many answers as its size, with however many records each', () => {
+    testbed.create(2, { countsAnswers: true });
+    const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+    for (const name of ['a.example', 'b.example', 'c.example']) {
+      testbed.store(name, addressRecords(30, ...addresses));
+    }
+    expect(testbed.cache.entryCount).toBe(2);
+    expect(testbed.ask('a.example')).toBeUndefined();
+    expect(testbed.ask('c.example')?.texts).toHaveLength(3);
+  });
+
+  it('says how many of them have no records', () => {
+    testbed.store('a.example', addressRecords(30, '10.0.0.1'));
+    testbed.deny('b.example');
+    testbed.deny('c.example');
+    expect(testbed.cache).toMatchObject({ entryCount: 3, denialCount: 2 });
+    testbed.store('b.example', addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache).toMatchObject({ entryCount: 3, denialCount: 1 });
+    testbed.cache.clear();
+    expect(testbed.cache.denialCount).toBe(0);
+  });
+});
+
+/** What is known of an answer. */
+function inspect(name: string, type: number = TYPE.A): CachedEntry | undefined {
+  const key = keyOf(name);
+  return testbed.cache.inspect(key, key.length, type);
+}
+
+describe('looking at a cached answer', () => {
+  it('shows its age, what is left of its TTL, and its records', () => {
+    testbed.create(10);
+    const owner = 'b.x';
+    const addresses = addressRecords(100, '10.0.0.1', '10.0.0.2').map((each) => ({
+      ...each,
+      owner,
+    }));
+    testbed.store('a.x', [cname('a.x', owner), ...addresses]);
+    testbed.now += 40;
+    expect(inspect('a.x')).toMatchObject({
+      state: 'fresh',
+      rcode: RCODE.NOERROR,
+      isNegative: false,
+      cnames: 1,
+      records: 2,
+      ageSeconds: 40,
+      lifetimeSeconds: 100,
+      secondsLeft: 60,
+      expiredSeconds: 0,
+      hits: undefined,
+      isPrefetched: false,
+      subscription: 0,
+    });
+    expect(inspect('a.x', TYPE.AAAA)).toBeUndefined();
+    expect(inspect('none.x')).toBeUndefined();
+  });
+
+  it('shows NXDOMAIN to every type, and NODATA to one', () => {
+    testbed.create(10);
+    testbed.deny('gone.example');
+    testbed.deny('a.example', { rcode: RCODE.NOERROR });
+    expect(inspect('gone.example', TYPE.SRV)).toMatchObject({
+      isNxdomain: true,
+      rcode: RCODE.NXDOMAIN,
+    });
+    const nodata = { isNxdomain: false, isNegative: true, records: 0 };
+    expect(inspect('a.example')).toMatchObject(nodata);
+    expect(inspect('a.example', TYPE.SRV)).toBeUndefined();
+  });
+
+  it('shows since when it has expired, and until when it is served', () => {
+    testbed.create(10, { maxStaleSeconds: 3_600 });
+    testbed.store('a.x', addressRecords(30, '10.0.0.1'));
+    testbed.now += 42;
+    expect(inspect('a.x')).toMatchObject({
+      state: 'expired',
+      expiredSeconds: 12,
+      staleSecondsLeft: 3_588,
+      secondsLeft: -12,
+    });
+  });
+
+  it('shows one that is gone as long as it is not removed, which looking does not do', () => {
+    testbed.create(10);
+    testbed.store('a.x', addressRecords(30, '10.0.0.1'));
+    testbed.now += 42;
+    expect(inspect('a.x')).toMatchObject({
+      state: 'gone',
+      expiredSeconds: 12,
+      staleSecondsLeft: 0,
+    });
+    expect(inspect('a.x')).toBeDefined();
+    expect(testbed.cache.entryCount).toBe(1);
+  });
+
+  it('shows none that is being dropped', () => {
+    testbed.create(10);
+    testbed.store('a.x', addressRecords(30, '10.0.0.1'));
+    testbed.cache.dropBelow(keyOf('x'));
+    expect(inspect('a.x')).toBeUndefined();
+    testbed.cache.close();
+  });
+
+  it('counts no hit, moves no entry and rotates no records', () => {
+    testbed.create(2, { countsHits: true });
+    testbed.store('a.x', addressRecords(30, '10.0.0.1'));
+    testbed.store('b.x', addressRecords(30, '10.0.0.2'));
+    expect(testbed.ask('b.x')).toBeDefined();
+    for (let i = 0; i < 10; i++) inspect('a.x');
+    expect(inspect('a.x')).toMatchObject({ hits: 0 });
+    expect(inspect('b.x')).toMatchObject({ hits: 1 });
+    // The least recently used one is still a.x.
+    testbed.store('c.x', addressRecords(30, '10.0.0.3'));
+    expect([inspect('a.x'), inspect('b.x')]).toMatchObject([undefined, {}]);
+  });
+});
+
+describe('counting the cached answers', () => {
+  const zoneOf = (name: Uint8Array) => (name[1] === 0x61 ? 'a' : 'others');
+
+  it('has numbers of each zone', async () => {
+    testbed.create(20, { maxStaleSeconds: 100, countsHits: true });
+    testbed.store('a.x', addressRecords(100, '10.0.0.1', '10.0.0.2'));
+    testbed.store('b.x', addressRecords(5, '10.0.0.1'));
+    testbed.deny('c.example');
+    testbed.ask('a.x');
+    testbed.now += 8;
+    const counts = await testbed.cache.countBy(zoneOf);
+    expect(Object.fromEntries(counts)).toMatchObject({
+      a: { entries: 1, records: 2, negative: 0, stale: 0, hits: 1 },
+      others: { entries: 2, records: 2, negative: 1, stale: 1, hits: 0 },
+    });
+  });
+
+  it('looks at each entry once, and lets queries have their turns meanwhile', async () => {
+    const count = 2_000;
+    testbed.create(count);
+    for (let i = 0; i < count; i++) {
+      storeReply(testbed.cache, { name: `n${i}.x` }, { answers: addressRecords(60, '10.0.0.1') });
+    }
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'clearImmediate'] });
+    let turns = 0;
+    let isOver = false;
+    const note = () => {
+      turns++;
+      if (!isOver) setImmediate(note);
+    };
+    setImmediate(note);
+    let looks = 0;
+    const counts = await testbed.cache.countBy(() => {
+      looks++;
+      // Fifty entries take a millisecond.
+      if (looks % 50 === 0) jest.advanceTimersByTime(1);
+      return 'all';
+    });
+    isOver = true;
+    jest.useRealTimers();
+    expect(counts.get('all')?.entries).toBe(count);
+    expect(looks).toBe(count);
+    // 5 ms each at the most, and 256 entries at the least.
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(count / 2 / 256));
   });
 });

@@ -1,19 +1,105 @@
-import { type ChangeSource, neverSeen } from '@kube-dns/push';
+import { type ChangeSource, type LastSeen, neverSeen, WITH_TTL } from '@kube-dns/push';
 import { nowMs } from '@kube-dns/transport';
-import { hashBytes, type Query, randomSeed, TYPE } from '@kube-dns/wire';
-import type { AnswerCacheOptions } from './answer-cache-options.js';
+import {
+  CLASS,
+  finishHash,
+  FLAG,
+  MAX_NAME_BYTES,
+  NO_EDNS_OPTIONS,
+  type Query,
+  QUESTION_FIXED_BYTES,
+  QUESTION_OFFSET,
+  RCODE_MASK,
+  suffixOffset,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+import { EVERY_CHANGE, isAboveServices, keyOffset } from './change-keys.js';
+import {
+  type CacheableAnswer,
+  EVERY_TYPE,
+  setTtl,
+  setTtls,
+  skipRecords,
+  ttlOf,
+} from './cacheable-answer.js';
 import { DomainDrop } from './domain-drop.js';
-import { EntryLifetimes } from './entry-lifetimes.js';
-import { EntryTable } from './entry-table.js';
-import { EntryWriter } from './entry-writer.js';
-import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
-import { CachedEntries } from './cached-entries.js';
-import { ExpiredEntries } from './expired-entries.js';
-import { LastAnswer } from './last-answer.js';
-import { KeptEntries } from './kept-entries.js';
-import { NONE } from '../none.js';
-import { isAboveServices } from './owner-of-name.js';
-import { questionHash } from './question-hash.js';
+import { EntryStore, MAX_HITS, NONE, PREFETCHED } from './entry-store.js';
+
+/** The size of an AnswerCache, and its rules for TTLs. */
+export interface AnswerCacheOptions {
+  /** Maximum of cached records; 0 caches nothing. */
+  readonly maxRecords: number;
+  /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
+  readonly maxTtlSeconds?: number;
+  /** How long an expired answer is served, in seconds; 0, the default, is not at all. */
+  readonly maxStaleSeconds?: number;
+  /** The TTL of expired answers that are served, in seconds; 0, the default, as dnsmasq has it. */
+  readonly staleTtlSeconds?: number;
+  /** Whether each answer rotates its records by one; true unless given. */
+  readonly rotatesRecords?: boolean;
+  /** Whether clients get the TTLs that an answer was stored with, until it expires; not unless given. */
+  readonly keepsTtls?: boolean;
+  /** Whether hits are counted; not unless given. */
+  readonly countsHits?: boolean;
+  /** Whether an answer counts as one record, however many it has; not unless given. */
+  readonly countsAnswers?: boolean;
+  /** When the servers of subscriptions were last seen; none lives, unless given. */
+  readonly heardAt?: LastSeen;
+  /** The same, also of those that do not live any more. */
+  readonly lastHeardAt?: LastSeen | undefined;
+  /** A monotonic clock in seconds; the process's unless given. */
+  readonly nowSeconds?: () => number;
+}
+
+/** One answer, for a dump. */
+export interface CachedAnswer {
+  /** A response to the question; its type is EVERY_TYPE where the name does not exist. */
+  readonly message: Uint8Array;
+  readonly secondsLeft: number;
+}
+
+/** What is known of one cached answer; times are in seconds. */
+export interface CachedEntry {
+  readonly rcode: number;
+  readonly isNxdomain: boolean;
+  /** There are no records of the type: NXDOMAIN or NODATA. */
+  readonly isNegative: boolean;
+  readonly cnames: number;
+  /** Records of the type. */
+  readonly records: number;
+  readonly ageSeconds: number;
+  /** Its TTL when it was stored, and what is left of that, negative when it is over. */
+  readonly lifetimeSeconds: number;
+  readonly secondsLeft: number;
+  /** `kept`: a subscription keeps it, also past its TTL; `gone`: expired, and no client gets it any more. */
+  readonly state: 'fresh' | 'kept' | 'expired' | 'gone';
+  /** Since when it has expired, and until when clients may get it, from now on; 0 unless it has expired. */
+  readonly expiredSeconds: number;
+  readonly staleSecondsLeft: number;
+  /** How often it was asked for, up to MAX_HITS; undefined where that is not counted. */
+  readonly hits: number | undefined;
+  /** A newer one is on its way, before this one expires. */
+  readonly isPrefetched: boolean;
+  /** The forwarder's milliseconds when it was asked for in vain after its end; 0 is never. */
+  readonly triedAtMs: number;
+  /** The number of the subscription that announces its changes; 0 is none. */
+  readonly subscription: number;
+}
+
+/** The entries of one zone. */
+export interface EntryCounts {
+  entries: number;
+  records: number;
+  negative: number;
+  /** Those that have expired. */
+  stale: number;
+  /** Those that a subscription keeps. */
+  kept: number;
+  /** Of those that are cached now, as far as hits are counted. */
+  hits: number;
+  bytes: number;
+}
 
 /** Names and records may be long: the cache uses at most this many bytes per record of its size. */
 const MAX_BYTES_PER_RECORD = 512;
@@ -21,162 +107,253 @@ const MAX_BYTES_PER_RECORD = 512;
 const MIN_BYTES = 128 * 1024;
 /** Types that are cached unless an option says otherwise. */
 const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
+/** How long an expired answer of the cluster stays at most. */
+const MAX_STALE_CLUSTER_SECONDS = 60;
+/** How long an entry is pinned at most while its server announces changes. */
+const MAX_PINNED_SECONDS = 3_600;
+/** The key of entries that any change invalidates. */
+const ANY_KEY = 0;
+/** Entries that are checked for expiry in one step. */
+const SWEPT_ENTRIES = 65_536;
+/** How long entries are counted before queries get a turn, checked after this many. */
+const TURN_MS = 5;
+const ENTRIES_PER_CHECK = 256;
+
+/** Records while they are rotated, in any cache. */
+const scratch = new Uint8Array(0x1_0000);
+
+/** The answer that a look-up found. There is one of a cache: valid until the next look-up, or a change of the cache. */
+export class Hit {
+  /** The bytes of the message; who changes the message says here how many it has then. */
+  length = 0;
+  /** It has expired; then for how long. */
+  isStale = false;
+  staleSeconds = 0;
+  /** When an expired one was asked for in vain: see the columns. */
+  triedAtMs = 0;
+  /** An expired one says that there are no records. */
+  isDenial = false;
+  /** How often it was asked for since it came, if that is counted; 0 when a newer one was asked for, or it is no use. */
+  hits = 0;
+  /** The entry, and the time of the look-up: the cache's own. */
+  slot = NONE;
+  nowSeconds = 0;
+  readonly #store: EntryStore;
+
+  constructor(store: EntryStore) {
+    this.#store = store;
+  }
+
+  /** The Extended DNS Errors that the server gave with it, as options. */
+  get reasons(): Uint8Array {
+    const isThere = this.#store.columns.reasonBytes[this.slot]! > 0;
+    return isThere ? this.#store.copyReasons(this.slot) : NO_EDNS_OPTIONS;
+  }
+
+  /** The number of the subscription that announces its changes, WITH_TTL more if it has its TTL, too; 0 for none. */
+  get subscription(): number {
+    return this.#store.columns.subscription[this.slot]!;
+  }
+
+  /** Its lifetime, and what is left of that, in seconds. */
+  get lifetimeSeconds(): number {
+    const { storedAt, expiresAt } = this.#store.columns;
+    return expiresAt[this.slot]! - storedAt[this.slot]!;
+  }
+  get secondsLeft(): number {
+    return this.#store.columns.expiresAt[this.slot]! - this.nowSeconds;
+  }
+
+  /** A newer one was asked for. */
+  notePrefetched(): void {
+    this.#store.columns.hits[this.slot] = PREFETCHED;
+  }
+}
 
 /**
- * Answers by question, in cells of bytes and columns of numbers. An answer is removed as a whole when its
- * smallest TTL has passed, or when it is the least recently used one and space is needed. A look-up
- * creates no object.
+ * Answers by question, in cells of bytes and columns of numbers. An entry is fresh until its smallest TTL has passed,
+ * or as long as its server announces its changes (it is pinned); expired, and perhaps served, for the time of the
+ * options; and then gone. It is removed as a whole when it is gone, or when it is the least recently used one and
+ * space is needed. A look-up creates no object.
  */
 export class AnswerCache {
   /** Records stored, and unexpired answers removed for lack of space, counted as in dnsmasq. */
   insertions = 0;
   evictions = 0;
-  /** What is known of the last answer. */
-  readonly last: LastAnswer;
-  /** To look at what is cached. */
-  readonly entries: CachedEntries;
   /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
-  readonly #kept: KeptEntries;
-  readonly #now: () => number;
-  readonly #seed = randomSeed();
-  readonly #table = new EntryTable();
-  readonly #writer: EntryWriter;
-  readonly #lifetimes: EntryLifetimes;
-  readonly #expiredEntries: ExpiredEntries;
-  readonly #drop = new DomainDrop(this.#table, (slot) => this.#remove(slot));
-  #records = 0;
-  #serial = 0;
-  #nxdomains = 0;
-  #denials = 0;
+  readonly #maxTtlSeconds: number;
+  readonly #maxStaleSeconds: number;
+  readonly #staleTtlSeconds: number;
+  readonly #rotatesRecords: boolean;
+  readonly #keepsTtls: boolean;
+  readonly #countsHits: boolean;
   readonly #countsAnswers: boolean;
+  readonly #lastSeenAt: LastSeen;
+  /** The same, also of subscriptions that do not live any more. */
+  readonly #everSeenAt: LastSeen;
+  readonly #now: () => number;
+  readonly #store = new EntryStore();
+  readonly #hit = new Hit(this.#store);
+  readonly #drop = new DomainDrop(this.#store);
+  /** The name of an entry that is looked at. */
+  readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  /** When expired entries were removed last, and the slot up to which. */
+  #sweptAtSecond = -1;
+  #sweptSlot = 0;
 
   constructor(options: AnswerCacheOptions) {
-    const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, rotatesRecords = true } = options;
+    const { maxRecords, maxTtlSeconds = 0, staleTtlSeconds = 0, heardAt = neverSeen() } = options;
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
-    const { staleTtlSeconds = 0, countsHits = false, countsAnswers = false } = options;
-    const { heardAt = neverSeen(), lastHeardAt = heardAt, keepsTtls = false } = options;
-    this.#countsAnswers = countsAnswers;
-    this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
-    this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
-    const staleTtl = maxTtlSeconds > 0 ? Math.min(staleTtlSeconds, maxTtlSeconds) : staleTtlSeconds;
-    this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl, countsHits);
-    this.#expiredEntries = new ExpiredEntries({
-      table: this.#table,
-      lifetimes: this.#lifetimes,
-      maxRecords,
-      maxBytes: this.#maxBytes,
-      remove: (slot) => this.#remove(slot),
-    });
-    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords, keepsTtls });
+    this.#maxTtlSeconds = maxTtlSeconds;
+    this.#maxStaleSeconds = options.maxStaleSeconds ?? 0;
+    this.#staleTtlSeconds =
+      maxTtlSeconds > 0 ? Math.min(staleTtlSeconds, maxTtlSeconds) : staleTtlSeconds;
+    this.#rotatesRecords = options.rotatesRecords ?? true;
+    this.#keepsTtls = options.keepsTtls ?? false;
+    this.#countsHits = options.countsHits ?? false;
+    this.#countsAnswers = options.countsAnswers ?? false;
+    this.#lastSeenAt = heardAt;
+    this.#everSeenAt = options.lastHeardAt ?? heardAt;
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
-    this.entries = new CachedEntries({
-      table: this.#table,
-      lifetimes: this.#lifetimes,
-      drop: this.#drop,
-      writer: this.#writer,
-      seed: this.#seed,
-      countsHits,
-      now: this.#now,
-    });
-  }
-
-  /** How many seconds are left of the last answer's lifetime. */
-  get lastSecondsLeft(): number {
-    return this.last.secondsLeft(this.#now());
   }
 
   /** The records stored now. */
   get recordCount(): number {
-    return this.#records;
+    return this.#store.records;
   }
 
   /** The answers stored now, and those of them that have no records of the requested type. */
   get entryCount(): number {
-    return this.#table.size;
+    return this.#store.size;
   }
   get denialCount(): number {
-    return this.#denials;
+    return this.#store.denials;
   }
 
   /** The answers that a subscription keeps while it lives. */
   keptAnswers(subscription: number): number {
-    return this.#table.subscribed(subscription);
+    return this.#store.subscribed(subscription);
   }
 
   /** Bytes of names and records now, and their maximum. */
   get usedBytes(): number {
-    return this.#table.usedBytes;
+    return this.#store.usedBytes;
   }
   get peakBytes(): number {
-    return this.#table.peakBytes;
+    return this.#store.peakBytes;
   }
 
   /** Bytes of allocated memory. */
   get takenBytes(): number {
-    return this.#table.takenBytes;
+    return this.#store.takenBytes;
+  }
+
+  /** Writes the answer to a question of class IN into `out`; undefined when there is none, or it does not fit. */
+  lookup(query: Query, out: Uint8Array): Hit | undefined {
+    const store = this.#store;
+    if (store.size === 0) return undefined;
+    const { name, nameLength, type } = query;
+    const nameHash = store.hashOf(name, 0, nameLength);
+    const now = this.#now();
+    let slot = this.#find(name, nameLength, nameHash, type, now);
+    if (store.nxdomains > 0 && (slot === NONE || this.#isExpired(slot, now))) {
+      // It is newer than what has expired: see store.
+      const nxdomain = this.#find(name, nameLength, nameHash, EVERY_TYPE, now);
+      if (nxdomain !== NONE && this.#denies(nxdomain, type)) slot = nxdomain;
+    }
+    if (slot === NONE) return undefined;
+    store.touch(slot);
+    const hit = this.#hit;
+    hit.slot = slot;
+    hit.nowSeconds = now;
+    hit.isStale = this.#isExpired(slot, now);
+    if (hit.isStale) this.#noteStale(hit, slot, now);
+    else if (this.#countsHits) hit.hits = this.#countHit(slot);
+    hit.length = this.#write(hit, query, out);
+    return hit.length === 0 ? undefined : hit;
   }
 
   /**
-   * Writes the answer to a question of class IN into `out` and returns its length; 0 when there is none.
-   * `last` says then when it must be refreshed.
+   * The entry that a question with this name (lower-cased, in wire form) and type gets, as `lookup` chooses it; one
+   * that is gone where there is no other. To look changes nothing: no hit is counted, no entry moves, none is removed.
    */
-  answer(query: Query, out: Uint8Array): number {
-    const table = this.#table;
-    if (table.size === 0) return 0;
-    const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
+  inspect(name: Uint8Array, length: number, type: number): CachedEntry | undefined {
+    const store = this.#store;
     const now = this.#now();
-    let slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
-    if (this.#nxdomains > 0 && (slot === NONE || this.#lifetimes.isExpired(slot, now))) {
-      // It is newer than what has expired: see store.
-      const nxdomain = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
-      // The CNAME before it exists, whatever its target.
-      const isDenied =
-        nxdomain !== NONE && (query.type !== TYPE.CNAME || table.columns.cnames[nxdomain] === 0);
-      if (isDenied) slot = nxdomain;
+    const nameHash = store.hashOf(name, 0, length);
+    const find = (each: number) => {
+      const found = store.find(name, length, nameHash, each);
+      return found === NONE || this.#drop.includes(found, name, length) ? NONE : found;
+    };
+    const slot = find(type);
+    if (slot !== NONE && !this.#isExpired(slot, now)) return this.#describe(slot, now);
+    const nxdomain = find(EVERY_TYPE);
+    const isDenied = nxdomain !== NONE && this.#denies(nxdomain, type);
+    const isDeniedNow = isDenied && !this.#isGone(nxdomain, now);
+    if (slot !== NONE && !isDeniedNow) return this.#describe(slot, now);
+    return isDenied ? this.#describe(nxdomain, now) : undefined;
+  }
+
+  /** Every answer, with the TTLs that it was stored with; it is undefined whether changes meanwhile are included. */
+  *answers(): Generator<CachedAnswer> {
+    for (let slot = 0; slot < this.#store.capacity; slot++) {
+      if (this.#store.isUsed(slot)) yield this.#messageOf(slot);
     }
-    if (slot === NONE) return 0;
-    table.touch(slot);
-    const staleTtl = this.last.note(slot, now);
-    return this.#writer.write(slot, query, out, staleTtl, now);
   }
 
-  /** Expired answers for a name, for this type or every one, were asked for in vain: see the columns. */
-  noteTried(name: Uint8Array, length: number, type: number, atMs: number): void {
-    const { triedAtMs } = this.#table.columns;
-    for (const slot of this.#expired(name, length, type)) triedAtMs[slot] = atMs;
-  }
-
-  /** Removes these expired answers: a newer one is known, and not cached. */
-  dropExpired(name: Uint8Array, length: number, type: number): void {
-    for (const slot of this.#expired(name, length, type)) this.#remove(slot);
+  /** Counts the entries by the zone of their names, in turns of the event loop. */
+  async countBy(
+    zoneOf: (name: Uint8Array, length: number) => string,
+  ): Promise<Map<string, EntryCounts>> {
+    const name = new Uint8Array(MAX_NAME_BYTES);
+    const zones = new Map<string, EntryCounts>();
+    let turnAtMs = performance.now();
+    for (let slot = 0; slot < this.#store.capacity; slot++) {
+      if (slot % ENTRIES_PER_CHECK === 0 && performance.now() - turnAtMs >= TURN_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turnAtMs = performance.now();
+      }
+      if (!this.#store.isUsed(slot)) continue;
+      const zone = zoneOf(name, this.#store.copyName(slot, name));
+      let counts = zones.get(zone);
+      if (counts === undefined) {
+        counts = { entries: 0, records: 0, negative: 0, stale: 0, kept: 0, hits: 0, bytes: 0 };
+        zones.set(zone, counts);
+      }
+      this.#countIn(counts, slot);
+    }
+    return zones;
   }
 
   /** Whether an answer for the question's name and this type is cached. */
-  has(query: Query, type: number): boolean {
-    const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
-    return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
+  has({ name, nameLength }: Query, type: number): boolean {
+    const nameHash = this.#store.hashOf(name, 0, nameLength);
+    return this.#find(name, nameLength, nameHash, type, this.#now()) !== NONE;
   }
 
   /** Whether an answer that has not expired shows that a name (lower-cased, in wire form) exists. */
   hasName(name: Uint8Array, length: number): boolean {
-    if (this.#table.size === 0) return false;
-    const nameHash = hashBytes(this.#seed, name, 0, length);
+    if (this.#store.size === 0) return false;
+    const nameHash = this.#store.hashOf(name, 0, length);
     const now = this.#now();
     for (const type of TYPES_OF_NAMES) {
       const slot = this.#find(name, length, nameHash, type, now);
-      if (slot !== NONE && !this.#lifetimes.isExpired(slot, now)) return true;
+      if (slot !== NONE && !this.#isExpired(slot, now)) return true;
     }
     return false;
   }
 
   /** Whether a question with this name and type gets an answer that has not expired. */
   isLive({ name, nameLength, type }: CacheableAnswer): boolean {
+    const nameHash = this.#store.hashOf(name, 0, nameLength);
     const now = this.#now();
-    const isFresh = (slot: number) => !this.#lifetimes.isExpired(slot, now);
-    return this.#slots(name, nameLength, type, now).some(isFresh);
+    return [type, EVERY_TYPE].some((each) => {
+      const slot = this.#find(name, nameLength, nameHash, each, now);
+      return slot !== NONE && !this.#isExpired(slot, now);
+    });
   }
 
   /**
@@ -192,34 +369,22 @@ export class AnswerCache {
   ): boolean {
     const { type, cnames, target, targetLength } = answer;
     if (!this.#countsAnswers && answer.totalWeight > this.maxRecords) return false;
-    if (answer.cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return false;
+    if (cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return false;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return false;
-    const isNew = this.#store(answer, teller, serial);
-    while (answer.followCname()) if (isStored(answer)) this.#store(answer, teller, serial);
+    const isNew = this.#storeOne(answer, teller, serial);
+    while (answer.followCname()) if (isStored(answer)) this.#storeOne(answer, teller, serial);
     return isNew;
   }
 
-  #store(answer: CacheableAnswer, teller: ChangeSource | undefined, serial: number): boolean {
-    const now = this.#now();
-    const { name, nameLength, type } = answer;
-    const weight = this.#countsAnswers ? 1 : answer.weight;
-    if (teller !== undefined && !this.#kept.isCurrent(answer, teller, serial)) return false;
-    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
-    this.#removeKey(name, nameLength, nameHash, type);
-    // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
-    // load balancers deny a name that they were asked about for AAAA.
-    if (type !== EVERY_TYPE && this.#nxdomains > 0) {
-      this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
-    }
-    this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
-    const slot = this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
-    this.#table.columns.weight[slot] = weight;
-    if (teller !== undefined) this.#kept.add(slot, answer, teller);
-    if (type === EVERY_TYPE) this.#nxdomains++;
-    if (answer.setSize === 0) this.#denials++;
-    this.#records += weight;
-    this.insertions += answer.insertions;
-    return true;
+  /** Expired answers for a name, for this type or every one, were asked for in vain: see the columns. */
+  noteTried(name: Uint8Array, length: number, type: number, atMs: number): void {
+    const { triedAtMs } = this.#store.columns;
+    this.#eachExpired(name, length, type, (slot) => (triedAtMs[slot] = atMs));
+  }
+
+  /** Removes these expired answers: a newer one is known, and not cached. */
+  dropExpired(name: Uint8Array, length: number, type: number): void {
+    this.#eachExpired(name, length, type, (slot) => this.#store.remove(slot));
   }
 
   /**
@@ -227,29 +392,40 @@ export class AnswerCache {
    * is served from now on, and the entries are removed in bounded slices of work.
    */
   dropBelow(domain: Uint8Array): void {
-    if (this.#table.size === 0) return;
-    this.#drop.add(domain, this.#serial);
+    if (this.#store.size > 0) this.#drop.add(domain);
+  }
+
+  /** Drops, as `dropBelow` does, the answers that a change of a name in a zone may change, pinned or not. */
+  dropNotified(name: Uint8Array, zone: Uint8Array): void {
+    this.#drop.addChanged(name, zone, this.#now());
   }
 
   /**
-   * Drops the kept answers that a change of a name (lower-cased, in wire form) with this serial may change. Returns
-   * their number, without those that go as in `dropNotified`, in a zone: below the name of a namespace.
+   * Drops the pinned entries of a teller that a change of a name (lower-cased, in wire form) with this serial may
+   * change: the name and all below it, those above it, as they depend on whether it exists, and those that any change
+   * drops. Returns their number, without those that go as in `dropNotified`, in a zone: below the name of a namespace.
    */
   dropChanged(name: Uint8Array, teller: ChangeSource, serial: number, zone = teller.apex): number {
-    if (isAboveServices(name, teller.apex)) this.dropNotified(name, zone);
-    return this.#kept.change(name, teller, serial);
-  }
-
-  /** Drops, as `dropBelow` does, the answers that a change of a name in a zone may change, kept or not. */
-  dropNotified(name: Uint8Array, zone: Uint8Array): void {
-    this.#drop.addChanged(name, zone, this.#serial, this.#now());
+    const { apex, changes, number } = teller;
+    if (isAboveServices(name, apex)) {
+      this.dropNotified(name, zone);
+      changes.noteAll(serial);
+    }
+    let count = this.#removePinned(number, ANY_KEY);
+    const end = suffixOffset(name, name.length, apex);
+    for (let at = 0; at === 0 || at < end; at += 1 + name[at]!) {
+      const key = this.#keyOf(name, at, name.length);
+      changes.note(key, serial);
+      count += this.#removePinned(number, key, name.subarray(at));
+    }
+    return count;
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
   clear(): void {
     this.#drop.stop();
-    this.#table.clear();
-    this.#records = this.#nxdomains = this.#denials = this.insertions = this.evictions = 0;
+    this.#store.clear();
+    this.insertions = this.evictions = 0;
   }
 
   /** Ends work in progress; the cache stays usable. */
@@ -258,51 +434,343 @@ export class AnswerCache {
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
-    const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
+    const slot = this.#store.find(name, length, nameHash, type);
     if (slot === NONE) return NONE;
-    if (!this.#drop.includes(slot, name, length) && !this.#lifetimes.isGone(slot, now)) return slot;
-    this.#remove(slot);
+    if (!this.#drop.includes(slot, name, length) && !this.#isGone(slot, now)) return slot;
+    this.#store.remove(slot);
     return NONE;
   }
 
-  /** The entries of a name for a type and for every one. */
-  #slots(name: Uint8Array, length: number, type: number, now: number): number[] {
-    const nameHash = hashBytes(this.#seed, name, 0, length);
-    const slots = [type, EVERY_TYPE].map((each) => this.#find(name, length, nameHash, each, now));
-    return slots.filter((slot) => slot !== NONE);
+  /** Whether NXDOMAIN is the answer to a type. The CNAME before it exists, whatever its target. */
+  #denies(nxdomain: number, type: number): boolean {
+    return type !== TYPE.CNAME || this.#store.columns.cnames[nxdomain] === 0;
   }
 
-  #expired(name: Uint8Array, length: number, type: number): number[] {
+  #eachExpired(name: Uint8Array, length: number, type: number, act: (slot: number) => void): void {
+    const nameHash = this.#store.hashOf(name, 0, length);
     const now = this.#now();
-    const isExpired = (slot: number) => this.#lifetimes.isExpired(slot, now);
-    return this.#slots(name, length, type, now).filter(isExpired);
+    for (const each of [type, EVERY_TYPE]) {
+      const slot = this.#find(name, length, nameHash, each, now);
+      if (slot !== NONE && this.#isExpired(slot, now)) act(slot);
+    }
   }
 
-  #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
-    const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
-    if (slot !== NONE) this.#remove(slot);
+  // Lifetimes, in seconds by the cache's clock.
+
+  #isExpired(slot: number, now: number): boolean {
+    return now >= this.#store.columns.expiresAt[slot]! && !this.#isPinned(slot, now);
   }
 
-  #remove(slot: number): void {
-    const { type, weight, setSize } = this.#table.columns;
-    if (type[slot] === EVERY_TYPE) this.#nxdomains--;
-    if (setSize[slot] === 0) this.#denials--;
-    this.#records -= weight[slot]!;
-    this.#table.remove(slot);
+  /** Whether no client gets it any more. */
+  #isGone(slot: number, now: number): boolean {
+    if (now < this.#store.columns.expiresAt[slot]!) return false;
+    return now >= this.#goneAt(slot) && !this.#isPinned(slot, now);
+  }
+
+  /** Whether an entry is as good as new: it was right when its server was last seen, and that is within its TTL. */
+  #isPinned(slot: number, now: number): boolean {
+    const { subscription, storedAt, expiresAt } = this.#store.columns;
+    const lifetime = expiresAt[slot]! - storedAt[slot]!;
+    const isRight = now < this.#lastSeenAt[subscription[slot]!]! + lifetime;
+    return isRight && now < storedAt[slot]! + MAX_PINNED_SECONDS;
+  }
+
+  /** When it expired: with its TTL, or when its server announced nothing more. */
+  #endOf(slot: number): number {
+    const { subscription, storedAt, expiresAt } = this.#store.columns;
+    const seenAt = this.#everSeenAt[subscription[slot]!]!;
+    return Math.max(expiresAt[slot]!, Math.min(seenAt, storedAt[slot]! + MAX_PINNED_SECONDS));
+  }
+
+  #goneAt(slot: number): number {
+    const isOfCluster = this.#store.columns.isOfCluster[slot] === 1;
+    const limit = isOfCluster ? MAX_STALE_CLUSTER_SECONDS : Number.POSITIVE_INFINITY;
+    return this.#endOf(slot) + Math.min(this.#maxStaleSeconds, limit);
+  }
+
+  // Hits.
+
+  #noteStale(hit: Hit, slot: number, now: number): void {
+    const { triedAtMs, setSize } = this.#store.columns;
+    hit.staleSeconds = now - this.#endOf(slot);
+    hit.triedAtMs = triedAtMs[slot]!;
+    hit.isDenial = setSize[slot] === 0;
+  }
+
+  /** Those whose server announces changes need no newer one. */
+  #countHit(slot: number): number {
+    const { hits, subscription } = this.#store.columns;
+    const count = hits[slot]!;
+    if (count < MAX_HITS) hits[slot] = count + 1;
+    return count === PREFETCHED || subscription[slot] !== 0 ? 0 : hits[slot]!;
+  }
+
+  /**
+   * Writes the response to a query and returns its length; 0 when `out` is too small. An expired entry has the TTL of
+   * the options, or, where that is 0, TTLs as old as they are; a pinned one past its lifetime those of a new one.
+   */
+  #write({ slot, nowSeconds, isStale }: Hit, query: Query, out: Uint8Array): number {
+    const { columns } = this.#store;
+    const start = query.questionEnd;
+    const length = columns.recordBytes[slot]!;
+    if (start + length > out.length) return 0;
+    this.#store.copyRecords(slot, out, start);
+    if (columns.setSize[slot]! > 1 && this.#rotatesRecords) this.#rotate(slot, out, start);
+    const answers = columns.cnames[slot]! + columns.setSize[slot]!;
+    const authorities = columns.authorities[slot]!;
+    const records = answers + authorities;
+    const staleTtl = isStale ? this.#staleTtl(slot, nowSeconds) : 0;
+    if (staleTtl > 0) setTtls(out, start, records, staleTtl);
+    else {
+      const isNew = this.#keepsTtls || (!isStale && nowSeconds >= columns.expiresAt[slot]!);
+      const age = isNew ? 0 : Math.floor(nowSeconds - columns.storedAt[slot]!);
+      ageRecords(out, start, records, age, this.#maxTtlSeconds);
+    }
+    for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
+    const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | columns.flags[slot]!;
+    writeResponseHeader(out, query.id, flags, answers, authorities);
+    return start + length;
+  }
+
+  #staleTtl(slot: number, now: number): number {
+    return Math.min(this.#staleTtlSeconds, Math.ceil(this.#goneAt(slot) - now));
+  }
+
+  /**
+   * Rotates the set of an entry, whose records are at `start`; no pointer leads into it. The next response has it one
+   * further back: 0123, 3012, 2301 (dnsmasq src/cache.c, cache_find_by_name).
+   */
+  #rotate(slot: number, out: Uint8Array, start: number): void {
+    const { cnames, setSize, turn: turns } = this.#store.columns;
+    const size = setSize[slot]!;
+    const turn = turns[slot]!;
+    turns[slot] = turn === 0 ? size - 1 : turn - 1;
+    if (turn === 0) return;
+    const setStart = skipRecords(out, start, cnames[slot]!);
+    const split = skipRecords(out, setStart, turn);
+    const end = skipRecords(out, split, size - turn);
+    const moved = split - setStart;
+    for (let i = 0; i < moved; i++) scratch[i] = out[setStart + i]!;
+    out.copyWithin(setStart, split, end);
+    for (let i = 0; i < moved; i++) out[end - moved + i] = scratch[i]!;
+  }
+
+  // What is stored, and what has to go for it.
+
+  #storeOne(answer: CacheableAnswer, teller: ChangeSource | undefined, serial: number): boolean {
+    const store = this.#store;
+    const { name, nameLength, type } = answer;
+    const key = teller === undefined ? ANY_KEY : this.#keyFor(answer, teller.apex);
+    if (teller !== undefined && !isCurrent(key, teller, serial)) return false;
+    const now = this.#now();
+    const weight = this.#countsAnswers ? 1 : answer.weight;
+    const nameHash = store.hashOf(name, 0, nameLength);
+    this.#removeQuestion(name, nameLength, nameHash, type);
+    // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
+    // load balancers deny a name that they were asked about for AAAA.
+    if (type !== EVERY_TYPE && store.nxdomains > 0) {
+      this.#removeQuestion(name, nameLength, nameHash, EVERY_TYPE);
+    }
+    this.#makeRoom(weight, EntryStore.bytesOf(answer), now);
+    const slot = store.add(answer, nameHash, weight, now);
+    if (teller !== undefined) store.subscribe(slot, teller.number, key);
+    this.insertions += answer.insertions;
+    return true;
+  }
+
+  #removeQuestion(name: Uint8Array, length: number, nameHash: number, type: number): void {
+    const slot = this.#store.find(name, length, nameHash, type);
+    if (slot !== NONE) this.#store.remove(slot);
   }
 
   /** Removes expired answers first, and then, as evictions, the least recently used. */
   #makeRoom(weight: number, bytes: number, now: number): void {
     if (!this.#isFull(weight, bytes)) return;
-    this.#expiredEntries.sweep(now);
+    this.#sweep(now);
     while (this.#isFull(weight, bytes)) {
-      const slot = this.#table.oldest;
-      if (!this.#lifetimes.isGone(slot, now)) this.evictions++;
-      this.#remove(slot);
+      const slot = this.#store.oldest;
+      if (!this.#isGone(slot, now)) this.evictions++;
+      this.#store.remove(slot);
     }
   }
 
   #isFull(weight: number, bytes: number): boolean {
-    return this.#records + weight > this.maxRecords || this.usedBytes + bytes > this.#maxBytes;
+    const { records, usedBytes } = this.#store;
+    return records + weight > this.maxRecords || usedBytes + bytes > this.#maxBytes;
   }
+
+  /**
+   * Once a second removes entries that are gone, and of others that have expired what is beyond half of the cache, so
+   * that those that have not need not go; in a cache larger than a step, as the next part of it has them.
+   */
+  #sweep(now: number): void {
+    const second = Math.floor(now);
+    if (second === this.#sweptAtSecond) return;
+    this.#sweptAtSecond = second;
+    const store = this.#store;
+    const { capacity, columns } = store;
+    const count = Math.min(capacity, SWEPT_ENTRIES);
+    let records = 0;
+    let bytes = 0;
+    for (let remaining = count; remaining > 0; remaining--) {
+      if (this.#sweptSlot >= capacity) this.#sweptSlot = 0;
+      const slot = this.#sweptSlot++;
+      if (!store.isUsed(slot)) continue;
+      if (this.#isGone(slot, now)) store.remove(slot);
+      else if (this.#isExpired(slot, now)) {
+        records += columns.weight[slot]!;
+        bytes += store.bytesAt(slot);
+      }
+    }
+    const parts = capacity / count;
+    this.#removeExpired(
+      records * parts - this.maxRecords / 2,
+      bytes * parts - this.#maxBytes / 2,
+      now,
+    );
+  }
+
+  /** Removes expired entries of so many records and bytes, the least recently used first. */
+  #removeExpired(records: number, bytes: number, now: number): void {
+    const store = this.#store;
+    const { weight, newer } = store.columns;
+    let slot = store.oldest;
+    for (let remaining = SWEPT_ENTRIES; remaining > 0 && slot !== NONE; remaining--) {
+      if (records <= 0 && bytes <= 0) return;
+      const next = newer[slot]!;
+      if (this.#isExpired(slot, now)) {
+        records -= weight[slot]!;
+        bytes -= store.bytesAt(slot);
+        store.remove(slot);
+      }
+      slot = next;
+    }
+  }
+
+  // Pinned entries: a change finds them by their key, the hash of the name whose changes change them.
+
+  /** The answer of a CNAME depends on its target, too, which has another name. */
+  #keyFor({ name, nameLength, cnames }: CacheableAnswer, apex: Uint8Array): number {
+    const at = cnames > 0 ? EVERY_CHANGE : keyOffset(name, nameLength, apex);
+    return at === EVERY_CHANGE ? ANY_KEY : this.#keyOf(name, at, nameLength);
+  }
+
+  #keyOf(name: Uint8Array, start: number, end: number): number {
+    // Not ANY_KEY.
+    return finishHash(this.#store.hashOf(name, start, end)) | 1;
+  }
+
+  /** Removes the entries with a key that are at or below a name: another one may have the same hash. */
+  #removePinned(number: number, key: number, name?: Uint8Array): number {
+    const store = this.#store;
+    let count = 0;
+    for (let slot = store.nextOfKey(key); slot !== NONE;) {
+      const next = store.nextOfKey(key, slot);
+      const isOfTeller = store.columns.subscription[slot]! % WITH_TTL === number;
+      if (isOfTeller && (name === undefined || this.#isBelow(slot, name))) {
+        store.remove(slot);
+        count++;
+      }
+      slot = next;
+    }
+    return count;
+  }
+
+  #isBelow(slot: number, domain: Uint8Array): boolean {
+    const length = this.#store.copyName(slot, this.#name);
+    return suffixOffset(this.#name, length, domain) >= 0;
+  }
+
+  // What is shown of entries.
+
+  #describe(slot: number, now: number): CachedEntry {
+    const { columns } = this.#store;
+    const isExpired = this.#isExpired(slot, now);
+    const hits = columns.hits[slot]!;
+    return {
+      rcode: columns.flags[slot]! & RCODE_MASK,
+      isNxdomain: columns.type[slot] === EVERY_TYPE,
+      isNegative: columns.setSize[slot] === 0,
+      cnames: columns.cnames[slot]!,
+      records: columns.setSize[slot]!,
+      ageSeconds: now - columns.storedAt[slot]!,
+      lifetimeSeconds: columns.expiresAt[slot]! - columns.storedAt[slot]!,
+      secondsLeft: columns.expiresAt[slot]! - now,
+      state: this.#stateOf(slot, now),
+      expiredSeconds: isExpired ? now - this.#endOf(slot) : 0,
+      staleSecondsLeft: isExpired ? Math.max(0, this.#goneAt(slot) - now) : 0,
+      hits: this.#countsHits ? Math.min(hits, MAX_HITS) : undefined,
+      isPrefetched: hits === PREFETCHED,
+      triedAtMs: columns.triedAtMs[slot]!,
+      subscription: columns.subscription[slot]!,
+    };
+  }
+
+  #stateOf(slot: number, now: number): CachedEntry['state'] {
+    if (now < this.#store.columns.expiresAt[slot]!) return 'fresh';
+    if (this.#isPinned(slot, now)) return 'kept';
+    return now >= this.#goneAt(slot) ? 'gone' : 'expired';
+  }
+
+  #countIn(counts: EntryCounts, slot: number): void {
+    const { weight, setSize, hits, subscription } = this.#store.columns;
+    counts.entries++;
+    counts.records += weight[slot]!;
+    counts.hits += Math.min(hits[slot]!, MAX_HITS);
+    counts.bytes += this.#store.bytesAt(slot);
+    if (setSize[slot] === 0) counts.negative++;
+    if (this.#isExpired(slot, this.#now())) counts.stale++;
+    else if (subscription[slot] !== 0) counts.kept++;
+  }
+
+  #messageOf(slot: number): CachedAnswer {
+    const { columns } = this.#store;
+    const questionEnd = QUESTION_OFFSET + columns.nameBytes[slot]! + QUESTION_FIXED_BYTES;
+    const message = new Uint8Array(questionEnd + columns.recordBytes[slot]!);
+    this.#store.copyName(slot, message, QUESTION_OFFSET);
+    this.#store.copyRecords(slot, message, questionEnd);
+    writeUint16(message, questionEnd - 4, columns.type[slot]!);
+    writeUint16(message, questionEnd - 2, CLASS.IN);
+    const answers = columns.cnames[slot]! + columns.setSize[slot]!;
+    writeResponseHeader(message, 0, columns.flags[slot]!, answers, columns.authorities[slot]!);
+    return { message, secondsLeft: Math.floor(columns.expiresAt[slot]! - this.#now()) };
+  }
+}
+
+/** Whether a reply with this serial knows every change of its answer that was announced. */
+function isCurrent(key: number, { changes }: ChangeSource, serial: number): boolean {
+  return key === ANY_KEY ? changes.areAllKnown(serial) : changes.isKnown(key, serial);
+}
+
+/** Subtracts the age from the TTLs of records; 0 at least, and no more than the ceiling unless that is 0. */
+function ageRecords(
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+  ageSeconds: number,
+  ceilingSeconds: number,
+): void {
+  for (let at = start; count > 0; count--) {
+    let remaining = ttlOf(bytes, at) - ageSeconds;
+    if (remaining < 0) remaining = 0;
+    else if (ceilingSeconds > 0 && remaining > ceilingSeconds) remaining = ceilingSeconds;
+    setTtl(bytes, at, remaining);
+    at = skipRecords(bytes, at, 1);
+  }
+}
+
+/** Writes the header of a response to one question. */
+function writeResponseHeader(
+  bytes: Uint8Array,
+  id: number,
+  flags: number,
+  answers: number,
+  authorities: number,
+): void {
+  writeUint16(bytes, 0, id);
+  writeUint16(bytes, 2, flags);
+  writeUint16(bytes, 4, 1);
+  writeUint16(bytes, 6, answers);
+  writeUint16(bytes, 8, authorities);
+  writeUint16(bytes, 10, 0);
 }

@@ -1,4 +1,5 @@
 import {
+  CLASS,
   expandRdata,
   lowerCaseByte,
   MAX_NAME_BYTES,
@@ -7,17 +8,12 @@ import {
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
+  readUint16,
   readUint32,
   type RecordCursor,
+  writeUint16,
+  writeUint32,
 } from '@kube-dns/wire';
-import {
-  RECORD_HEAD_BYTES,
-  setOwner,
-  setTtl,
-  skipRecords,
-  ttlOf,
-  writeRecordHead,
-} from './record-block.js';
 
 /** The type of an NXDOMAIN, which applies to every type; a question of type 0 is never cached. */
 export const EVERY_TYPE = 0;
@@ -25,6 +21,13 @@ export const EVERY_TYPE = 0;
 /** An answer has 16 bits for its length, and the longest question precedes it. */
 const MAX_RECORD_BYTES = 0xffff - QUESTION_OFFSET - MAX_NAME_BYTES - 4;
 const POINTER = 0xc000;
+
+/** Owner name (always a pointer), type, class, TTL and length of a record as the cache stores it. */
+export const RECORD_HEAD_BYTES = 12;
+const TYPE_OFFSET = 2;
+const CLASS_OFFSET = 4;
+const TTL_OFFSET = 6;
+const LENGTH_OFFSET = 10;
 
 /**
  * The part of one reply that is cached, as it follows the question of any client:
@@ -144,9 +147,7 @@ export class CacheableAnswer {
     for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
       ttl = Math.min(ttl, ttlOf(bytes, at));
     }
-    for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
-      setTtl(bytes, at, ttl);
-    }
+    setTtls(bytes, start, this.setSize, ttl);
     this.limitLifetime(ttl);
   }
 
@@ -160,38 +161,32 @@ export class CacheableAnswer {
   followCname(): boolean {
     if (this.cnames === 0) return false;
     const { bytes } = this;
-    const behind = skipRecords(bytes, 0, 1);
-    this.nameLength = behind - RECORD_HEAD_BYTES;
+    const cnameEnd = skipRecords(bytes, 0, 1);
+    this.nameLength = cnameEnd - RECORD_HEAD_BYTES;
     copyLowerCased(bytes, RECORD_HEAD_BYTES, this.nameLength, this.name);
-    bytes.copyWithin(0, behind, this.length);
-    this.length -= behind;
+    bytes.copyWithin(0, cnameEnd, this.length);
+    this.length -= cnameEnd;
     this.cnames--;
     this.isAuthoritative = false;
-    this.#pointOwners();
+    // The lifetime is that of the remaining records; the pointers of all of them are others.
+    this.lifetimeSeconds = this.#targetLifetimeSeconds;
+    let pointer = POINTER | QUESTION_OFFSET;
+    let at = 0;
+    for (let i = 0; i < this.cnames + this.setSize; i++) {
+      writeUint16(bytes, at, pointer);
+      if (i < this.cnames) {
+        pointer = POINTER | (this.#questionEnd + at + RECORD_HEAD_BYTES);
+        this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlOf(bytes, at));
+      }
+      at = skipRecords(bytes, at, 1);
+    }
+    if (this.authorities > 0) writeUint16(bytes, at, pointer + this.#zoneOffset);
     return true;
   }
 
   /** Where the question of this name ends. */
   get #questionEnd(): number {
     return QUESTION_OFFSET + this.nameLength + QUESTION_FIXED_BYTES;
-  }
-
-  /** Updates the pointers of all owners; the lifetime is that of the remaining records. */
-  #pointOwners(): void {
-    const { bytes, cnames } = this;
-    const questionEnd = this.#questionEnd;
-    this.lifetimeSeconds = this.#targetLifetimeSeconds;
-    let pointer = POINTER | QUESTION_OFFSET;
-    let at = 0;
-    for (let i = 0; i < cnames + this.setSize; i++) {
-      setOwner(bytes, at, pointer);
-      if (i < cnames) {
-        pointer = POINTER | (questionEnd + at + RECORD_HEAD_BYTES);
-        this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlOf(bytes, at));
-      }
-      at = skipRecords(bytes, at, 1);
-    }
-    if (this.authorities > 0) setOwner(bytes, at, pointer + this.#zoneOffset);
   }
 
   #add(
@@ -204,12 +199,40 @@ export class CacheableAnswer {
     const rdataAt = length + RECORD_HEAD_BYTES;
     const rdataLength = expandRdata(message, type, rdataStart, end, bytes, rdataAt);
     if (rdataLength < 0) return false;
-    writeRecordHead(bytes, length, ownerPointer, type, ttlSeconds, rdataLength);
+    writeUint16(bytes, length, ownerPointer);
+    writeUint16(bytes, length + TYPE_OFFSET, type);
+    writeUint16(bytes, length + CLASS_OFFSET, CLASS.IN);
+    setTtl(bytes, length, ttlSeconds);
+    writeUint16(bytes, length + LENGTH_OFFSET, rdataLength);
     this.length = rdataAt + rdataLength;
     return true;
   }
 }
 
-function copyLowerCased(from: Uint8Array, at: number, length: number, to: Uint8Array): void {
+/** The TTL of the record at an offset, in seconds. */
+export function ttlOf(bytes: Uint8Array, at: number): number {
+  return readUint32(bytes, at + TTL_OFFSET);
+}
+
+export function setTtl(bytes: Uint8Array, at: number, seconds: number): void {
+  writeUint32(bytes, at + TTL_OFFSET, seconds);
+}
+
+/** Sets the TTLs of so many records from an offset on. */
+export function setTtls(bytes: Uint8Array, start: number, count: number, seconds: number): void {
+  for (let at = start; count > 0; count--) {
+    setTtl(bytes, at, seconds);
+    at = skipRecords(bytes, at, 1);
+  }
+}
+
+/** The offset after this many records. */
+export function skipRecords(bytes: Uint8Array, at: number, count: number): number {
+  for (; count > 0; count--) at += RECORD_HEAD_BYTES + readUint16(bytes, at + LENGTH_OFFSET);
+  return at;
+}
+
+/** Copies so many bytes at an offset to the start of another array, in lower case. */
+export function copyLowerCased(from: Uint8Array, at: number, length: number, to: Uint8Array): void {
   for (let i = 0; i < length; i++) to[i] = lowerCaseByte(from[at + i]!);
 }

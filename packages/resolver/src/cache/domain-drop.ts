@@ -1,15 +1,20 @@
-import { lowerCaseByte, MAX_NAME_BYTES, suffixOffset } from '@kube-dns/wire';
-import { type CacheableAnswer, EVERY_TYPE } from './cacheable-answer.js';
-import type { EntryTable } from './entry-table.js';
-import { hasAsterisk } from './owner-of-name.js';
-import { RECORD_HEAD_BYTES, skipRecords } from './record-block.js';
+import { MAX_NAME_BYTES, suffixOffset } from '@kube-dns/wire';
+import { hasAsterisk } from './change-keys.js';
+import {
+  type CacheableAnswer,
+  copyLowerCased,
+  EVERY_TYPE,
+  RECORD_HEAD_BYTES,
+  skipRecords,
+} from './cacheable-answer.js';
+import type { EntryStore } from './entry-store.js';
 
 interface DroppedDomain {
   readonly domain: Uint8Array;
   /** Entries up to this serial are dropped, later ones are not. */
   readonly lastSerial: number;
   /** Of names that changed: the zone in which they may be the reason why others exist. */
-  readonly zone?: Uint8Array | undefined;
+  readonly zone?: Uint8Array;
 }
 
 /** Comparisons of an entry with a domain in one turn of the event loop. */
@@ -27,8 +32,7 @@ const records = new Uint8Array(0x1_0000);
  * are removed over several turns of the event loop.
  */
 export class DomainDrop {
-  readonly #table: EntryTable;
-  readonly #remove: (slot: number) => void;
+  readonly #store: EntryStore;
   /** The name of the entry that is looked at, and the target of its CNAME. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   readonly #target = new Uint8Array(MAX_NAME_BYTES);
@@ -38,32 +42,30 @@ export class DomainDrop {
   /** The zones in which a name changed, and until when a reply may be older than that. */
   readonly #lateUntil = new Map<Uint8Array, number>();
 
-  constructor(table: EntryTable, remove: (slot: number) => void) {
-    this.#table = table;
-    this.#remove = remove;
+  constructor(store: EntryStore) {
+    this.#store = store;
   }
 
-  /** Drops the entries up to a serial at or below a domain (lower-cased, in wire form), and those that lead there. */
-  add(domain: Uint8Array, lastSerial: number): void {
-    this.#add({ domain, lastSerial });
+  /** Drops the entries at or below a domain (lower-cased, in wire form), and those that lead there. */
+  add(domain: Uint8Array): void {
+    this.#add({ domain, lastSerial: this.#store.lastSerial });
   }
 
   /**
    * Drops those that a change of a name may change: as `add`, and in its zone NXDOMAIN of the names above it, and
    * wildcards. While there is much to drop it drops the zone. `now` is in seconds.
    */
-  addChanged(name: Uint8Array, zone: Uint8Array, lastSerial: number, now: number): void {
+  addChanged(name: Uint8Array, zone: Uint8Array, now: number): void {
     this.#lateUntil.set(zone, now + LATE_SECONDS);
     const domain = this.#domains.length < MAX_NAMES ? name : zone;
-    this.#add({ domain, lastSerial, zone });
+    this.#add({ domain, lastSerial: this.#store.lastSerial, zone });
   }
 
   /** Whether the entry in a slot, for a name (lower-cased, in wire form), is dropped. */
   includes(slot: number, name: Uint8Array, length: number): boolean {
     for (const dropped of this.#domains) {
-      if (this.#table.columns.serial[slot]! > dropped.lastSerial) continue;
-      if (this.#concerns(dropped, slot, name, length)) return true;
-      if (this.#leadsTo(dropped, slot)) return true;
+      if (this.#store.columns.serial[slot]! > dropped.lastSerial) continue;
+      if (this.#concerns(dropped, slot, name, length) || this.#leadsTo(dropped, slot)) return true;
     }
     return false;
   }
@@ -98,24 +100,22 @@ export class DomainDrop {
     );
     this.#slot = 0;
     this.#domains.push(dropped);
-    // Later: who tells much in one turn must not make each of it a walk through the cache.
-    this.#next ??= setImmediate(() => this.#run());
+    // Later: many changes of one turn must not make a walk through the cache each.
+    this.#next ??= setImmediate(() => this.#walk());
   }
 
-  #run(): void {
-    const { capacity } = this.#table;
+  #walk(): void {
+    const { capacity } = this.#store;
     const count = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
     const end = Math.min(this.#slot + count, capacity);
-    for (; this.#slot < end; this.#slot++) this.#look(this.#slot);
+    for (; this.#slot < end; this.#slot++) {
+      if (!this.#store.isUsed(this.#slot)) continue;
+      const length = this.#store.copyName(this.#slot, this.#name);
+      if (this.includes(this.#slot, this.#name, length)) this.#store.remove(this.#slot);
+    }
     this.#next = undefined;
-    if (this.#slot < capacity) this.#next = setImmediate(() => this.#run());
+    if (this.#slot < capacity) this.#next = setImmediate(() => this.#walk());
     else this.stop();
-  }
-
-  #look(slot: number): void {
-    if (!this.#table.isUsed(slot)) return;
-    const length = this.#table.copyName(slot, this.#name, 0);
-    if (this.includes(slot, this.#name, length)) this.#remove(slot);
   }
 
   /** Whether the answer for a name depends on the domain. */
@@ -129,15 +129,15 @@ export class DomainDrop {
     if (zone === undefined || suffixOffset(name, length, zone) < 0) return false;
     if (hasAsterisk(name)) return true;
     // RFC 8020: below it there is something.
-    const isNxdomain = this.#table.columns.type[slot] === EVERY_TYPE;
+    const isNxdomain = this.#store.columns.type[slot] === EVERY_TYPE;
     return isNxdomain && isBelow(domain, name.subarray(0, length));
   }
 
   /** Whether a CNAME of the entry leads to a name that depends on the domain. */
   #leadsTo(dropped: DroppedDomain, slot: number): boolean {
-    const cnames = this.#table.columns.cnames[slot]!;
+    const cnames = this.#store.columns.cnames[slot]!;
     if (cnames === 0) return false;
-    this.#table.copyRecords(slot, records, 0);
+    this.#store.copyRecords(slot, records, 0);
     const concerns = (length: number) => this.#concerns(dropped, slot, this.#target, length);
     return this.#someTarget(records, cnames, concerns);
   }
@@ -147,9 +147,9 @@ export class DomainDrop {
     let at = 0;
     for (let i = 0; i < cnames; i++) {
       const end = skipRecords(records, at, 1);
-      const start = at + RECORD_HEAD_BYTES;
-      for (let j = start; j < end; j++) this.#target[j - start] = lowerCaseByte(records[j]!);
-      if (is(end - start)) return true;
+      const length = end - at - RECORD_HEAD_BYTES;
+      copyLowerCased(records, at + RECORD_HEAD_BYTES, length, this.#target);
+      if (is(length)) return true;
       at = end;
     }
     return false;

@@ -1,6 +1,5 @@
 import { RCODE } from '@kube-dns/wire';
-import type { AnswerCacheOptions } from '../cache/answer-cache-options.js';
-import { AnswerCache } from '../cache/answer-cache.js';
+import { AnswerCache, type AnswerCacheOptions, type Hit } from '../cache/answer-cache.js';
 import { storeReply } from './cached-answers.js';
 import { readAnswer } from './client.js';
 import { cnameRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
@@ -35,11 +34,16 @@ export class CacheTestbed {
     storeReply(this.cache, { name }, { rcode: RCODE.NXDOMAIN, authorities: [SOA], ...response });
   }
 
+  /** What the cache says of an answer; undefined when there is none. */
+  lookup(name: string, type = 'A'): Hit | undefined {
+    return this.cache.lookup(queryFor({ name, type }), out);
+  }
+
   /** The records and TTLs of an answer; undefined when there is none. */
   ask(name: string, type = 'A') {
-    const length = this.cache.answer(queryFor({ name, type }), out);
-    if (length === 0) return undefined;
-    const { texts, ttls } = readAnswer(Buffer.from(out.subarray(0, length)));
+    const hit = this.lookup(name, type);
+    if (hit === undefined) return undefined;
+    const { texts, ttls } = readAnswer(Buffer.from(out.subarray(0, hit.length)));
     return { texts, ttls };
   }
 

@@ -43,8 +43,8 @@ const out = new Uint8Array(65_535);
 /** Asks the cache; undefined when it has no answer. */
 export function askCache(cache: AnswerCache, question: Question | string): Seen | undefined {
   const query: Query = queryFor(typeof question === 'string' ? { name: question } : question);
-  const length = cache.answer(query, out);
-  return length === 0 ? undefined : seenIn(out.subarray(0, length));
+  const hit = cache.lookup(query, out);
+  return hit && seenIn(out.subarray(0, hit.length));
 }
 
 export function seenIn(bytes: Uint8Array): Seen {

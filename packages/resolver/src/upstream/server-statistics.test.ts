@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RCODE } from '@kube-dns/wire';
-import { ServerStatistics } from './server-statistics.js';
+import { noteHealth, ServerStatistics } from './server-statistics.js';
 
 const A = '127.0.0.1#10053';
 const B = '::1#53';
@@ -36,5 +36,30 @@ describe('the statistics of servers', () => {
     const statistics = new ServerStatistics();
     statistics.retain([A, A]);
     expect([...statistics.entries()]).toHaveLength(1);
+  });
+});
+
+/** What is logged when this server goes down or comes back, and whether its metric says that it is up. */
+function noted(isDown: boolean) {
+  const statistics = new ServerStatistics();
+  const lines: string[] = [];
+  const log = {
+    info: (line: string) => void lines.push(`info: ${line}`),
+    warn: (line: string) => void lines.push(`warning: ${line}`),
+  };
+  noteHealth({ text: A, health: { isDown } }, statistics, log);
+  return { lines, isUp: statistics.of(A).isUp };
+}
+
+describe('the log', () => {
+  it('says that a server that is down is not used', () => {
+    expect(noted(true)).toEqual({
+      lines: [`warning: nameserver ${A} does not reply - not used until it does`],
+      isUp: false,
+    });
+  });
+
+  it('says that it is back', () => {
+    expect(noted(false)).toEqual({ lines: [`info: nameserver ${A} replies again`], isUp: true });
   });
 });

@@ -1,4 +1,9 @@
-import { BucketHistogram, type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
+import {
+  BucketHistogram,
+  type CountedNameServer,
+  type Log,
+  NameServerHealth,
+} from '@kube-dns/daemon';
 import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 
@@ -89,4 +94,16 @@ export class ServerStatistics implements ServerCounters {
   entries(): IterableIterator<[server: string, counts: ServerCounts]> {
     return this.#counts.entries();
   }
+}
+
+/** Logs once that a server is down, or up again, and notes it for its metric. */
+export function noteHealth(
+  { text, health }: { readonly text: string; readonly health: { readonly isDown: boolean } },
+  statistics: Pick<ServerStatistics, 'of'>,
+  log: Pick<Log, 'info' | 'warn'>,
+): void {
+  const { isDown } = health;
+  statistics.of(text).isUp = !isDown;
+  if (isDown) log.warn(`nameserver ${text} does not reply - not used until it does`);
+  else log.info(`nameserver ${text} replies again`);
 }

@@ -1,12 +1,13 @@
 import type { StatusFacts } from '@kube-dns/daemon';
+import type { QueryForwarder } from '@kube-dns/transport';
 import type { AnswerCache } from '../cache/answer-cache.js';
 
 /** A row for each zone that names in the cache are of, the largest first; in turns of the event loop. */
 export async function cacheRows(
-  cache: Pick<AnswerCache, 'entries'>,
+  cache: Pick<AnswerCache, 'countBy'>,
   zoneOf: (name: Uint8Array, length: number) => string,
 ): Promise<StatusFacts[]> {
-  const zones = [...(await cache.entries.countBy(zoneOf))];
+  const zones = [...(await cache.countBy(zoneOf))];
   zones.sort(([, one], [, other]) => other.entries - one.entries);
   return zones.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
     zone,
@@ -33,5 +34,21 @@ export function cacheFacts(
     negative: cache.denialCount,
     usedBytes: cache.usedBytes,
     takenBytes: cache.takenBytes,
+  };
+}
+
+/** The questions in flight to servers, and what became of others since the start. */
+export function flightFacts(
+  { inFlight, counters, prefetches }: Pick<QueryForwarder, 'inFlight' | 'counters' | 'prefetches'>,
+  maxInFlight: number,
+): StatusFacts {
+  return {
+    inFlight,
+    maxInFlight,
+    forwarded: counters.forwarded,
+    joined: counters.joined,
+    refusedAsTooMany: counters.overflows,
+    failed: counters.failures,
+    prefetched: prefetches.fresh,
   };
 }

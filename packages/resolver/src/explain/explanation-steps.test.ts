@@ -8,7 +8,7 @@ import { CacheTestbed } from '../testing/cache-testbed.js';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
 import { addressRecords, keyOf, responseFor } from '../testing/messages.js';
 import { subscriptionRow } from '@kube-dns/push/testing';
-import { type CacheLook, cacheStep } from './cache-step.js';
+import { type CacheLook, cacheStep } from './explanation-steps.js';
 
 const IDLE = { isInFlight: false, failure: undefined };
 const heardAt = neverSeen();
@@ -22,7 +22,7 @@ beforeEach(() => {
 /** What is said of a name now. */
 function stepOf(name: string, more: Partial<CacheLook> = {}) {
   const key = keyOf(name);
-  const entry = bed.cache.entries.find(key, key.length, TYPE.A);
+  const entry = bed.cache.inspect(key, key.length, TYPE.A);
   const look = {
     type: TYPE.A,
     entry,
@@ -140,9 +140,9 @@ describe('what is said of the cache', () => {
   it('is that a newer answer is on its way', () => {
     bed.create(10, { countsHits: true });
     bed.store('a.x', addressRecords(30, '10.0.0.1'));
-    bed.ask('a.x');
+    const hit = bed.lookup('a.x');
     expect(stepOf('a.x')).toMatchObject({ hits: 1, isPrefetched: false });
-    bed.cache.last.noteFetched();
+    hit?.notePrefetched();
     expect(textOf('a.x')).toMatch(/A newer answer has been asked for already\.$/);
   });
 });

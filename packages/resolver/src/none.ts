@@ -1,2 +1,0 @@
-/** No slot, cell or key: the end of a list of numbers. */
-export const NONE = -1;
