@@ -9,7 +9,7 @@ export { COOKIELESS_PER_SECOND, ServerCookies } from './cookies/server-cookies.j
 export type { CookieSecrets } from './cookies/server-cookies.js';
 export { ListenerCounters } from './counters.js';
 export { EngineError, ExchangeError, ListenError } from './errors.js';
-export type { EncryptedStatus } from './encrypted/server-connections.js';
+export type { EncryptedStatus } from './encrypted/pool.js';
 export type { ExchangeErrorCode } from './errors.js';
 export { exchange } from './exchange.js';
 export type { Exchange, ExchangeDone, ExchangeRequest } from './exchange.js';
@@ -22,7 +22,7 @@ export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { isStreamed, serverKey, serverText } from './server-address.js';
 export type { Encryption, ServerAddress } from './server-address.js';
-export type { StaleAnswer, StaleReason, StaleRules } from './upstream/stale-clients.js';
+export type { StaleAnswer, StaleReason, StaleRules } from './forward/stale-clients.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
@@ -37,29 +37,30 @@ export type {
   ZoneSubscriptionOptions,
 } from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
-export type { ExchangeObserver, ExchangeObservers } from './upstream/exchange-observer.js';
-export { networkOf } from './upstream/fair-places.js';
-export type { ReplyInspector } from './upstream/flight-owner.js';
-export type { ForwarderCounters } from './upstream/forwarder-counters.js';
-export { QueryForwarder } from './upstream/query-forwarder.js';
-export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';
-export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';
-export { retryPlan } from './upstream/retry-plan.js';
-export type { FastRetry, RetryPlan } from './upstream/retry-plan.js';
-export type { ServerCounter, ServerCounters } from './upstream/server-counter.js';
-export type { QuestionState } from './upstream/question-ends.js';
-export { GroupLoad, ServerGroup } from './upstream/server-group.js';
-export type { ServerOrder } from './upstream/server-group.js';
-export { NO_OPTIONS } from './upstream/upstream-query.js';
-export type { AddedOptions } from './upstream/upstream-query.js';
-export { UpstreamServers } from './upstream/upstream-servers.js';
-export type { ServerSource, UpstreamServer } from './upstream/upstream-servers.js';
+export type { ExchangeObserver, ExchangeObservers } from './forward/exchange-observer.js';
+export { networkOf } from './forward/fair-places.js';
+export type { ReplyInspector } from './forward/flight-owner.js';
+export type { ForwarderCounters } from './forward/forwarder-counters.js';
+export { QueryForwarder } from './forward/query-forwarder.js';
+export type { QueryForwarderOptions } from './forward/query-forwarder-options.js';
+export type { FailureReason, ReplyFlaw } from './forward/reply-flaw.js';
+export { retryPlan } from './forward/retry-plan.js';
+export type { FastRetry, RetryPlan } from './forward/retry-plan.js';
+export type { ServerCounter, ServerCounters } from './forward/server-counter.js';
+export type { QuestionState } from './forward/question-ends.js';
+export { GroupLoad, ServerGroup } from './forward/server-group.js';
+export type { ServerOrder } from './forward/server-group.js';
+export { NO_OPTIONS } from './forward/upstream-query.js';
+export type { AddedOptions } from './forward/upstream-query.js';
+export { UpstreamServers } from './forward/upstream-servers.js';
+export type { ServerSource, UpstreamServer } from './forward/upstream-servers.js';
 export type {
   ReplyHandler,
   SentQuery,
   ServerSockets,
   Unreachable,
-} from './upstream/server-sockets.js';
-export { UpstreamSockets } from './upstream/upstream-sockets.js';
-export type { UpstreamTarget, UpstreamSocketsOptions } from './upstream/upstream-sockets.js';
-export type { AskCallback } from './upstream/waiter.js';
+  UpstreamTarget,
+} from './forward/server-sockets.js';
+export { UpstreamSockets } from './forward/upstream-sockets.js';
+export type { UpstreamSocketsOptions } from './forward/upstream-sockets.js';
+export type { AskCallback } from './forward/waiter.js';

@@ -6,12 +6,12 @@ import {
   type HostAddresses,
 } from './host-addresses.js';
 import type { ServerAddress } from './server-address.js';
-import { QueryForwarder } from './upstream/query-forwarder.js';
-import { retryPlan } from './upstream/retry-plan.js';
-import type { ServerCounter } from './upstream/server-counter.js';
-import { GroupLoad, ServerGroup } from './upstream/server-group.js';
-import { UpstreamServers } from './upstream/upstream-servers.js';
-import type { UpstreamSockets } from './upstream/upstream-sockets.js';
+import { QueryForwarder } from './forward/query-forwarder.js';
+import { retryPlan } from './forward/retry-plan.js';
+import type { ServerCounter } from './forward/server-counter.js';
+import { GroupLoad, ServerGroup } from './forward/server-group.js';
+import { UpstreamServers } from './forward/upstream-servers.js';
+import type { UpstreamSockets } from './forward/upstream-sockets.js';
 
 /** Receives what became of the names. */
 export interface HostLog {

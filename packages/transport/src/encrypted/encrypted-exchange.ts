@@ -1,7 +1,7 @@
 import { ExchangeError, type ExchangeErrorCode } from '../errors.js';
 import type { Exchange, ExchangeDone } from '../exchange.js';
-import type { ReplyHandler, SentQuery, Unreachable } from '../upstream/server-sockets.js';
-import type { UpstreamServer } from '../upstream/upstream-servers.js';
+import type { ReplyHandler, SentQuery, Unreachable } from '../forward/server-sockets.js';
+import type { UpstreamServer } from '../forward/upstream-servers.js';
 
 /** Asks an encrypted server once, as `exchange` asks a plain one. */
 export function exchangeEncrypted(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BackOff } from './back-off.js';
+import { BackOff } from './pool.js';
 
 /** How long the pause is after so many failures. */
 function pauseAfter(failures: number, random: number): number {

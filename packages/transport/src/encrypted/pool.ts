@@ -1,22 +1,33 @@
+import { descriptorShare } from '../descriptor-limit.js';
 import type {
   QuerySocket,
   ReplyHandler,
   SentQuery,
   ServerSockets,
   Unreachable,
-} from '../upstream/server-sockets.js';
-import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
-import { BackOff, PLAIN_MAX_MS } from './back-off.js';
-import { Connection, type ConnectionOwner } from './connection.js';
-import { EncryptedQuery, NOT_MOVED } from './encrypted-query.js';
-import type { EncryptedServers } from './encrypted-servers.js';
-import { tlsFailure } from './tls-failure.js';
-import type { TlsTrust } from './tls-trust.js';
+  UpstreamTarget,
+} from '../forward/server-sockets.js';
+import { EndOfTurn } from './carriers.js';
+import {
+  Connection,
+  type ConnectionOwner,
+  type ConnectionShare,
+  EncryptedQuery,
+  HandshakeSlots,
+  NOT_MOVED,
+} from './connection.js';
+import { tlsFailure, type TlsTrust } from './tls.js';
 
-/** With so many queries under way on each connection a second one is opened; a third when both are full. */
+/** So a query that waits for a connection is noticed within 50 ms. */
+const TICK_MS = 25;
+/** Connections to all servers together. */
+const MAX_CONNECTIONS = 128;
+const SHARE_OF_DESCRIPTORS = 1 / 16;
+/** Connections to one server. */
+const MAX_CONNECTIONS_OF_SERVER = 3;
+/** With so many outstanding queries on each connection a second one is opened; a third when both are full. */
 const BUSY = 50;
-const MOST_BUSY = 2;
-const MOST_CONNECTIONS = 3;
+const MAX_BUSY = 2;
 /** Queries that wait for a connection. */
 const MAX_WAITING = 1_000;
 /**
@@ -26,6 +37,90 @@ const MAX_WAITING = 1_000;
 const MAX_TRIES = 64;
 /** After so long they may be asked of other servers. */
 const DELAY_MS = 50;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+/** A connection in plain text costs the server next to nothing, and clients wait for it. */
+const PLAIN_MAX_PAUSE_MS = 200;
+/** The pause is at least this part of its full length; the rest is drawn at random. */
+const LEAST_PART = 1 / 2;
+
+export interface EncryptedServersOptions {
+  /** Milliseconds that never fall. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
+  /** Runs `work`, which answers clients; the answers leave together where possible. */
+  readonly together: (work: () => void) => void;
+}
+
+/** What the connections to all encrypted servers share: the turns of handshakes, the clock, and the end of each turn. */
+export class EncryptedServers implements ConnectionShare {
+  readonly handshakes: HandshakeSlots;
+  readonly turn: EndOfTurn;
+  nowMs: number;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
+  readonly #now: () => number;
+  readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
+  readonly #servers = new Set<ServerConnections>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ now, wallNow, together }: EncryptedServersOptions) {
+    this.#now = now;
+    this.wallNow = wallNow;
+    this.turn = new EndOfTurn(together);
+    this.nowMs = now();
+    this.handshakes = new HandshakeSlots(now);
+  }
+
+  /** The connections to one server; several objects for one server are independent. */
+  connectionsTo(options: ServerConnectionsOptions): ServerConnections {
+    const server = new ServerConnections(this, options);
+    this.#servers.add(server);
+    return server;
+  }
+
+  /** Ends every connection. May be called twice. */
+  close(): void {
+    this.#rest();
+    for (const server of this.#servers) server.destroy();
+    this.#servers.clear();
+  }
+
+  /** Does what is due; called by a timer. */
+  tick(): void {
+    this.nowMs = this.#now();
+    this.handshakes.tick();
+    let isUnused = true;
+    for (const server of this.#servers) {
+      server.tick(this.nowMs);
+      if (!server.isUnused) isUnused = false;
+      if (server.isOver) this.#servers.delete(server);
+    }
+    if (isUnused) this.#rest();
+  }
+
+  /** For ServerConnections: the clock runs from now on. */
+  wake(): void {
+    if (this.#timer !== undefined) return;
+    this.nowMs = this.#now();
+    this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  /** For ServerConnections: whether one more connection may be opened; an idle one of another server gives way. */
+  mayOpen(): boolean {
+    let count = 0;
+    for (const { size } of this.#servers) count += size;
+    if (count < this.#max) return true;
+    for (const server of this.#servers) if (server.closeIdle()) return true;
+    return false;
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
 
 /** What is shown of an encrypted server. */
 export interface EncryptedStatus {
@@ -65,14 +160,13 @@ export class ServerConnections
   #serial = 0;
   #isClosed = false;
 
-  /** For EncryptedServers. */
   constructor(share: EncryptedServers, options: ServerConnectionsOptions) {
     this.share = share;
     this.target = options.target;
     this.trust = options.trust;
     this.#onFailure = options.onFailure;
     const isPlain = options.target.server.encryption === undefined;
-    this.#backOff = new BackOff(isPlain ? PLAIN_MAX_MS : undefined);
+    this.#backOff = new BackOff(isPlain ? PLAIN_MAX_PAUSE_MS : undefined);
   }
 
   get connections(): number {
@@ -90,6 +184,7 @@ export class ServerConnections
   get isUnused(): boolean {
     return this.#connections.length === 0 && this.#waiting.size === 0;
   }
+
   get isOver(): boolean {
     return this.#isClosed && this.isUnused;
   }
@@ -101,7 +196,7 @@ export class ServerConnections
 
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
     const sent = new EncryptedQuery(this, query, handler);
-    return !this.#isClosed && this.#place(sent) ? sent : undefined;
+    return !this.#isClosed && this.#sendOrQueue(sent) ? sent : undefined;
   }
 
   /** What was sent has arrived, but the server may have lost it: it gets another query, on another connection if there is one. */
@@ -111,12 +206,12 @@ export class ServerConnections
     if (sent.connection === undefined) {
       sent.movedBefore = NOT_MOVED;
       sent.tries = 0;
-      this.#place(sent);
+      this.#sendOrQueue(sent);
       return;
     }
     if (sent.copy !== undefined) this.forget(sent.copy);
     sent.copy = undefined;
-    const connection = this.#roomy(sent.connection) ?? this.#roomy();
+    const connection = this.#withRoom(sent.connection) ?? this.#withRoom();
     if (connection === undefined) return;
     sent.copy = new EncryptedQuery(this, query, sent.handler, sent);
     connection.send(sent.copy);
@@ -184,7 +279,7 @@ export class ServerConnections
   onRoom(): void {
     if (this.#waiting.size === 0) return;
     for (const sent of this.#waiting) {
-      const connection = this.#roomy();
+      const connection = this.#withRoom();
       if (connection === undefined) break;
       this.#unqueue(sent);
       connection.send(sent);
@@ -207,7 +302,7 @@ export class ServerConnections
     if (!connection.hasReplied) this.#backOff.fail(this.share.nowMs);
     if (!connection.wasOpen) this.#fail(code);
     const waiting = [...this.#waiting];
-    const cut = [...connection.underWay].sort((one, other) => other.tries - one.tries);
+    const cut = [...connection.outstanding].sort((one, other) => other.tries - one.tries);
     for (const sent of cut) this.#move(sent, connection, code);
     // They come first, those before the others that were cut more often.
     for (const sent of waiting) if (this.#waiting.delete(sent)) this.#waiting.add(sent);
@@ -215,12 +310,12 @@ export class ServerConnections
   }
 
   /** Sends a query or lets it wait; false when too many wait. */
-  #place(sent: EncryptedQuery): boolean {
+  #sendOrQueue(sent: EncryptedQuery): boolean {
     this.share.wake();
-    const connection = this.#roomy();
+    const connection = this.#withRoom();
     if (connection !== undefined) {
       connection.send(sent);
-      if (connection.load === BUSY && this.#connections.length < MOST_BUSY) this.#openOne();
+      if (connection.load === BUSY && this.#connections.length < MAX_BUSY) this.#openOne();
       return true;
     }
     if (this.#waiting.size >= MAX_WAITING) return false;
@@ -231,7 +326,7 @@ export class ServerConnections
     return true;
   }
 
-  #roomy(but?: Connection): Connection | undefined {
+  #withRoom(but?: Connection): Connection | undefined {
     for (const connection of this.#connections) {
       if (connection.hasRoom && connection !== but) return connection;
     }
@@ -250,7 +345,7 @@ export class ServerConnections
       if (!isOpen) return;
       if (!isRetired) count++;
     }
-    if (count >= MOST_CONNECTIONS || !this.#backOff.isOver(this.share.nowMs)) return;
+    if (count >= MAX_CONNECTIONS_OF_SERVER || !this.#backOff.isOver(this.share.nowMs)) return;
     if (!this.share.mayOpen()) return;
     const connection = new Connection(this, this.#serial++);
     this.#connections.push(connection);
@@ -264,15 +359,15 @@ export class ServerConnections
 
   /**
    * A query that lost its connection is sent once more. What cut one connection may have cut the others: only on one
-   * that was opened since then the query is lost. It does not count where the server answered others there: some
+   * that was opened since then the query is dead. It does not count where the server answered others there: some
    * close a connection after so many.
    */
   #move(sent: EncryptedQuery, { serial, replies }: Connection, code: string): void {
     sent.connection = undefined;
     const hasProgress = replies > 0;
-    const isLost = sent.tries >= MAX_TRIES || (!hasProgress && serial >= sent.movedBefore);
+    const isDead = sent.tries >= MAX_TRIES || (!hasProgress && serial >= sent.movedBefore);
     if (!hasProgress && sent.movedBefore === NOT_MOVED) sent.movedBefore = this.#serial;
-    if (!isLost && this.#place(sent)) return;
+    if (!isDead && this.#sendOrQueue(sent)) return;
     sent.onUnreachable(tlsFailure(this.target.server, code, true));
   }
 
@@ -288,5 +383,34 @@ export class ServerConnections
       this.#unqueue(sent);
       sent.onUnreachable(why);
     }
+  }
+}
+
+/** When a server may be connected to again: after 0.1 s, then twice as long each time, up to 10 s by default. */
+export class BackOff {
+  readonly #maxMs: number;
+  #failures = 0;
+  #endsAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `maxMs` is the longest pause; 10 s by default. */
+  constructor(maxMs = MAX_PAUSE_MS) {
+    this.#maxMs = maxMs;
+  }
+
+  /** A connection could not be opened, or was of no use. */
+  fail(nowMs: number, random = Math.random()): void {
+    const fullMs = Math.min(this.#maxMs, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#failures++;
+    this.#endsAtMs = nowMs + fullMs * (LEAST_PART + (1 - LEAST_PART) * random);
+  }
+
+  /** The server has replied. */
+  reset(): void {
+    this.#failures = 0;
+    this.#endsAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  isOver(nowMs: number): boolean {
+    return nowMs >= this.#endsAtMs;
   }
 }

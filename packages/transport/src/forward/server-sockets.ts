@@ -1,5 +1,13 @@
 import type { ExchangeErrorCode } from '../errors.js';
+import type { ServerAddress } from '../server-address.js';
 import type { Failure } from './failure.js';
+
+/** A server to ask, and the source of the queries where the system does not choose it. */
+export interface UpstreamTarget {
+  readonly server: ServerAddress;
+  readonly sourceAddress?: string;
+  readonly sourcePort?: number;
+}
 
 /** Why a server cannot be asked, where more is known than that its port is closed. */
 export interface Unreachable {

@@ -3,13 +3,12 @@ import { nowMs } from '../batch-clock.js';
 import { descriptorShare } from '../descriptor-limit.js';
 import { isLoopback } from '../loopback.js';
 import { randomId } from '../random-id.js';
-import type { ServerAddress } from '../server-address.js';
-import { EncryptedServers } from '../encrypted/encrypted-servers.js';
+import { EncryptedServers } from '../encrypted/pool.js';
 import { reservedPorts, type SourcePorts } from '../source-ports.js';
 import { DgramEngine } from '../dgram/dgram-engine.js';
 import type { UdpEngine } from '../udp-engine.js';
 import type { OpenUpstreamPort } from '../upstream-port.js';
-import type { ReplyHandler, SentQuery, ServerSockets } from './server-sockets.js';
+import type { ReplyHandler, SentQuery, ServerSockets, UpstreamTarget } from './server-sockets.js';
 import { TcpPlaces } from './tcp-places.js';
 import { UpstreamSocket } from './upstream-socket.js';
 
@@ -21,13 +20,6 @@ export interface UpstreamSocketsOptions {
   readonly now?: () => number;
   /** Milliseconds since the epoch, for the end of certificates; `Date.now()` unless given. */
   readonly wallNow?: () => number;
-}
-
-/** A server to ask, and the source of the queries where the system does not choose it. */
-export interface UpstreamTarget {
-  readonly server: ServerAddress;
-  readonly sourceAddress?: string;
-  readonly sourcePort?: number;
 }
 
 /** Up to this many sockets per second each query gets a new one, as in dnsmasq. */

@@ -1,6 +1,6 @@
 import { nowMs } from '../batch-clock.js';
-import type { EncryptedStatus } from '../encrypted/server-connections.js';
-import { TlsTrust } from '../encrypted/tls-trust.js';
+import type { EncryptedStatus } from '../encrypted/pool.js';
+import { TlsTrust } from '../encrypted/tls.js';
 import { isStreamed, type ServerAddress, serverKey, serverText } from '../server-address.js';
 import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
@@ -8,9 +8,9 @@ import { UpstreamCookies } from './upstream-cookies.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
 import { TcpHealth } from './tcp-health.js';
-import type { ServerSockets, Unreachable } from './server-sockets.js';
+import type { ServerSockets, Unreachable, UpstreamTarget } from './server-sockets.js';
 import { ServerPlaces } from './tcp-places.js';
-import type { UpstreamSockets, UpstreamTarget } from './upstream-sockets.js';
+import type { UpstreamSockets } from './upstream-sockets.js';
 
 /** How often servers that are down are looked after, and how many of them at a time: each probe needs a socket. */
 const LOOK_MS = 250;

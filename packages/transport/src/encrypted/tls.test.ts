@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { tlsFailure } from './tls-failure.js';
+import { tlsFailure } from './tls.js';
 
 const server = {
   address: '192.0.2.1',
