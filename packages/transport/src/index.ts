@@ -22,7 +22,6 @@ export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { isStreamed, serverKey, serverText } from './server-address.js';
 export type { Encryption, ServerAddress } from './server-address.js';
-export type { StaleAnswer, StaleReason, StaleRules } from './forward/stale-clients.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
@@ -37,23 +36,31 @@ export type {
   ZoneSubscriptionOptions,
 } from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
-export type { ExchangeObserver, ExchangeObservers } from './forward/exchange-observer.js';
-export { networkOf } from './forward/fair-places.js';
-export type { ReplyInspector } from './forward/flight-owner.js';
-export type { ForwarderCounters } from './forward/forwarder-counters.js';
-export { QueryForwarder } from './forward/query-forwarder.js';
-export type { QueryForwarderOptions } from './forward/query-forwarder-options.js';
-export type { FailureReason, ReplyFlaw } from './forward/reply-flaw.js';
-export { retryPlan } from './forward/retry-plan.js';
-export type { FastRetry, RetryPlan } from './forward/retry-plan.js';
-export type { ServerCounter, ServerCounters } from './forward/server-counter.js';
-export type { QuestionState } from './forward/question-ends.js';
-export { GroupLoad, ServerGroup } from './forward/server-group.js';
-export type { ServerOrder } from './forward/server-group.js';
-export { NO_OPTIONS } from './forward/upstream-query.js';
-export type { AddedOptions } from './forward/upstream-query.js';
-export { UpstreamServers } from './forward/upstream-servers.js';
-export type { ServerSource, UpstreamServer } from './forward/upstream-servers.js';
+export { NO_OPTIONS, retryPlan } from './forward/contract.js';
+export type {
+  AddedOptions,
+  AskCallback,
+  FastRetry,
+  ForwarderCounters,
+  QueryForwarderOptions,
+  QuestionState,
+  ReplyInspector,
+  RetryPlan,
+  StaleAnswer,
+  StaleReason,
+  StaleRules,
+} from './forward/contract.js';
+export type { FailureReason, ReplyFlaw } from './forward/failure.js';
+export { QueryForwarder } from './forward/forwarder.js';
+export type {
+  ExchangeObserver,
+  ExchangeObservers,
+  ServerCounter,
+  ServerCounters,
+} from './forward/observers.js';
+export { GroupLoad, networkOf } from './forward/quota.js';
+export { ServerGroup, UpstreamServers } from './forward/servers.js';
+export type { ServerOrder, ServerSource, UpstreamServer } from './forward/servers.js';
 export type {
   ReplyHandler,
   SentQuery,
@@ -61,6 +68,5 @@ export type {
   Unreachable,
   UpstreamTarget,
 } from './forward/server-sockets.js';
-export { UpstreamSockets } from './forward/upstream-sockets.js';
-export type { UpstreamSocketsOptions } from './forward/upstream-sockets.js';
-export type { AskCallback } from './forward/waiter.js';
+export { UpstreamSockets } from './forward/sockets.js';
+export type { UpstreamSocketsOptions } from './forward/sockets.js';

@@ -11,16 +11,17 @@ import {
 import type { AnswerSource } from '../src/answer-source.js';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
-import type { ReplyInspector } from '../src/forward/flight-owner.js';
-import { QueryForwarder } from '../src/forward/query-forwarder.js';
-import type { QueryForwarderOptions } from '../src/forward/query-forwarder-options.js';
-import type { ReplyFlaw } from '../src/forward/reply-flaw.js';
-import { retryPlan } from '../src/forward/retry-plan.js';
+import type { ReplyInspector } from '../src/forward/contract.js';
+import { QueryForwarder } from '../src/forward/forwarder.js';
+import type { QueryForwarderOptions } from '../src/forward/contract.js';
+import type { ReplyFlaw } from '../src/forward/failure.js';
+import { retryPlan } from '../src/forward/contract.js';
 import type { ServerAddress } from '../src/server-address.js';
-import type { ServerCounter } from '../src/forward/server-counter.js';
-import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/forward/server-group.js';
-import { type ServerSource, UpstreamServers } from '../src/forward/upstream-servers.js';
-import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/upstream-sockets.js';
+import type { ServerCounter } from '../src/forward/observers.js';
+import type { GroupLoad } from '../src/forward/quota.js';
+import { ServerGroup, type ServerOrder } from '../src/forward/servers.js';
+import { type ServerSource, UpstreamServers } from '../src/forward/servers.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import { holdTimeouts } from './held-timers.js';
 import { queryFor, type Question } from './questions.js';
 

@@ -1,10 +1,10 @@
 import type { Query } from '@kube-dns/wire';
-import { QueryForwarder } from '../src/forward/query-forwarder.js';
-import { retryPlan } from '../src/forward/retry-plan.js';
-import { ServerGroup } from '../src/forward/server-group.js';
-import type { StaleAnswer } from '../src/forward/stale-clients.js';
-import { UpstreamServers } from '../src/forward/upstream-servers.js';
-import { UpstreamSockets } from '../src/forward/upstream-sockets.js';
+import { QueryForwarder } from '../src/forward/forwarder.js';
+import { retryPlan } from '../src/forward/contract.js';
+import { ServerGroup } from '../src/forward/servers.js';
+import type { StaleAnswer } from '../src/forward/contract.js';
+import { UpstreamServers } from '../src/forward/servers.js';
+import { UpstreamSockets } from '../src/forward/sockets.js';
 import type { PortOwner } from '../src/upstream-port.js';
 import { RecordedCounter, WaitingClient } from './forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from './questions.js';

@@ -10,7 +10,7 @@ import {
 } from '@kube-dns/testkit';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
 import type { ReplyHandler, SentQuery } from '../src/forward/server-sockets.js';
-import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/upstream-sockets.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import { ENGINES } from './engines.js';
 import { replyTo } from './messages.js';
 

@@ -6,7 +6,7 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { says, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 let fixture: ForwarderFixture;
 beforeEach(() => {

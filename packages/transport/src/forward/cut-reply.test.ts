@@ -5,11 +5,10 @@ import {
   FLAG,
   RCODE,
   readUint16,
-  RecordCursor,
   writeUint16,
 } from '@kube-dns/wire';
 import { queryFor, responseWith } from '../../test/questions.js';
-import { bareRefusal } from './cut-reply.js';
+import { bareRefusal } from './failure.js';
 
 const OPT_WITH_ERROR = Buffer.from('00002904d0000000000006000f00020016', 'hex');
 const MARKED_ERROR = extendedErrorOption(22, 'upstream');
@@ -23,7 +22,7 @@ describe('a refusal that is passed on', () => {
     const response = { rcode: RCODE.SERVFAIL, addresses };
     const reply = Buffer.concat([responseWith(query, response, [], true), OPT_WITH_ERROR]);
     writeUint16(reply, 10, 1);
-    const bare = bareRefusal(reply, new RecordCursor());
+    const bare = bareRefusal(reply);
     expect(readUint16(bare, 2) & (FLAG.AA | FLAG.TC)).toBe(0);
     expect(decodeMessage(bare)).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
     expect(Uint8Array.from(bare.subarray(-MARKED_ERROR.length))).toEqual(MARKED_ERROR);

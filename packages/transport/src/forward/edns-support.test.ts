@@ -4,7 +4,7 @@ import { RCODE, readUint16 } from '@kube-dns/wire';
 import { answered, ForwarderFixture, questionsAt } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
 import { fails, says, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 const FORGOTTEN_MS = 900_000;
 const FORGOTTEN_SILENCE_MS = 300_000;

@@ -9,11 +9,10 @@ import {
   RecordCursor,
   suffixOffset,
 } from '@kube-dns/wire';
-import { type Failure, failure } from './failure.js';
-import type { Flight } from './flight.js';
-import { rcodeOf } from './reply-flaw.js';
-import { type QuestionKey, type QuestionVariant, UNSHARED } from './question-key.js';
-import type { ServerGroup } from './server-group.js';
+import { type Failure, failure, rcodeOf } from './failure.js';
+import type { UpstreamQuery } from './query.js';
+import type { QuestionKey, QuestionVariant } from './question.js';
+import type { ServerGroup } from './servers.js';
 
 /** How long a failure is remembered (RFC 9520 section 3.2: at least a second); SERVFAIL of a server where nothing else is asked for. */
 const REMEMBERED_MS = 1_000;
@@ -59,17 +58,21 @@ export class FailureMemory {
   }
 
   /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply. */
-  note(flight: Flight, reply: Uint8Array | null): void {
-    const { variant, options } = flight.asked;
+  note(query: UpstreamQuery, reply: Uint8Array | null): void {
     const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
     // Of one that is not shared any more the answer may have changed meanwhile.
-    if (!isFailure || variant === UNSHARED || !flight.asked.isShared) return;
+    if (!isFailure || !query.question.isShared) return;
+    const { variant, options } = query.question;
     const nowMs = this.#now();
-    const question = flight.asked.copy();
-    const reason = reply === null ? flight.failure : rememberedReason(reply);
-    const down = reply === null && flight.group.failure !== undefined ? flight.group : undefined;
-    const endsAtMs = nowMs + (reply === null ? REMEMBERED_MS : this.#servfailMs);
-    const remembered = { question, variant, options, failure: reason, down, endsAtMs };
+    const question = query.question.copy();
+    const remembered: Remembered = {
+      question,
+      variant,
+      options,
+      failure: reply === null ? query.failure : rememberedReason(reply),
+      down: reply === null && query.group.failure !== undefined ? query.group : undefined,
+      endsAtMs: nowMs + (reply === null ? REMEMBERED_MS : this.#servfailMs),
+    };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
       if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;

@@ -10,7 +10,7 @@ import {
 import { replyTo, withOpt } from '../../test/messages.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
 import { cutting, fails, hangingUp, referring, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 const EDNS = { name: 'a', ednsBytes: 1232 };
 

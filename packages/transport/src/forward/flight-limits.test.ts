@@ -11,7 +11,8 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { queryFor, queryMessage, queryWithOption, readQuery } from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
-import { GroupLoad, type ServerGroup } from './server-group.js';
+import { GroupLoad } from './quota.js';
+import type { ServerGroup } from './servers.js';
 
 let fixture: ForwarderFixture;
 

@@ -9,8 +9,8 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
 import { cutting, fails, held, referring, says, silent } from '../../test/scripts.js';
-import type { ReplyInspector } from './flight-owner.js';
-import type { ServerOrder } from './server-group.js';
+import type { ReplyInspector } from './contract.js';
+import type { ServerOrder } from './servers.js';
 
 let fixture: ForwarderFixture;
 

@@ -3,7 +3,7 @@ import { DirectServers } from '../../test/direct-servers.js';
 import { ForwarderFixture, TIMEOUT_MS, WaitingClient } from '../../test/forwarder-fixture.js';
 import { replyTo } from '../../test/messages.js';
 import { queryFor } from '../../test/questions.js';
-import type { ServerGroup, ServerOrder } from './server-group.js';
+import type { ServerGroup, ServerOrder } from './servers.js';
 
 const STEP_MS = 50;
 /** The name that is asked for, in wire form. */

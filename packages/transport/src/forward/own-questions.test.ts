@@ -4,7 +4,7 @@ import { decodeMessage, RCODE } from '@kube-dns/wire';
 import { answered, ForwarderFixture, TIMEOUT_MS } from '../../test/forwarder-fixture.js';
 import { queryMessage } from '../../test/questions.js';
 import { fails, held, says, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 let fixture: ForwarderFixture;
 let replies: (Buffer | null)[];

@@ -4,7 +4,7 @@ import { RCODE } from '@kube-dns/wire';
 import { answered, ForwarderFixture, WaitingClient } from '../../test/forwarder-fixture.js';
 import { queryFor } from '../../test/questions.js';
 import { fails, says, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 let fixture: ForwarderFixture;
 

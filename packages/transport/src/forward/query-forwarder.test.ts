@@ -11,7 +11,7 @@ import {
 import { replyTo } from '../../test/messages.js';
 import { readQuery } from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
-import type { ReplyInspector } from './flight-owner.js';
+import type { ReplyInspector } from './contract.js';
 
 let fixture: ForwarderFixture;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE, readUint16, ReplyOutline, writeUint16 } from '@kube-dns/wire';
 import { type Authority, queryFor, responseWith } from '../../test/questions.js';
-import { flawOf } from './reply-flaw.js';
+import { flawOf } from './failure.js';
 
 const NS: Authority = { owner: 'example', type: 'NS', data: 'ns.example' };
 const SOA: Authority = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type SentDatagram, SentTable } from './sent-table.js';
+import { type SentDatagram, SentTable } from './sockets.js';
 
 const NONE = { resend: () => undefined, forget: () => undefined };
 

@@ -10,7 +10,7 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
 import { fails, hangingUp, held, says, silent } from '../../test/scripts.js';
-import type { ServerGroup, ServerOrder } from './server-group.js';
+import type { ServerGroup, ServerOrder } from './servers.js';
 
 let fixture: ForwarderFixture;
 

@@ -16,7 +16,7 @@ import {
   responseWith,
 } from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
-import type { ServerGroup } from './server-group.js';
+import type { ServerGroup } from './servers.js';
 
 let fixture: ForwarderFixture;
 

@@ -11,48 +11,26 @@ import {
 } from '@kube-dns/wire';
 import { type AnswerSource, SOURCE } from '../answer-source.js';
 import type { Client, ReplyPath } from '../answerer.js';
-import type { ServerAddress } from '../server-address.js';
-import { Place } from './fair-places.js';
-import { type Failure, UNREADABLE } from './failure.js';
-import type { Flight } from './flight.js';
-import type { QueryForwarderOptions } from './query-forwarder-options.js';
-import { isUsable, type StaleAnswer, type StaleReason } from './stale-clients.js';
-import type { AddedOptions } from './upstream-query.js';
+import type {
+  AddedOptions,
+  AskCallback,
+  QueryForwarderOptions,
+  StaleAnswer,
+  StaleReason,
+} from './contract.js';
+import { type Failure, isUsable, UNREADABLE } from './failure.js';
+import type { UpstreamQuery, Waiter } from './query.js';
+import { Slot } from './quota.js';
 
-/** An answer while it is sent, which copies it, where the client has no place for it. */
+/** An answer while it is sent, which copies it, where the client has no memory for it. */
 const ownOut = new Uint8Array(MAX_MESSAGE_BYTES);
 const NO_MESSAGE = new Uint8Array(0);
-
-/** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
-export interface Waiter {
-  /** The address of the client; empty for the program itself. */
-  readonly client: string;
-  readonly deadlineMs: number;
-  /** Set by the table of flights: what it waits for, and the place that it has beside the question's. */
-  flight: Flight | undefined;
-  readonly taken: Place<Waiter>;
-  /** What it gets in place of a failure, and of a late reply. */
-  readonly stale: StaleAnswer | undefined;
-  /** Whether a query over UDP is a retransmission of this waiter's. */
-  isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The outline is the reply's. */
-  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void;
-  /** No server has an answer; SERVFAIL by default. */
-  fail(failure: Failure, rcode?: number): void;
-  /** It gets its expired answer; it must have one. */
-  giveStale(reason: StaleReason): void;
-  /** There will be no answer. */
-  abandon(): void;
-}
-
-/** What of a reply a client gets: AD, and the version of the zone if it names this process. */
-export type PassedOn = Pick<QueryForwarderOptions, 'passesAd' | 'instance'>;
 
 /** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
   client = '';
-  flight: Flight | undefined;
-  readonly taken: Place<Waiter> = new Place<Waiter>(this);
+  query: UpstreamQuery | undefined;
+  readonly slot = new Slot(this);
   deadlineMs = 0;
   stale: StaleAnswer | undefined;
   readonly #target = emptyRelayTarget();
@@ -64,19 +42,19 @@ export class ClientWaiter implements Waiter {
   #instance: Uint8Array | undefined;
   #maxBytes = 0;
 
-  /** Begins to wait for a flight; it is new, or was ended. */
+  /** Begins to wait for a question; it is new, or was ended. */
   begin(
     query: Query,
     client: Client,
-    { asked, deadlineMs, waiters }: Flight,
-    { passesAd = false, instance }: PassedOn,
+    { question, deadlineMs, waiters }: UpstreamQuery,
+    { passesAd = false, instance }: QueryForwarderOptions,
     { hasClientSubnet }: AddedOptions,
     stale?: StaleAnswer,
   ): void {
     this.client = client.address;
     this.deadlineMs = deadlineMs;
     this.stale = stale;
-    relayTargetOf(query, passesAd, hasClientSubnet, asked.query, this.#target);
+    relayTargetOf(query, passesAd, hasClientSubnet, question.message, this.#target);
     this.#reply = client.defer(this.#reply);
     this.#source = waiters.length === 0 ? SOURCE.UPSTREAM : SOURCE.JOINED;
     this.#isOverTcp = query.isOverTcp;
@@ -97,7 +75,7 @@ export class ClientWaiter implements Waiter {
     if (length < 0) this.fail(UNREADABLE);
     else {
       const versioned = this.#addVersion(reply, out, length);
-      this.#reply?.send(out, versioned, this.#source, this.flight?.best.server);
+      this.#reply?.send(out, versioned, this.#source, this.query?.bestServer);
     }
   }
 
@@ -107,7 +85,7 @@ export class ClientWaiter implements Waiter {
       return;
     }
     const refusal = encodeRefusal(this.#target, rcode, option);
-    // Its place was given to another client.
+    // Its slot was given to another client.
     const source = rcode === RCODE.REFUSED ? SOURCE.LOCAL : this.#source;
     this.#reply?.send(refusal, refusal.length, source);
   }
@@ -118,13 +96,17 @@ export class ClientWaiter implements Waiter {
     this.#reply?.send(message, message.length, SOURCE.STALE);
   }
 
+  evict(): void {
+    this.query?.evict(this);
+  }
+
   abandon(): void {
     this.#reply?.abandon();
   }
 
   /** It is answered: it lets go of what it had, for the next client. */
   end(): void {
-    this.flight = this.stale = this.#instance = undefined;
+    this.query = this.stale = this.#instance = undefined;
     this.#target.message = NO_MESSAGE;
   }
 
@@ -134,14 +116,11 @@ export class ClientWaiter implements Waiter {
   }
 }
 
-/** Called once with the reply to a question, whatever its rcode, and the server that it is from, or null when no server has one. */
-export type AskCallback = (reply: Buffer | null, server?: ServerAddress) => void;
-
 /** A question of the program itself: its reply goes to a callback. */
 export class CallbackWaiter implements Waiter {
   readonly client: string;
-  flight: Flight | undefined;
-  readonly taken: Place<Waiter> = new Place<Waiter>(this);
+  query: UpstreamQuery | undefined;
+  readonly slot = new Slot(this);
   readonly deadlineMs: number;
   readonly stale = undefined;
   readonly #done: AskCallback;
@@ -157,7 +136,7 @@ export class CallbackWaiter implements Waiter {
   }
 
   answer(reply: Buffer): void {
-    this.#done(Buffer.from(reply), this.flight?.best.server);
+    this.#done(Buffer.from(reply), this.query?.bestServer);
   }
 
   fail(): void {
@@ -166,6 +145,10 @@ export class CallbackWaiter implements Waiter {
 
   giveStale(): void {
     // It has none.
+  }
+
+  evict(): void {
+    this.query?.evict(this);
   }
 
   abandon(): void {

@@ -1,5 +1,27 @@
+import type { ExchangeErrorCode } from '../errors.js';
 import type { ServerAddress } from '../server-address.js';
-import type { FailureReason } from './reply-flaw.js';
+import type { FailureReason, ReplyFlaw } from './failure.js';
+
+/** Is notified of every event of one server. */
+export interface ServerCounter {
+  /** Queries sent to the server so far, retransmissions included. */
+  readonly queries: number;
+  /** A query was sent; `isRetry`: the same datagram once more, after silence. */
+  countQuery(isRetry: boolean): void;
+  /** A reply arrived after this many milliseconds. */
+  countReply(rcode: number, ms: number): void;
+  /** That reply is no answer. */
+  countFlaw(flaw: ReplyFlaw): void;
+  /** Why no reply arrived. */
+  countError(code: ExchangeErrorCode): void;
+}
+
+/** The counters of all servers, by their texts (`ADDRESS#PORT`). */
+export interface ServerCounters {
+  of(server: string): ServerCounter;
+  /** Only these servers are in use from now on, in this order. */
+  retain(servers: ReadonlySet<string>): void;
+}
 
 /** Sees what is sent to servers and what they reply. What it is given is valid only during the call. */
 export interface ExchangeObserver {
@@ -26,8 +48,8 @@ export class ExchangeObservers implements Required<ExchangeObserver> {
   }
 
   remove(observer: ExchangeObserver): void {
-    const at = this.#observers.indexOf(observer);
-    if (at >= 0) this.#observers.splice(at, 1);
+    const index = this.#observers.indexOf(observer);
+    if (index >= 0) this.#observers.splice(index, 1);
   }
 
   sent(server: ServerAddress, query: Uint8Array, isOverTcp: boolean): void {
