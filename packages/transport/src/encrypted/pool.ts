@@ -44,15 +44,6 @@ const PLAIN_MAX_PAUSE_MS = 200;
 /** The pause is at least this part of its full length; the rest is drawn at random. */
 const LEAST_PART = 1 / 2;
 
-export interface EncryptedServersOptions {
-  /** Milliseconds that never fall. */
-  readonly now: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallNow: () => number;
-  /** Runs `work`, which answers clients; the answers leave together where possible. */
-  readonly together: (work: () => void) => void;
-}
-
 /** What the connections to all encrypted servers share: the turns of handshakes, the clock, and the end of each turn. */
 export class EncryptedServers implements ConnectionShare {
   readonly handshakes: HandshakeSlots;
@@ -65,7 +56,11 @@ export class EncryptedServers implements ConnectionShare {
   readonly #servers = new Set<ServerConnections>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ now, wallNow, together }: EncryptedServersOptions) {
+  /**
+   * `now`: milliseconds that never fall; `wallNow`: since the epoch. `together` runs `work`, which answers clients; the
+   * answers leave together where possible.
+   */
+  constructor(now: () => number, wallNow: () => number, together: (work: () => void) => void) {
     this.#now = now;
     this.wallNow = wallNow;
     this.turn = new EndOfTurn(together);
@@ -73,9 +68,16 @@ export class EncryptedServers implements ConnectionShare {
     this.handshakes = new HandshakeSlots(now);
   }
 
-  /** The connections to one server; several objects for one server are independent. */
-  connectionsTo(options: ServerConnectionsOptions): ServerConnections {
-    const server = new ServerConnections(this, options);
+  /**
+   * The connections to one server; several objects for one server are independent. `onFailure` is called when no
+   * connection can be opened, for each new reason.
+   */
+  connectionsTo(
+    target: UpstreamTarget,
+    trust: TlsTrust,
+    onFailure: (why: Unreachable) => void,
+  ): ServerConnections {
+    const server = new ServerConnections(this, target, trust, onFailure);
     this.#servers.add(server);
     return server;
   }
@@ -132,13 +134,6 @@ export interface EncryptedStatus {
   readonly certificateEndsAt: number;
 }
 
-export interface ServerConnectionsOptions {
-  readonly target: UpstreamTarget;
-  readonly trust: TlsTrust;
-  /** Called when no connection can be opened, for each new reason. */
-  readonly onFailure: (why: Unreachable) => void;
-}
-
 /**
  * The connections to one encrypted server. It is never asked in another way: without a connection queries wait, and
  * then fail.
@@ -160,12 +155,17 @@ export class ServerConnections
   #serial = 0;
   #isClosed = false;
 
-  constructor(share: EncryptedServers, options: ServerConnectionsOptions) {
+  constructor(
+    share: EncryptedServers,
+    target: UpstreamTarget,
+    trust: TlsTrust,
+    onFailure: (why: Unreachable) => void,
+  ) {
     this.share = share;
-    this.target = options.target;
-    this.trust = options.trust;
-    this.#onFailure = options.onFailure;
-    const isPlain = options.target.server.encryption === undefined;
+    this.target = target;
+    this.trust = trust;
+    this.#onFailure = onFailure;
+    const isPlain = target.server.encryption === undefined;
     this.#backOff = new BackOff(isPlain ? PLAIN_MAX_PAUSE_MS : undefined);
   }
 

@@ -74,8 +74,8 @@ export class QueryForwarder {
   readonly refusals: { last: Failure | undefined } = { last: undefined };
   /** What became of prefetches. */
   readonly prefetches: PrefetchResults = { fresh: 0, failed: 0, dropped: 0 };
+  readonly options: QueryForwarderOptions;
   readonly now: () => number;
-  readonly #options: QueryForwarderOptions;
   readonly #outline = new ReplyOutline();
   readonly #key: QuestionKey;
   readonly #queries = new QueryTable();
@@ -97,7 +97,7 @@ export class QueryForwarder {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: QueryForwarderOptions) {
-    this.#options = options;
+    this.options = options;
     this.now = options.now ?? nowMs;
     this.#key = new QuestionKey(options.passesAd === true);
     this.#failures = new FailureMemory(this.now, options.servfailMs);
@@ -160,7 +160,7 @@ export class QueryForwarder {
     }
     this.counters.forwarded++;
     const waiter = this.#freeWaiters.pop() ?? new ClientWaiter();
-    waiter.begin(query, client, asked, this.#options, options, stale);
+    waiter.begin(query, client, asked, this.options, options, stale);
     this.#join(asked, waiter);
     if (stale) this.#stale?.watch(asked);
     return NO_ANSWER_YET;
@@ -281,7 +281,7 @@ export class QueryForwarder {
     group: ServerGroup,
     inspector?: ReplyInspector,
   ): UpstreamQuery | Failure {
-    const { maxInFlight, plan } = this.#options;
+    const { maxInFlight, plan } = this.options;
     const nowMs = this.now();
     const deadlineMs = nowMs + plan.timeoutMs;
     if (existing?.isInFlight === true) {
@@ -322,7 +322,7 @@ export class QueryForwarder {
   /** Prefetches are the last to be sent. */
   #mayPrefetch({ servers, load }: ServerGroup): boolean {
     const isFew = this.#prefetched.size < Math.max(1, this.#inFlight * MAX_PREFETCH_SHARE);
-    if (!isFew || load.questions >= this.#options.maxInFlight) return false;
+    if (!isFew || load.questions >= this.options.maxInFlight) return false;
     return servers.some(({ health }) => !health.isDown && !health.isSuspect);
   }
 
@@ -347,12 +347,12 @@ export class QueryForwarder {
 
   #noteOverflow(group: ServerGroup, failure: Failure): void {
     this.counters.overflows++;
-    if (failure === TOO_MANY_WAITING) this.#options.onOverflow?.(group);
+    if (failure === TOO_MANY_WAITING) this.options.onOverflow?.(group);
   }
 
   #refusalOf(failure: Failure, group: ServerGroup): Refusal {
     if (failure !== NOT_SENT) return { rcode: RCODE.REFUSED, failure, source: undefined };
-    const { unsentRcode = RCODE.REFUSED } = this.#options;
+    const { unsentRcode = RCODE.REFUSED } = this.options;
     const { failure: down } = group;
     const rcode = down === undefined ? unsentRcode : RCODE.SERVFAIL;
     return { rcode, failure: down ?? NOT_SENT, source: SOURCE.UPSTREAM };
@@ -382,7 +382,7 @@ export class QueryForwarder {
     if (isFirst) this.#passSlot(query, waiter.client);
     else {
       const { joinerSlots } = query.group.load;
-      joinerSlots.acquire(waiter.client, waiter.slot, this.#options.maxInFlight);
+      joinerSlots.acquire(waiter.client, waiter.slot, this.options.maxInFlight);
     }
   }
 
@@ -393,7 +393,7 @@ export class QueryForwarder {
     if (!query.isInFlight) return;
     const { questionSlots } = query.group.load;
     questionSlots.release(query.slot);
-    questionSlots.acquire(client, query.slot, this.#options.maxInFlight);
+    questionSlots.acquire(client, query.slot, this.options.maxInFlight);
   }
 
   /** Removes the first waiters and returns them; the next one takes over the slot of the question. */
@@ -460,7 +460,7 @@ export class QueryForwarder {
       this.#noteEnd(query, query.expire());
       this.#abandon(query);
     } else {
-      this.#loops.check(query, nowMs, this.#options.plan.replyMs);
+      this.#loops.check(query, nowMs, this.options.plan.replyMs);
       query.tick(nowMs);
     }
   }
@@ -497,7 +497,7 @@ export class QueryForwarder {
 
   /** No client waits any more; a late reply, which is cached, may still come. */
   #abandon(query: UpstreamQuery): void {
-    const isRoom = this.#queries.all.length - this.#inFlight < this.#options.maxInFlight;
+    const isRoom = this.#queries.all.length - this.#inFlight < this.options.maxInFlight;
     const mayLinger = isRoom && query.question.isShared && !query.isOverTcp;
     if (mayLinger && query.state !== 'queued' && !this.#queries.hasQueued(query)) {
       query.linger();

@@ -88,21 +88,21 @@ export interface QueryOwner {
 }
 
 /** One sending of a question to one server, and its outcome. */
-interface Attempt extends RepliedQuery {
+class Attempt implements RepliedQuery {
   /** The server's index in the group. */
-  index: number;
-  server: UpstreamServer;
-  sent: SentQuery;
+  index = 0;
+  server!: UpstreamServer;
+  sent!: SentQuery;
   /** What was sent last, and whether that is the query without the OPT record of the one before. */
-  query: Buffer;
-  isPlainAgain: boolean;
-  sentAtMs: number;
+  query!: Buffer;
+  isPlainAgain = false;
+  sentAtMs = 0;
   /** When the same datagram was last sent. */
-  resentAtMs: number;
-  hasFailed: boolean;
+  resentAtMs = 0;
+  hasFailed = false;
   /** It had no reply in time, which is counted. */
-  isSilent: boolean;
-  hasReplied: boolean;
+  isSilent = false;
+  hasReplied = false;
 }
 
 /** Of a reply. `suspect`: it may be forged, so the question is asked over TCP. */
@@ -117,23 +117,25 @@ export type QueryState = 'queued' | 'held' | 'udp' | 'tcp' | 'lingering' | 'done
  * One question on its way to the servers of a group. It ends with the first usable reply; SERVFAIL and REFUSED are
  * answers only when nothing better comes. Afterwards the object is used for another question.
  *
- *     begin ──► queued   too many of its name wait for replies
- *       │         │
- *       ▼         ▼      start, again for a client that asks while it lingers
- *       ├──────► held    all servers are down: the reply to a probe is waited for, 50 ms at most
- *       │         │
- *       ▼         ▼
- *       ├──────► udp     or over kept connections: retransmitted to the next server or to all, see #retransmit;
- *       │        │ ▲     replies, errors and silence lead to #advance
- *       │        ▼ │
- *       └──────► tcp     the reply was truncated or may be forged, or the client asks over TCP: servers in turn
- *                 │
- *     in flight   │  (queued, held, udp, tcp: counted, with a slot, and clients wait)
- *     ────────────┼──────────────────────────────────────────────────────────
- *                 ├──► lingering   time-out, or the best of bad replies was passed on: a late reply is
- *                 │       │        still cached, for 10 s
- *                 ▼       ▼
- *                done              it has a reply, or failed
+ *     begin ──┬──────────────────► start ◄───────────────────────────────────┐
+ *             │ too many of        │   ▲ ▲                                    │
+ *             │ its name wait      │   │ │ one of its name has ended          │
+ *             └───────────► queued ┼───┼─┘                                    │ a client asks
+ *                                  │   │ a server is up                       │
+ *              all servers are down├─► held ──► done  after 50 ms             │
+ *                                  ▼                                          │
+ *             #retransmit ┌────── udp ◄──── no server has more ───┐           │
+ *             after a     └──────► │ │                            │           │
+ *             pause                │ └─ truncated, or suspect ──► tcp         │
+ *                                  │                              │           │
+ *                                  ├─ time-out, or nothing better ┴► lingering┘
+ *                                  │  than a refusal in time            │
+ *                                  ▼                                    ▼  a late reply, or 10 s
+ *                                 done  a reply, or all have failed    done
+ *
+ * In flight, that is with a slot and mostly with clients that wait, it is while `queued`, `held`, `udp` (also over kept
+ * connections) and `tcp` (also from the start, for a client that asks over TCP). While it is `lingering` a late reply is
+ * still inspected, so that it is cached. What was sent earlier has its reply taken in all states but `done`.
  */
 export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   readonly question = new ForwardedQuestion();
@@ -188,8 +190,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   #tcp: TcpRound | undefined;
 
   /** What it ends with, and the server that it is from; until then the best for a client that cannot wait any longer. */
-  #best: Buffer | null = null;
-  #bestServer: ServerAddress | undefined;
+  best: Buffer | null = null;
+  bestServer: ServerAddress | undefined;
   /** Why the forwarder ended it, else why the last server had no answer. */
   #endedBy: Failure | undefined;
   #failedServer: UpstreamServer | undefined;
@@ -221,16 +223,6 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   /** Clients wait, or may join. */
   get isInFlight(): boolean {
     return this.#state !== 'lingering' && this.#state !== 'done';
-  }
-
-  /** The best reply so far, or what it ended with; null for none. */
-  get best(): Buffer | null {
-    return this.#best;
-  }
-
-  /** The server that it is from. */
-  get bestServer(): ServerAddress | undefined {
-    return this.#bestServer;
   }
 
   /** Why there is no reply: no server of the group is up, or the last one had no answer; at first the current one. */
@@ -296,7 +288,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   isDead(nowMs: number): boolean {
     const ageMs = nowMs - this.startedAtMs;
     if (ageMs < SUSPECT_MS || !this.isInFlight || this.#state === 'queued') return false;
-    if (this.isOverTcp || this.#best !== null) return false;
+    if (this.isOverTcp || this.best !== null) return false;
     const { group } = this;
     const limitMs = group.replyLimitMs;
     if (ageMs < limitMs) return false;
@@ -309,7 +301,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   /** Its time is over; returns the best there was. */
   expire(): Buffer | null {
     this.#noteTimeouts();
-    return this.#best;
+    return this.best;
   }
 
   /** No client waits any more: it only waits for a late reply. */
@@ -437,7 +429,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     this.#endTcp();
     const nowMs = this.now();
     if (this.#state !== 'held') this.#schedule(nowMs);
-    if (this.isOverTcp || nowMs >= this.deadlineMs) this.#end(this.#best);
+    if (this.isOverTcp || nowMs >= this.deadlineMs) this.#end(this.best);
     else this.#advance(nowMs);
   }
 
@@ -473,18 +465,18 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     if (inspected !== undefined && isRefusal(inspected)) return 'malformed';
     this.group.prefer(this.group.servers.indexOf(server));
     this.#setBest(inspected ?? reply, server);
-    this.#end(this.#best);
+    this.#end(this.best);
     return 'finished';
   }
 
   #setBest(message: Buffer | null, server?: ServerAddress): void {
-    this.#best = message;
-    this.#bestServer = server;
+    this.best = message;
+    this.bestServer = server;
   }
 
   /** Nothing better than the refusal may come: it is passed on then, unless there is a truncated reply. */
   #offerRefusal(server: UpstreamServer, refusal: Buffer): void {
-    if (this.#best !== null && isTruncated(this.#best)) return;
+    if (this.best !== null && isTruncated(this.best)) return;
     this.#setBest(Buffer.from(bareRefusal(refusal)), server);
   }
 
@@ -540,8 +532,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
       const { replyTime } = server.health;
       if (replyTime.isKnown) graceMs = Math.max(graceMs, replyTime.limitMs);
     }
-    if (!hasOpen) this.#end(this.#best);
-    else if (this.#best !== null) this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + graceMs);
+    if (!hasOpen) this.#end(this.best);
+    else if (this.best !== null) this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + graceMs);
   }
 
   /** Silence: the next server first, then all. */
@@ -604,19 +596,17 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     return count;
   }
 
-  /** Sends to every server; false when it can be sent to none. */
-  #sendToAll(nowMs: number): boolean {
-    let hasSent = false;
-    for (let i = 0; i < this.group.servers.length; i++) hasSent = this.#send(i, nowMs) || hasSent;
-    return hasSent;
-  }
-
   /** Sends to the next server that was not asked, in strict order, or to all of them; false when there is none. */
   #sendToOthers(nowMs: number): boolean {
-    if (this.group.order === 'strict') return this.#sendToNext(nowMs);
+    return this.group.order === 'strict' ? this.#sendToNext(nowMs) : this.#sendToAll(nowMs, true);
+  }
+
+  /** Sends to every server, or each that was not asked; false when it can be sent to none. */
+  #sendToAll(nowMs: number, isForUnasked = false): boolean {
     let hasSent = false;
     for (let i = 0; i < this.group.servers.length; i++) {
-      if (this.#lastTo(i) === undefined) hasSent = this.#send(i, nowMs) || hasSent;
+      if (isForUnasked && this.#lastTo(i) !== undefined) continue;
+      hasSent = this.#send(i, nowMs) || hasSent;
     }
     return hasSent;
   }
@@ -664,8 +654,15 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     const sent = server.sockets.send(query, this);
     if (sent === undefined) return false;
     this.exchanges.sent(server, query, isStreamed(server));
-    this.#attempts.push(attemptOf(this.#freeAttempt, index, server, sent, query, nowMs));
+    const attempt = this.#freeAttempt ?? new Attempt();
     this.#freeAttempt = undefined;
+    attempt.index = index;
+    attempt.server = server;
+    attempt.sent = sent;
+    attempt.query = query;
+    attempt.sentAtMs = attempt.resentAtMs = nowMs;
+    attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
+    this.#attempts.push(attempt);
     return true;
   }
 
@@ -769,36 +766,4 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     this.#tcp?.cancel();
     this.#tcp = undefined;
   }
-}
-
-/** An attempt of this time; one that is over is used again. */
-function attemptOf(
-  free: Attempt | undefined,
-  index: number,
-  server: UpstreamServer,
-  sent: SentQuery,
-  query: Buffer,
-  nowMs: number,
-): Attempt {
-  if (free === undefined) {
-    return {
-      index,
-      server,
-      sent,
-      query,
-      isPlainAgain: false,
-      sentAtMs: nowMs,
-      resentAtMs: nowMs,
-      hasFailed: false,
-      isSilent: false,
-      hasReplied: false,
-    };
-  }
-  free.index = index;
-  free.server = server;
-  free.sent = sent;
-  free.query = query;
-  free.sentAtMs = free.resentAtMs = nowMs;
-  free.isPlainAgain = free.hasFailed = free.isSilent = free.hasReplied = false;
-  return free;
 }

@@ -73,7 +73,7 @@ export interface UpstreamServersOptions {
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
 export class UpstreamServers {
-  /** Replies over UDP that were not taken because our cookie was missing. */
+  /** Replies over UDP that were not accepted because our cookie was missing. */
   rejectedReplies = 0;
   /** The sockets that all of them share. */
   readonly sockets: UpstreamSockets;
@@ -117,7 +117,7 @@ export class UpstreamServers {
     const onFailure = (why: Unreachable) => this.#options.onTlsFailure?.(server, why);
     if (address.encryption !== undefined) this.#trust.load();
     const encrypted = isStreamed(address)
-      ? this.sockets.encrypted.connectionsTo({ target, trust: this.#trust, onFailure })
+      ? this.sockets.encrypted.connectionsTo(target, this.#trust, onFailure)
       : undefined;
     const sockets = encrypted ?? this.sockets.socketsFor(target);
     const onChange = () => this.#noteHealth(server);
@@ -398,11 +398,11 @@ export interface TcpRoundOwner {
 export class TcpRound implements TcpWaiter {
   readonly #owner: TcpRoundOwner;
   readonly #query: Buffer;
-  /** The servers that have not replied yet; the first one is being asked. */
-  readonly #servers: UpstreamServer[];
+  /** The one that is asked, and those that come after it. */
+  #server: UpstreamServer | undefined;
+  readonly #next: UpstreamServer[];
   readonly #deadlineMs: number;
   readonly #reserved: number;
-  #isAsking = false;
   #hasSlot = false;
   #exchange: Exchange | undefined;
 
@@ -419,28 +419,26 @@ export class TcpRound implements TcpWaiter {
   ) {
     this.#owner = owner;
     this.#query = query;
-    this.#servers = [...servers];
+    this.#next = [...servers];
     this.#deadlineMs = deadlineMs;
     this.#reserved = reserved;
   }
 
   /** Asks the next server. */
   askNext(): void {
-    if (this.#isAsking) this.#servers.shift();
-    const [server] = this.#servers;
-    this.#isAsking = server !== undefined;
-    if (server === undefined) this.#owner.onTcpEnd();
-    else if (server.tcpSlots.acquire(this)) this.onSlot();
+    this.#server = this.#next.shift();
+    if (this.#server === undefined) this.#owner.onTcpEnd();
+    else this.#ask(this.#server);
   }
 
   /** Asks one more, after the others, unless it is one of them. */
   add(server: UpstreamServer): void {
-    if (!this.#servers.includes(server)) this.#servers.push(server);
+    if (server !== this.#server && !this.#next.includes(server)) this.#next.push(server);
   }
 
   onSlot(): void {
     this.#hasSlot = true;
-    const server = this.#servers[0]!;
+    const server = this.#server!;
     const startedAtMs = this.#owner.now();
     const remainingMs = this.#deadlineMs - startedAtMs;
     if (remainingMs <= 0) {
@@ -450,11 +448,11 @@ export class TcpRound implements TcpWaiter {
     }
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
-    const timeoutMs = Math.ceil(remainingMs / (this.#servers.length + this.#reserved));
+    const timeoutMs = Math.ceil(remainingMs / (1 + this.#next.length + this.#reserved));
     const { exchanges } = this.#owner;
     exchanges?.sent(server, query, true);
     this.#exchange = askOnce(server, query, timeoutMs, (error, reply) => {
-      this.#release(server);
+      this.#releaseSlot();
       const { counts } = server;
       server.tcpHealth.isUp = reply !== null;
       counts.countQuery(false);
@@ -463,32 +461,29 @@ export class TcpRound implements TcpWaiter {
         this.askNext();
         return;
       }
-      const tookMs = this.#owner.now() - startedAtMs;
-      counts.countReply(rcodeOf(reply), tookMs);
-      exchanges?.replied(server, query, reply, true, tookMs);
-      if (server.edns.isRefused(query, reply, this.#owner.now())) this.#askAgain();
+      const nowMs = this.#owner.now();
+      counts.countReply(rcodeOf(reply), nowMs - startedAtMs);
+      exchanges?.replied(server, query, reply, true, nowMs - startedAtMs);
+      if (server.edns.isRefused(query, reply, nowMs)) this.#ask(server);
       else this.#owner.onTcpReply(server, reply);
     });
   }
 
   /** Ends it without a call. */
   cancel(): void {
-    const [server] = this.#servers;
-    if (server === undefined) return;
     this.#exchange?.cancel();
-    server.tcpSlots.leave(this);
-    this.#release(server);
+    this.#server?.tcpSlots.leave(this);
+    this.#releaseSlot();
   }
 
-  #askAgain(): void {
-    this.#isAsking = false;
-    this.askNext();
+  #ask(server: UpstreamServer): void {
+    if (server.tcpSlots.acquire(this)) this.onSlot();
   }
 
-  #release(server: UpstreamServer): void {
+  #releaseSlot(): void {
     if (!this.#hasSlot) return;
     this.#hasSlot = false;
-    server.tcpSlots.release();
+    this.#server!.tcpSlots.release();
   }
 }
 

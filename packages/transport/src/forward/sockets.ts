@@ -85,11 +85,8 @@ export class UpstreamSockets {
     this.#now = options.now ?? nowMs;
     const engine = options.engine ?? new DgramEngine();
     this.#engine = engine;
-    this.encrypted = new EncryptedServers({
-      now: this.#now,
-      wallNow: options.wallNow ?? Date.now,
-      together: (work) => engine.sendTogether(work),
-    });
+    const together = (work: () => void) => engine.sendTogether(work);
+    this.encrypted = new EncryptedServers(this.#now, options.wallNow ?? Date.now, together);
     this.#filledAtMs = this.#now();
     this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
