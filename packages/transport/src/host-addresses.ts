@@ -10,8 +10,8 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { QueryForwarder } from './upstream/query-forwarder.js';
-import type { ServerGroup } from './upstream/server-group.js';
+import type { QueryForwarder } from './forward/forwarder.js';
+import type { ServerGroup } from './forward/servers.js';
 
 /** The address types, IPv4 first: every machine has IPv4. */
 export const FAMILIES = ['A', 'AAAA'] as const;

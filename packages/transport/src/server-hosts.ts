@@ -6,12 +6,13 @@ import {
   type HostAddresses,
 } from './host-addresses.js';
 import type { ServerAddress } from './server-address.js';
-import { QueryForwarder } from './upstream/query-forwarder.js';
-import { retryPlan } from './upstream/retry-plan.js';
-import type { ServerCounter } from './upstream/server-counter.js';
-import { GroupLoad, ServerGroup } from './upstream/server-group.js';
-import { UpstreamServers } from './upstream/upstream-servers.js';
-import type { UpstreamSockets } from './upstream/upstream-sockets.js';
+import { QueryForwarder } from './forward/forwarder.js';
+import { retryPlan } from './forward/contract.js';
+import type { ServerCounter } from './forward/observers.js';
+import { GroupLoad } from './forward/quota.js';
+import { ServerGroup } from './forward/servers.js';
+import { UpstreamServers } from './forward/servers.js';
+import type { UpstreamSockets } from './forward/sockets.js';
 
 /** Receives what became of the names. */
 export interface HostLog {

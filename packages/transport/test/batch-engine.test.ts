@@ -15,7 +15,7 @@ import { type Libc, loadLibc } from '../src/batch/libc.js';
 import { Outbox } from '../src/batch/outbox.js';
 import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
-import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { UpstreamSockets } from '../src/forward/sockets.js';
 import { NO_BATCH } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';

@@ -1,6 +1,6 @@
 import { readUint16 } from '@kube-dns/wire';
 import type { ServerAddress } from '../src/server-address.js';
-import type { UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
+import type { UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import type { PortOwner } from '../src/upstream-port.js';
 import { readQuery } from './questions.js';
 

@@ -8,9 +8,9 @@ import {
 } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import type { ServerAddress } from '../src/server-address.js';
-import type { ServerSockets, Unreachable } from '../src/upstream/server-sockets.js';
-import { type UpstreamServer, UpstreamServers } from '../src/upstream/upstream-servers.js';
-import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import type { ServerSockets, Unreachable } from '../src/forward/server-sockets.js';
+import { type UpstreamServer, UpstreamServers } from '../src/forward/servers.js';
+import { UpstreamSockets } from '../src/forward/sockets.js';
 import { queryMessage } from './questions.js';
 import { says } from './scripts.js';
 

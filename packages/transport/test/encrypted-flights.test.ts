@@ -9,10 +9,10 @@ import {
   UdpClient,
 } from '@kube-dns/testkit';
 import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
-import { QueryForwarder } from '../src/upstream/query-forwarder.js';
-import { retryPlan } from '../src/upstream/retry-plan.js';
-import { ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
-import type { UpstreamServer } from '../src/upstream/upstream-servers.js';
+import { QueryForwarder } from '../src/forward/forwarder.js';
+import { retryPlan } from '../src/forward/contract.js';
+import { ServerGroup, type ServerOrder } from '../src/forward/servers.js';
+import type { UpstreamServer } from '../src/forward/servers.js';
 import { ADDRESS, addressOfName, authority, EncryptedFixture } from './encrypted-fixture.js';
 import { TIMEOUT_MS, WaitingClient } from './forwarder-fixture.js';
 import { holdTimeouts } from './held-timers.js';

@@ -11,16 +11,17 @@ import {
 import type { AnswerSource } from '../src/answer-source.js';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
-import type { ReplyInspector } from '../src/upstream/flight-owner.js';
-import { QueryForwarder } from '../src/upstream/query-forwarder.js';
-import type { QueryForwarderOptions } from '../src/upstream/query-forwarder-options.js';
-import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';
-import { retryPlan } from '../src/upstream/retry-plan.js';
+import type { ReplyInspector } from '../src/forward/contract.js';
+import { QueryForwarder } from '../src/forward/forwarder.js';
+import type { QueryForwarderOptions } from '../src/forward/contract.js';
+import type { ReplyFlaw } from '../src/forward/failure.js';
+import { retryPlan } from '../src/forward/contract.js';
 import type { ServerAddress } from '../src/server-address.js';
-import type { ServerCounter } from '../src/upstream/server-counter.js';
-import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
-import { type ServerSource, UpstreamServers } from '../src/upstream/upstream-servers.js';
-import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
+import type { ServerCounter } from '../src/forward/observers.js';
+import type { GroupLoad } from '../src/forward/quota.js';
+import { ServerGroup, type ServerOrder } from '../src/forward/servers.js';
+import { type ServerSource, UpstreamServers } from '../src/forward/servers.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import { holdTimeouts } from './held-timers.js';
 import { queryFor, type Question } from './questions.js';
 

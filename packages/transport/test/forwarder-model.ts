@@ -1,10 +1,10 @@
 import type { Query } from '@kube-dns/wire';
-import { QueryForwarder } from '../src/upstream/query-forwarder.js';
-import { retryPlan } from '../src/upstream/retry-plan.js';
-import { ServerGroup } from '../src/upstream/server-group.js';
-import type { StaleAnswer } from '../src/upstream/stale-clients.js';
-import { UpstreamServers } from '../src/upstream/upstream-servers.js';
-import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { QueryForwarder } from '../src/forward/forwarder.js';
+import { retryPlan } from '../src/forward/contract.js';
+import { ServerGroup } from '../src/forward/servers.js';
+import type { StaleAnswer } from '../src/forward/contract.js';
+import { UpstreamServers } from '../src/forward/servers.js';
+import { UpstreamSockets } from '../src/forward/sockets.js';
 import type { PortOwner } from '../src/upstream-port.js';
 import { RecordedCounter, WaitingClient } from './forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from './questions.js';

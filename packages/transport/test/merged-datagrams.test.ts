@@ -10,7 +10,7 @@ import { MessageArena } from '../src/batch/message-arena.js';
 import { encodeSocketName } from '../src/batch/socket-name.js';
 import { ListenerCounters } from '../src/counters.js';
 import { listen } from '../src/listener.js';
-import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { UpstreamSockets } from '../src/forward/sockets.js';
 import { NO_BATCH } from './engines.js';
 import { HAS_IPV6 } from './ipv6.js';
 import { answerWith, replyTo } from './messages.js';

@@ -9,8 +9,8 @@ import {
   until,
 } from '@kube-dns/testkit';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
-import type { ReplyHandler, SentQuery } from '../src/upstream/server-sockets.js';
-import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
+import type { ReplyHandler, SentQuery } from '../src/forward/server-sockets.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import { ENGINES } from './engines.js';
 import { replyTo } from './messages.js';
 

@@ -1,33 +1,49 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { readUint16 } from '@kube-dns/wire';
+import { EDNS_OPTION, readUint16, RecordCursor, TYPE } from '@kube-dns/wire';
+import type {
+  QuerySocket,
+  ReplyHandler,
+  SentQuery,
+  Unreachable,
+  UpstreamTarget,
+} from '../forward/server-sockets.js';
+import { randomId } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
-import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
-import type { Carrier, CarrierOwner } from './carrier.js';
-import { DohCarrier } from './doh-carrier.js';
-import { type CarrierTurn, StreamCarrier } from './stream-carrier.js';
-import type { EncryptedQuery } from './encrypted-query.js';
-import type { HandshakePlaces, HandshakeWaiter } from './handshake-places.js';
-import { keepaliveMs } from './keepalive.js';
-import { type Arrived, certificateEnd, codeOf, openTcp, openTls } from './open-tls.js';
-import type { TlsTrust } from './tls-trust.js';
-import { UnderWay } from './under-way.js';
+import {
+  type Carrier,
+  type CarrierOwner,
+  DohCarrier,
+  type EndOfTurn,
+  StreamCarrier,
+} from './carriers.js';
+import { type Arrived, certificateEnd, codeOf, openTcp, openTls, type TlsTrust } from './tls.js';
 
-/** Queries under way on one connection. */
-const MOST_UNDER_WAY = 100;
+/** Queries that are outstanding on one connection. */
+const MAX_OUTSTANDING = 100;
 /** One that is so slow does not count: the server works on it, and takes others; but so many are the most. */
 const SLOW_MS = 1_000;
-const MOST_SLOW = 1_000;
+const MAX_SLOW = 1_000;
 const HANDSHAKE_MS = 5_000;
 /** In plain text there is none but that of TCP. */
 const CONNECT_MS = 1_500;
 /** Queries wait, and nothing has arrived for so long: the server is asked for a sign of life, which takes as long at most. */
 const SILENCE_MS = 500;
 const IDLE_MS = 30_000;
+/** A handshake is 1–2 ms of work for this process: so many at a time. */
+const MAX_HANDSHAKES = 2;
+/** One whose server says nothing for so long is no work; it does not hold up the others. */
+const MAX_TURN_MS = 250;
+/** The part of an ID that says where its query is; the other bits are random. */
+const SLOT_BITS = 10;
+const SLOT_MASK = 2 ** SLOT_BITS - 1;
+const KEEPALIVE_UNIT_MS = 100;
+const cursor = new RecordCursor();
 
 /** What the connections of a process share. */
-export interface ConnectionShare extends CarrierTurn {
-  readonly handshakes: HandshakePlaces;
+export interface ConnectionShare {
+  readonly handshakes: HandshakeSlots;
+  readonly turn: EndOfTurn;
   /** When the last tick was, which is precise enough for all but the clock of a question. */
   readonly nowMs: number;
 }
@@ -49,11 +65,11 @@ export interface ConnectionOwner {
   /** The server does not take this query on this connection. */
   onRefused(connection: Connection, query: EncryptedQuery): void;
   onRejected(query: EncryptedQuery, code: string): void;
-  /** It is over, for the reason with this code; the queries that are under way have no reply. Without a code it was closed in order. */
+  /** It is over, for the reason with this code; those that are outstanding have no reply. Without a code it was closed in order. */
   onEnd(connection: Connection, code: string | undefined): void;
 }
 
-/** One connection to a server, encrypted or not, with many queries under way. */
+/** One connection to a server, encrypted or not, with many outstanding queries. */
 export class Connection implements CarrierOwner, HandshakeWaiter {
   /** How often the server has replied here. */
   replies = 0;
@@ -63,7 +79,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   /** Its number among those to the server. */
   readonly serial: number;
   readonly #owner: ConnectionOwner;
-  readonly #underWay = new UnderWay();
+  readonly #outstanding = new OutstandingQueries();
   #socket: Socket | undefined;
   #carrier: Carrier | undefined;
   #slow = 0;
@@ -97,28 +113,28 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     return (
       this.isOpen &&
       !this.isRetired &&
-      this.load < Math.min(MOST_UNDER_WAY, this.#carrier!.limit) &&
-      this.#underWay.size < MOST_SLOW
+      this.load < Math.min(MAX_OUTSTANDING, this.#carrier!.limit) &&
+      this.#outstanding.size < MAX_SLOW
     );
   }
 
-  /** Queries under way, those left out that are slow. */
+  /** Outstanding queries, those left out that are slow. */
   get load(): number {
-    return this.#underWay.size - this.#slow;
+    return this.#outstanding.size - this.#slow;
   }
 
   /** The queries that have no reply yet. */
-  get underWay(): readonly EncryptedQuery[] {
-    return this.#underWay.list();
+  get outstanding(): readonly EncryptedQuery[] {
+    return this.#outstanding.list();
   }
 
   get isIdle(): boolean {
-    return this.isOpen && this.#underWay.size === 0;
+    return this.isOpen && this.#outstanding.size === 0;
   }
 
   /** Opens the connection, in its turn. */
   open(): void {
-    this.#owner.share.handshakes.take(this);
+    this.#owner.share.handshakes.acquire(this);
   }
 
   onTurn(): void {
@@ -134,15 +150,15 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
       }
     } catch (error) {
       // The source is no address.
-      setImmediate(() => this.#end(codeOf(error)));
+      setImmediate(() => this.onEnd(codeOf(error)));
     }
   }
 
   /** Sends a query under an ID of its own. */
   send(sent: EncryptedQuery): void {
     const { nowMs } = this.#owner.share;
-    if (this.#underWay.size === 0) this.#sinceMs = nowMs;
-    this.#underWay.add(sent);
+    if (this.#outstanding.size === 0) this.#sinceMs = nowMs;
+    this.#outstanding.add(sent);
     sent.connection = this;
     sent.sinceMs = nowMs;
     sent.tries++;
@@ -151,20 +167,20 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
 
   forget(sent: EncryptedQuery): void {
     this.#carrier!.cancel(sent.id);
-    this.#take(sent.id);
+    this.#remove(sent.id);
   }
 
   onMessage(message: Buffer): void {
     this.onAlive();
     if (message.length < 2 || this.#isEnded) return;
     const id = readUint16(message, 0);
-    const sent = this.#underWay.get(id);
+    const sent = this.#outstanding.get(id);
     if (sent === undefined || !isResponseTo(sent.query, message)) return;
     if (!this.hasReplied) this.#owner.onReply();
     this.replies++;
-    if (this.#underWay.size === 1)
+    if (this.#outstanding.size === 1)
       this.#idleMs = Math.min(IDLE_MS, keepaliveMs(message) ?? IDLE_MS);
-    this.#take(id);
+    this.#remove(id);
     sent.onReply(message);
     this.#owner.onRoom();
   }
@@ -175,21 +191,22 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   }
 
   onRefused(id: number): void {
-    const sent = this.#take(id);
+    const sent = this.#remove(id);
     if (sent !== undefined) this.#owner.onRefused(this, sent);
   }
 
   onRejected(id: number, code: string): void {
-    const sent = this.#take(id);
+    const sent = this.#remove(id);
     if (sent !== undefined) this.#owner.onRejected(sent, code);
   }
 
-  onGoAway(): void {
-    this.retire();
-  }
-
-  onEnd(code: string): void {
-    this.#end(code);
+  /** It is over, once; without a code it was closed in order. */
+  onEnd(code?: string): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#owner.share.handshakes.release(this);
+    if (code !== undefined) this.#socket?.destroy();
+    this.#owner.onEnd(this, code);
   }
 
   get #openingMs(): number {
@@ -200,12 +217,12 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   tick(nowMs: number): void {
     const pauseMs = nowMs - this.#sinceMs;
     if (this.#carrier === undefined) {
-      if (this.#socket !== undefined && pauseMs >= this.#openingMs) this.#end('ETIMEDOUT');
-    } else if (this.#underWay.size === 0) {
+      if (this.#socket !== undefined && pauseMs >= this.#openingMs) this.onEnd('ETIMEDOUT');
+    } else if (this.#outstanding.size === 0) {
       if (pauseMs >= this.#idleMs || this.isRetired) this.close();
     } else {
       this.#countSlow();
-      if (nowMs - this.#pingedAtMs >= SILENCE_MS) this.#end('SILENT');
+      if (nowMs - this.#pingedAtMs >= SILENCE_MS) this.onEnd('SILENT');
       else if (pauseMs >= SILENCE_MS && this.#pingedAtMs > nowMs) this.#ping(nowMs);
     }
   }
@@ -215,10 +232,10 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.isRetired = true;
   }
 
-  /** Closes it in order, when nothing is under way. */
+  /** Closes it in order, when nothing is outstanding. */
   close(): void {
     this.#carrier?.close();
-    this.#end(undefined);
+    this.onEnd();
   }
 
   /** Ends it at once; the owner is not called. */
@@ -232,7 +249,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#watch(socket);
     socket.on('connect', () => {
       const { share } = this.#owner;
-      this.#start(() => new StreamCarrier(this, share, socket, false));
+      this.#start(() => new StreamCarrier(this, share.turn, socket, false));
     });
   }
 
@@ -242,17 +259,17 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     socket.on('secureConnect', () => {
       const { share, target } = this.#owner;
       const isHttps = target.server.encryption!.protocol === 'https';
-      if (isHttps && socket.alpnProtocol !== 'h2') this.#end('NO_HTTP2');
+      if (isHttps && socket.alpnProtocol !== 'h2') this.onEnd('NO_HTTP2');
       else if (isHttps) this.#start(() => new DohCarrier(this, socket, target.server), socket);
-      else this.#start(() => new StreamCarrier(this, share, socket, true), socket);
+      else this.#start(() => new StreamCarrier(this, share.turn, socket, true), socket);
     });
   }
 
   #watch(socket: Socket): void {
     this.#socket = socket;
-    socket.on('error', (error) => this.#end(codeOf(error)));
-    socket.on('end', () => this.#end('CLOSED'));
-    socket.on('close', () => this.#end('CLOSED'));
+    socket.on('error', (error) => this.onEnd(codeOf(error)));
+    socket.on('end', () => this.onEnd('CLOSED'));
+    socket.on('close', () => this.onEnd('CLOSED'));
   }
 
   /** The handshake is over. */
@@ -265,18 +282,18 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#owner.onOpen(this, encrypted && certificateEnd(encrypted));
   }
 
-  #take(id: number): EncryptedQuery | undefined {
-    const sent = this.#underWay.get(id);
+  #remove(id: number): EncryptedQuery | undefined {
+    const sent = this.#outstanding.get(id);
     if (sent === undefined) return undefined;
     sent.connection = undefined;
-    this.#underWay.remove(sent);
+    this.#outstanding.remove(sent);
     if (this.#isSlow(sent)) this.#slow--;
     return sent;
   }
 
   #countSlow(): void {
     this.#slow = 0;
-    for (const sent of this.#underWay.list()) if (this.#isSlow(sent)) this.#slow++;
+    for (const sent of this.#outstanding.list()) if (this.#isSlow(sent)) this.#slow++;
   }
 
   #isSlow({ sinceMs }: EncryptedQuery): boolean {
@@ -287,12 +304,158 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#pingedAtMs = nowMs;
     this.#carrier!.ping();
   }
+}
 
-  #end(code: string | undefined): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    this.#owner.share.handshakes.release(this);
-    if (code !== undefined) this.#socket?.destroy();
-    this.#owner.onEnd(this, code);
+export const NOT_MOVED = Number.POSITIVE_INFINITY;
+
+/** A query to an encrypted server: it waits for a connection, is outstanding on one, or has ended. */
+export class EncryptedQuery implements SentQuery {
+  readonly socket: QuerySocket;
+  readonly handler: ReplyHandler;
+  query: Buffer;
+  /** Where it is outstanding, with which ID, and since when. */
+  connection: Connection | undefined;
+  id = 0;
+  sinceMs = 0;
+  /** How often it was sent. */
+  tries = 0;
+  isWaiting = false;
+  /** Its connection was cut, and it was sent once more: the connections from this one on were opened afterwards. */
+  movedBefore = NOT_MOVED;
+  /** It waited so long that other servers may be asked. */
+  isDelayed = false;
+  /** The same, sent once more while this one has no reply; the first reply counts. */
+  copy: EncryptedQuery | undefined;
+  readonly #original: EncryptedQuery | undefined;
+
+  constructor(
+    socket: QuerySocket,
+    query: Buffer,
+    handler: ReplyHandler,
+    original?: EncryptedQuery,
+  ) {
+    this.socket = socket;
+    this.query = query;
+    this.handler = handler;
+    this.#original = original;
   }
+
+  /** Neither waits for a connection, nor is it outstanding. */
+  get isOver(): boolean {
+    return this.connection === undefined && !this.isWaiting;
+  }
+
+  /** It has a reply, which is one to its original, too. */
+  onReply(reply: Buffer): void {
+    const sent = this.#original ?? this;
+    this.socket.forget(sent);
+    this.handler.onReply(sent, reply);
+  }
+
+  /** It gets no reply; of a query and its copy the last one counts. */
+  onUnreachable(why: Unreachable): void {
+    const sent = this.#original ?? this;
+    const other = this === sent ? sent.copy : sent;
+    if (other?.isOver ?? true) this.handler.onUnreachable(sent, why);
+  }
+}
+
+/**
+ * The queries of a connection by their IDs, 1,024 at most. A Map would be half of the cost of a query: V8 replaces its
+ * table again and again, and each old table keeps the next one and all that it had until the next full collection.
+ */
+export class OutstandingQueries {
+  readonly #slots: (EncryptedQuery | undefined)[] = [];
+  readonly #free: number[] = [];
+
+  get size(): number {
+    return this.#slots.length - this.#free.length;
+  }
+
+  /** Adds a query, which gets an ID that no other has. */
+  add(sent: EncryptedQuery): void {
+    const slot = this.#free.pop() ?? this.#slots.length;
+    this.#slots[slot] = sent;
+    sent.id = (randomId() & ~SLOT_MASK) | slot;
+  }
+
+  get(id: number): EncryptedQuery | undefined {
+    const sent = this.#slots[id & SLOT_MASK];
+    return sent?.id === id ? sent : undefined;
+  }
+
+  /** Removes a query that is there. */
+  remove({ id }: EncryptedQuery): void {
+    const slot = id & SLOT_MASK;
+    this.#slots[slot] = undefined;
+    this.#free.push(slot);
+  }
+
+  /** All of them, in any order. */
+  list(): EncryptedQuery[] {
+    return this.#slots.filter((sent) => sent !== undefined);
+  }
+}
+
+/** Waits for its turn to open a connection. */
+export interface HandshakeWaiter {
+  /** Its turn: it calls `release` when the handshake is over. */
+  onTurn(): void;
+}
+
+/** Whose turn it is to open a connection: at most two TLS handshakes run at a time. */
+export class HandshakeSlots {
+  /** Since when each of them runs. */
+  readonly #running = new Map<HandshakeWaiter, number>();
+  readonly #queue = new Set<HandshakeWaiter>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Calls the waiter in its turn, which may be at once. */
+  acquire(waiter: HandshakeWaiter): void {
+    this.#queue.add(waiter);
+    this.#serve();
+  }
+
+  /** The waiter does not wait, or its handshake is over. */
+  release(waiter: HandshakeWaiter): void {
+    this.#queue.delete(waiter);
+    if (this.#running.delete(waiter)) this.#serve();
+  }
+
+  /** Ends the turns that are too long. */
+  tick(): void {
+    const nowMs = this.#now();
+    for (const [waiter, sinceMs] of this.#running) {
+      if (nowMs - sinceMs >= MAX_TURN_MS) this.#running.delete(waiter);
+    }
+    this.#serve();
+  }
+
+  #serve(): void {
+    for (const waiter of this.#queue) {
+      if (this.#running.size >= MAX_HANDSHAKES) return;
+      this.#queue.delete(waiter);
+      this.#running.set(waiter, this.#now());
+      waiter.onTurn();
+    }
+  }
+}
+
+/** How long the server lets a connection be idle (RFC 7828 section 3.1); undefined when the reply does not say. */
+function keepaliveMs(reply: Uint8Array): number | undefined {
+  cursor.reset(reply, reply.length);
+  while (cursor.next()) {
+    if (cursor.type !== TYPE.OPT) continue;
+    for (let at = cursor.rdataStart; at + 4 <= cursor.end; at += 4 + readUint16(reply, at + 2)) {
+      const isIt = readUint16(reply, at) === EDNS_OPTION.TCP_KEEPALIVE;
+      if (isIt && readUint16(reply, at + 2) === 2 && at + 6 <= cursor.end) {
+        return readUint16(reply, at + 4) * KEEPALIVE_UNIT_MS;
+      }
+    }
+  }
+  return undefined;
 }

@@ -1,0 +1,658 @@
+import {
+  encodeRefusal,
+  MAX_MESSAGE_BYTES,
+  Query,
+  RCODE,
+  relayTargetOf,
+  ReplyOutline,
+  ROOT_NAME,
+} from '@kube-dns/wire';
+import { type AnswerSource, SOURCE } from '../answer-source.js';
+import { type Client, NO_ANSWER_YET } from '../answerer.js';
+import { nowMs } from '../batch-clock.js';
+import {
+  type AddedOptions,
+  type AskCallback,
+  ForwarderCounters,
+  NO_OPTIONS,
+  type PrefetchResults,
+  type QueryForwarderOptions,
+  type QuestionState,
+  type ReplyInspector,
+  type StaleAnswer,
+} from './contract.js';
+import {
+  type Failure,
+  isRefusal,
+  isUsable,
+  LOOP,
+  NOT_SENT,
+  TOO_MANY_VARIANTS,
+  TOO_MANY_WAITING,
+} from './failure.js';
+import { FailureMemory } from './failure-memory.js';
+import { LoopProbes } from './loop-probes.js';
+import { ExchangeObservers } from './observers.js';
+import { type QueryOwner, UpstreamQuery, type Waiter } from './query.js';
+import { QuestionKey } from './question.js';
+import type { ServerGroup } from './servers.js';
+import { StaleClients } from './stale-clients.js';
+import { CallbackWaiter, ClientWaiter } from './waiter.js';
+
+const TICK_MS = 50;
+/** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
+const REPEAT_AFTER_MS = 2_000;
+/**
+ * Queries of one name and type that wait for replies at the same time, whatever else differs: each has IDs and
+ * ports of its own, and one more that a forged reply could hit.
+ */
+const MAX_OPEN = 4;
+/** Queries of one name and type that wait until one of those ends. */
+const MAX_QUEUED = 64;
+/** Of the questions in flight, at most this share are prefetches; one is always allowed. */
+const MAX_PREFETCH_SHARE = 0.1;
+/** This many objects are pooled for the next questions, and clients: a few batches of replies end as many. */
+const MAX_POOLED = 256;
+const FIRST_BUCKETS = 64;
+const NO_WAITERS: readonly Waiter[] = [];
+
+/** What a client gets at once in place of an answer. */
+interface Refusal {
+  readonly rcode: number;
+  readonly failure: Failure;
+  readonly source: AnswerSource | undefined;
+}
+
+/**
+ * Forwards questions to groups of servers and their replies to all clients with the same question. Every
+ * client gets an answer within the time-out; what is in flight is bounded per group.
+ */
+export class QueryForwarder {
+  readonly counters = new ForwarderCounters();
+  readonly exchanges = new ExchangeObservers();
+  /** Why the last query was refused. */
+  readonly refusals: { last: Failure | undefined } = { last: undefined };
+  /** What became of prefetches. */
+  readonly prefetches: PrefetchResults = { fresh: 0, failed: 0, dropped: 0 };
+  readonly options: QueryForwarderOptions;
+  readonly now: () => number;
+  readonly #outline = new ReplyOutline();
+  readonly #key: QuestionKey;
+  readonly #queries = new QueryTable();
+  #inFlight = 0;
+  readonly #failures: FailureMemory;
+  readonly #loops = new LoopProbes();
+  readonly #stale: StaleClients | undefined;
+  readonly #prefetched = new Set<UpstreamQuery>();
+  readonly #own = new Query();
+  /**
+   * Objects that have ended, to be used again: new ones for each question are much garbage. What comes late finds none
+   * of them: a reply is for what was sent, which is never used again.
+   */
+  readonly #freeQueries: UpstreamQuery[] = [];
+  readonly #freeWaiters: ClientWaiter[] = [];
+  readonly #owner: QueryOwner;
+  /** Of those that wait until questions have ended. */
+  #settling: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: QueryForwarderOptions) {
+    this.options = options;
+    this.now = options.now ?? nowMs;
+    this.#key = new QuestionKey(options.passesAd === true);
+    this.#failures = new FailureMemory(this.now, options.servfailMs);
+    const { stale } = options;
+    this.#stale = stale && new StaleClients(stale, this.now, (query) => this.#giveStale(query));
+    this.#owner = {
+      options,
+      exchanges: this.exchanges,
+      outline: this.#outline,
+      now: this.now,
+      onEnd: (query, reply, mayBeLate) => this.#finish(query, reply, mayBeLate),
+      onEvict: (query, joiner) => this.#evict(query, joiner),
+    };
+  }
+
+  /** Questions in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Questions in flight, and those that only wait for a late reply. */
+  get remembered(): number {
+    return this.#queries.all.length;
+  }
+
+  // What clients and the program ask.
+
+  /**
+   * Forwards a query and answers its client later, or writes a refusal into `out` immediately; returns what an Answerer
+   * does. `inspector` gets the reply before the clients, who get `stale` unless there is a usable one in time.
+   */
+  forward(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    group: ServerGroup,
+    inspector?: ReplyInspector,
+    options = NO_OPTIONS,
+    stale?: StaleAnswer,
+  ): number {
+    const existing = this.#find(query, options);
+    if (existing !== undefined && isAskedAgain(existing, query, client)) {
+      if (existing.sendAgain(this.now())) this.counters.sentForUdp++;
+      return NO_ANSWER_YET;
+    }
+    const failure = this.#recentFailure(existing);
+    const isLate = failure === undefined && this.#stale?.isLate(existing) === true;
+    if (stale && (failure || isLate || group.isDown(query.isOverTcp))) {
+      return giveNow(stale, out, client);
+    }
+    if (failure !== undefined) {
+      const refusal = { rcode: RCODE.SERVFAIL, failure, source: SOURCE.CACHE };
+      return this.#refuse(query, out, client, refusal);
+    }
+    const asked = this.#ask(query, client.address, existing, group, inspector);
+    if (!(asked instanceof UpstreamQuery)) {
+      if (asked !== NOT_SENT) this.#noteOverflow(group, asked);
+      if (stale !== undefined) return giveNow(stale, out, client);
+      return this.#refuse(query, out, client, this.#refusalOf(asked, group));
+    }
+    this.counters.forwarded++;
+    const waiter = this.#freeWaiters.pop() ?? new ClientWaiter();
+    waiter.begin(query, client, asked, this.options, options, stale);
+    this.#join(asked, waiter);
+    if (stale) this.#stale?.watch(asked);
+    return NO_ANSWER_YET;
+  }
+
+  /**
+   * Asks servers a question of the program itself, a whole query, for the client with this address if there is one, and
+   * calls back within the time-out. False, and no call, when too many are in flight or no server can be reached.
+   */
+  ask(message: Uint8Array, group: ServerGroup, done: AskCallback, client = ''): boolean {
+    const query = this.#own;
+    if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
+    const existing = this.#find(query, NO_OPTIONS);
+    if (this.#recentFailure(existing) !== undefined) return false;
+    const asked = this.#ask(query, client, existing, group);
+    if (!(asked instanceof UpstreamQuery)) return false;
+    this.counters.forwarded++;
+    this.#join(asked, new CallbackWaiter(client, asked.deadlineMs, done));
+    return true;
+  }
+
+  /** Asks a question for which no client waits, unless it is in flight; false when it is not asked. */
+  refresh(
+    query: Query,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+    { address }: Client,
+    options = NO_OPTIONS,
+    isPrefetch = false,
+  ): boolean {
+    const existing = this.#find(query, options);
+    if (existing?.isInFlight === true) return true;
+    if (isPrefetch && !this.#mayPrefetch(group)) {
+      this.prefetches.dropped++;
+      return false;
+    }
+    const asked =
+      this.#recentFailure(existing) ?? this.#ask(query, address, existing, group, inspector);
+    const isAsked = asked instanceof UpstreamQuery;
+    if (!isPrefetch) return isAsked;
+    if (isAsked) {
+      asked.isPinned = true;
+      this.#prefetched.add(asked);
+    } else this.prefetches.dropped++;
+    return isAsked;
+  }
+
+  /** A domain (in wire form), or all, changed: replies in flight are not cached, and what failed below `failed` may be answered. */
+  forgetQuestions(domain = ROOT_NAME, failed = domain): void {
+    for (const { question } of this.#queries.all) {
+      if (question.isBelow(domain)) question.isShared = false;
+    }
+    this.#failures.forgetBelow(failed);
+  }
+
+  /** Whether a question is in flight, and why it failed a moment ago; to look changes nothing. */
+  look(query: Query, options = NO_OPTIONS): QuestionState {
+    const isInFlight = this.#find(query, options)?.isInFlight === true;
+    return { isInFlight, failure: isInFlight ? undefined : this.#failures.find(this.#key) };
+  }
+
+  /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
+  async settle(): Promise<void> {
+    const sinceMs = this.now();
+    const isOfNow = (query: UpstreamQuery) => query.isInFlight && query.startedAtMs <= sinceMs;
+    while (this.#queries.all.some(isOfNow)) {
+      await new Promise<void>((resolve) => this.#settling.push(resolve));
+    }
+  }
+
+  /** Does what is due; called by the timer, or by a test with its own clock. */
+  tick(): void {
+    const nowMs = this.now();
+    this.#stale?.tick();
+    const { all } = this.#queries;
+    for (let i = all.length - 1; i >= 0; i--) {
+      const query = all[i];
+      if (query !== undefined) this.#tickQuery(query, nowMs);
+    }
+    this.#wakeSettling();
+    this.#loops.forget(all.length > 0 ? nowMs : undefined);
+    if (all.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Ends every question; waiting clients get no answer. May be called twice. */
+  close(): void {
+    this.#loops.forget();
+    clearInterval(this.#timer);
+    this.#stale?.close();
+    for (const query of [...this.#queries.all]) {
+      for (const waiter of query.waiters.splice(0)) waiter.abandon();
+      this.#drop(query);
+    }
+    this.#wakeSettling();
+  }
+
+  // Admission: a question is found in flight, or a query is made for it.
+
+  /** The query of the same question, if there is one; the key is that of this question afterwards. */
+  #find(query: Query, { bytes }: AddedOptions): UpstreamQuery | undefined {
+    this.#key.fill(query, bytes);
+    return this.#queries.find(this.#key);
+  }
+
+  /** Why the question that was looked for failed a moment ago, unless it is in flight again; or it is a loop's. */
+  #recentFailure(existing: UpstreamQuery | undefined): Failure | undefined {
+    if (this.#loops.catches(this.#key)) return LOOP;
+    return existing?.isInFlight === true ? undefined : this.#failures.find(this.#key);
+  }
+
+  /** Asks the question that was looked for, or joins it if it is in flight; else why that cannot be. */
+  #ask(
+    query: Query,
+    client: string,
+    existing: UpstreamQuery | undefined,
+    group: ServerGroup,
+    inspector?: ReplyInspector,
+  ): UpstreamQuery | Failure {
+    const { maxInFlight, plan } = this.options;
+    const nowMs = this.now();
+    const deadlineMs = nowMs + plan.timeoutMs;
+    if (existing?.isInFlight === true) {
+      if (!existing.group.load.joinerSlots.makeRoom(client, maxInFlight)) return TOO_MANY_WAITING;
+      this.counters.joined++;
+      const isRepeated = nowMs - existing.startedAtMs >= REPEAT_AFTER_MS && existing.repeat(nowMs);
+      if (isRepeated && !query.isOverTcp) this.counters.sentForUdp++;
+      existing.deadlineMs = deadlineMs;
+      existing.inspector ??= inspector;
+      this.#loops.noteAsker(existing, client, nowMs);
+      return existing;
+    }
+    if (!group.load.questionSlots.makeRoom(client, maxInFlight)) return TOO_MANY_WAITING;
+    const started = existing ?? this.#create(query, group);
+    if (started === undefined) return TOO_MANY_VARIANTS;
+    started.inspector = inspector;
+    started.deadlineMs = deadlineMs;
+    if (started.state !== 'queued' && !started.start(nowMs)) {
+      this.#drop(started);
+      return NOT_SENT;
+    }
+    started.client = client;
+    started.group.load.questionSlots.acquire(client, started.slot, maxInFlight);
+    this.#inFlight++;
+    this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
+    if (!query.isOverTcp) this.counters.sentForUdp++;
+    if (started.hasSibling) this.#loops.noteAsker(started, client, nowMs);
+    return started;
+  }
+
+  /** A query for the question that was looked for; undefined when there are too many of its name. */
+  #create(query: Query, group: ServerGroup): UpstreamQuery | undefined {
+    const created = this.#freeQueries.pop() ?? new UpstreamQuery(this.#owner);
+    created.begin(query, this.#key, group);
+    return this.#queries.add(created) ? created : undefined;
+  }
+
+  /** Prefetches are the last to be sent. */
+  #mayPrefetch({ servers, load }: ServerGroup): boolean {
+    const isFew = this.#prefetched.size < Math.max(1, this.#inFlight * MAX_PREFETCH_SHARE);
+    if (!isFew || load.questions >= this.options.maxInFlight) return false;
+    return servers.some(({ health }) => !health.isDown && !health.isSuspect);
+  }
+
+  /** Another client needs a slot: that of one that joined, or of the question. */
+  #evict(query: UpstreamQuery, joiner?: Waiter): void {
+    if (joiner !== undefined) {
+      this.#remove(query, joiner);
+      this.#evictWaiter(joiner, query.group);
+      return;
+    }
+    // Where clients of another address wait, too, one of them has the slot now.
+    const other = query.waiters.findIndex(({ client }) => client !== query.client);
+    const count = other < 0 ? query.waiters.length : other;
+    for (const waiter of this.#removeFirst(query, count)) this.#evictWaiter(waiter, query.group);
+    if (query.waiters.length === 0) this.#abandon(query);
+  }
+
+  #evictWaiter(waiter: Waiter, group: ServerGroup): void {
+    waiter.fail(TOO_MANY_WAITING, RCODE.REFUSED);
+    this.#noteOverflow(group, TOO_MANY_WAITING);
+  }
+
+  #noteOverflow(group: ServerGroup, failure: Failure): void {
+    this.counters.overflows++;
+    if (failure === TOO_MANY_WAITING) this.options.onOverflow?.(group);
+  }
+
+  #refusalOf(failure: Failure, group: ServerGroup): Refusal {
+    if (failure !== NOT_SENT) return { rcode: RCODE.REFUSED, failure, source: undefined };
+    const { unsentRcode = RCODE.REFUSED } = this.options;
+    const { failure: down } = group;
+    const rcode = down === undefined ? unsentRcode : RCODE.SERVFAIL;
+    return { rcode, failure: down ?? NOT_SENT, source: SOURCE.UPSTREAM };
+  }
+
+  /** Writes a refusal into `out` and returns its length. */
+  #refuse(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    { rcode, failure, source }: Refusal,
+  ): number {
+    if (source !== undefined) client.answersFrom(source);
+    if (rcode === RCODE.SERVFAIL && failure.isSilence) this.counters.failures++;
+    this.refusals.last = failure;
+    const target = relayTargetOf(query, false, false, query.bytes);
+    const refusal = encodeRefusal(target, rcode, failure.option);
+    out.set(refusal);
+    return refusal.length;
+  }
+
+  // The waiters of a query. The first one holds the slot of the question, each of the others one of its own.
+
+  #join(query: UpstreamQuery, waiter: Waiter): void {
+    waiter.query = query;
+    const isFirst = query.waiters.push(waiter) === 1;
+    if (isFirst) this.#passSlot(query, waiter.client);
+    else {
+      const { joinerSlots } = query.group.load;
+      joinerSlots.acquire(waiter.client, waiter.slot, this.options.maxInFlight);
+    }
+  }
+
+  /** Gives the slot of a question to a client. */
+  #passSlot(query: UpstreamQuery, client: string): void {
+    if (query.client === client) return;
+    query.client = client;
+    if (!query.isInFlight) return;
+    const { questionSlots } = query.group.load;
+    questionSlots.release(query.slot);
+    questionSlots.acquire(client, query.slot, this.options.maxInFlight);
+  }
+
+  /** Removes the first waiters and returns them; the next one takes over the slot of the question. */
+  #removeFirst(query: UpstreamQuery, count: number): readonly Waiter[] {
+    const { joinerSlots } = query.group.load;
+    const removed = query.waiters.splice(0, count);
+    for (const { slot } of removed) joinerSlots.release(slot);
+    const [first] = query.waiters;
+    if (first === undefined) return removed;
+    joinerSlots.release(first.slot);
+    this.#passSlot(query, first.client);
+    return removed;
+  }
+
+  /** Removes one that is not the first. */
+  #remove({ group, waiters }: UpstreamQuery, waiter: Waiter): void {
+    group.load.joinerSlots.release(waiter.slot);
+    waiters.splice(waiters.indexOf(waiter), 1);
+  }
+
+  /** Removes those whose time is over; they are in order of their deadlines. */
+  #removeExpired(query: UpstreamQuery, nowMs: number): readonly Waiter[] {
+    const { waiters } = query;
+    let expired = 0;
+    while (expired < waiters.length && waiters[expired]!.deadlineMs <= nowMs) expired++;
+    return expired === 0 ? NO_WAITERS : this.#removeFirst(query, expired);
+  }
+
+  /** Those that have an expired answer get it, and wait no longer. */
+  #giveStale(query: UpstreamQuery): void {
+    const stale = query.waiters.filter((waiter) => waiter.stale !== undefined);
+    if (stale.length === query.waiters.length) this.#removeFirst(query, stale.length);
+    else {
+      for (const waiter of stale) {
+        if (waiter === query.waiters[0]) this.#removeFirst(query, 1);
+        else this.#remove(query, waiter);
+      }
+    }
+    for (const waiter of stale) waiter.giveStale('timeout');
+  }
+
+  /** Gives one that waited what its question ended with. */
+  #answer(waiter: Waiter, reply: Buffer | null, query: UpstreamQuery): void {
+    if (reply === null) {
+      if (waiter.stale === undefined) this.counters.failures++;
+      waiter.fail(query.failure);
+      return;
+    }
+    const outline = this.#outline;
+    if (outline.message !== reply) outline.read(reply);
+    waiter.answer(reply, outline, isRefusal(reply) ? query.failure : undefined);
+  }
+
+  // The end of a query.
+
+  #tickQuery(query: UpstreamQuery, nowMs: number): void {
+    const endMs = query.isDead(nowMs) ? Number.POSITIVE_INFINITY : nowMs;
+    for (const waiter of this.#removeExpired(query, endMs)) {
+      this.#answer(waiter, query.best, query);
+    }
+    if (!query.isInFlight) {
+      if (!query.mayReply(nowMs)) this.#drop(query);
+    } else if (endMs >= query.deadlineMs) {
+      this.#noteEnd(query, query.expire());
+      this.#abandon(query);
+    } else {
+      this.#loops.check(query, nowMs, this.options.plan.replyMs);
+      query.tick(nowMs);
+    }
+  }
+
+  /** A question has ended: all that wait get its reply, or SERVFAIL. */
+  #finish(query: UpstreamQuery, reply: Buffer | null, mayBeLate: boolean): void {
+    const { waiters } = query;
+    const { joinerSlots } = query.group.load;
+    for (const { slot } of waiters) joinerSlots.release(slot);
+    this.#noteEnd(query, reply);
+    if (mayBeLate) this.#abandon(query);
+    else this.#drop(query);
+    for (const waiter of waiters) this.#answer(waiter, reply, query);
+    // One by one: an array that is cut at once gives up its memory.
+    while (waiters.length > 0) this.#poolWaiter(waiters.pop()!);
+    const isFree = reply !== null && !mayBeLate && this.#freeQueries.length < MAX_POOLED;
+    if (isFree && query.release()) this.#freeQueries.push(query);
+  }
+
+  /** What follows from an end for the same question later, and for prefetches. */
+  #noteEnd(query: UpstreamQuery, reply: Buffer | null): void {
+    const isPrefetch = this.#prefetched.delete(query);
+    if (isPrefetch) this.prefetches[isUsable(reply) ? 'fresh' : 'failed']++;
+    // The failure of a prefetch that no client waits for is none of clients.
+    if (!isPrefetch || query.waiters.length > 0) this.#failures.note(query, reply);
+    this.#stale?.noteEnd(query, reply);
+  }
+
+  #poolWaiter(waiter: Waiter): void {
+    if (!(waiter instanceof ClientWaiter) || this.#freeWaiters.length >= MAX_POOLED) return;
+    waiter.end();
+    this.#freeWaiters.push(waiter);
+  }
+
+  /** No client waits any more; a late reply, which is cached, may still come. */
+  #abandon(query: UpstreamQuery): void {
+    const isRoom = this.#queries.all.length - this.#inFlight < this.options.maxInFlight;
+    const mayLinger = isRoom && query.question.isShared && !query.isOverTcp;
+    if (mayLinger && query.state !== 'queued' && !this.#queries.hasQueued(query)) {
+      query.linger();
+      this.#releaseSlot(query);
+    } else this.#drop(query);
+  }
+
+  /** Ends a query; one of the same question may have waited for it. */
+  #drop(query: UpstreamQuery): void {
+    query.cancel();
+    if (query.index < 0) return;
+    this.#releaseSlot(query);
+    const next = this.#queries.remove(query);
+    if (next !== undefined && !next.start(this.now())) this.#finish(next, null, false);
+  }
+
+  /** Gives back the slot of a question, if it has it. */
+  #releaseSlot({ slot, group }: UpstreamQuery): void {
+    if (slot.share === undefined) return;
+    group.load.questionSlots.release(slot);
+    this.#inFlight--;
+  }
+
+  #wakeSettling(): void {
+    if (this.#settling.length === 0) return;
+    for (const wake of this.#settling.splice(0)) wake();
+  }
+}
+
+/** Whether a query is the retransmission of a client that waits. */
+function isAskedAgain({ waiters }: UpstreamQuery, query: Query, client: Client): boolean {
+  for (const waiter of waiters) if (waiter.isAskingAgain(query, client)) return true;
+  return false;
+}
+
+/** Writes the expired answer of a client that need not wait; returns its length. */
+function giveNow(stale: StaleAnswer, out: Uint8Array, client: Client): number {
+  client.answersFrom(SOURCE.STALE);
+  stale.onGiven('known');
+  out.set(stale.message);
+  return stale.message.length;
+}
+
+/** The queries that are in flight or linger, by the hash of the question, and in a list. */
+class QueryTable {
+  /** The first query of a bucket, the oldest, which names the `next` one. */
+  #buckets = new Array<UpstreamQuery | undefined>(FIRST_BUCKETS).fill(undefined);
+  /** Each has its `index` here; the last one moves to the index of a removed one. */
+  readonly #all: UpstreamQuery[] = [];
+
+  /** A loop from the end to the beginning may remove them. */
+  get all(): readonly UpstreamQuery[] {
+    return this.#all;
+  }
+
+  /** The query that others with this key may join. */
+  find(key: QuestionKey): UpstreamQuery | undefined {
+    for (let each = this.#oldest(key.hash); each !== undefined; each = each.next) {
+      if (each.question.isJoinedBy(key)) return each;
+    }
+    return undefined;
+  }
+
+  /** Adds a new query, which is queued while there are too many of its question; false when no more can queue. */
+  add(query: UpstreamQuery): boolean {
+    let open = 0;
+    let queued = 0;
+    let lingering: UpstreamQuery | undefined;
+    for (let each = this.#oldest(query.question.hash); each !== undefined; each = each.next) {
+      if (!each.question.isNamedAs(query.question)) continue;
+      if (each.state === 'queued') queued++;
+      else open++;
+      if (each.state === 'lingering') lingering ??= each;
+    }
+    if (queued >= MAX_QUEUED) return false;
+    query.hasSibling = open > 0;
+    if (open >= MAX_OPEN) {
+      // One that only waits for a late reply makes room for a new one.
+      if (lingering === undefined) query.enqueue();
+      else {
+        lingering.cancel();
+        this.remove(lingering);
+      }
+    }
+    if (this.#all.length >= this.#buckets.length) this.#grow();
+    this.#link(query);
+    query.index = this.#all.push(query) - 1;
+    return true;
+  }
+
+  /** Removes a query that is there; returns a queued one of the same question that may start now. */
+  remove(query: UpstreamQuery): UpstreamQuery | undefined {
+    const last = this.#all.pop()!;
+    if (last !== query) {
+      this.#all[query.index] = last;
+      last.index = query.index;
+    }
+    query.index = -1;
+    return this.#unlink(query);
+  }
+
+  /** Whether a query of the same question is queued. */
+  hasQueued({ question }: UpstreamQuery): boolean {
+    for (let each = this.#oldest(question.hash); each !== undefined; each = each.next) {
+      if (each.state === 'queued' && each.question.isNamedAs(question)) return true;
+    }
+    return false;
+  }
+
+  #bucketOf(hash: number): number {
+    return hash & (this.#buckets.length - 1);
+  }
+
+  #oldest(hash: number): UpstreamQuery | undefined {
+    return this.#buckets[this.#bucketOf(hash)];
+  }
+
+  #link(query: UpstreamQuery): void {
+    const bucket = this.#bucketOf(query.question.hash);
+    let last = this.#buckets[bucket];
+    if (last === undefined) {
+      this.#buckets[bucket] = query;
+      return;
+    }
+    while (last.next !== undefined) last = last.next;
+    last.next = query;
+  }
+
+  #unlink(query: UpstreamQuery): UpstreamQuery | undefined {
+    const { question } = query;
+    let before: UpstreamQuery | undefined;
+    let open = 0;
+    let queued: UpstreamQuery | undefined;
+    for (let each = this.#oldest(question.hash); each !== undefined; each = each.next) {
+      if (each.next === query) before = each;
+      if (each === query || !each.question.isNamedAs(question)) continue;
+      if (each.state === 'queued') queued ??= each;
+      else open++;
+    }
+    if (before === undefined) this.#buckets[this.#bucketOf(question.hash)] = query.next;
+    else before.next = query.next;
+    query.next = undefined;
+    return open >= MAX_OPEN ? undefined : queued;
+  }
+
+  #grow(): void {
+    const buckets = this.#buckets;
+    this.#buckets = new Array<undefined>(buckets.length * 2).fill(undefined);
+    for (const oldest of buckets) {
+      for (let each = oldest; each !== undefined;) {
+        const { next } = each;
+        each.next = undefined;
+        this.#link(each);
+        each = next;
+      }
+    }
+  }
+}

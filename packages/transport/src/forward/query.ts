@@ -1,0 +1,769 @@
+import type { Query, ReplyOutline } from '@kube-dns/wire';
+import type { Client } from '../answerer.js';
+import type { ExchangeErrorCode } from '../errors.js';
+import { isStreamed, type ServerAddress } from '../server-address.js';
+import { type RepliedQuery, withoutPlainOpt } from './capabilities.js';
+import type {
+  QueryForwarderOptions,
+  ReplyInspector,
+  StaleAnswer,
+  StaleReason,
+} from './contract.js';
+import {
+  bareRefusal,
+  type Failure,
+  type FailureReason,
+  failureFrom,
+  failureOf,
+  flawOf,
+  isRefusal,
+  isTruncated,
+  rcodeOf,
+  type ReplyFlaw,
+  withoutRecords,
+} from './failure.js';
+import type { ExchangeObservers } from './observers.js';
+import { ForwardedQuestion, type QuestionKey } from './question.js';
+import { Slot, type SlotHolder } from './quota.js';
+import {
+  ALL_SERVERS,
+  type ServerGroup,
+  TcpRound,
+  type TcpRoundOwner,
+  type UpstreamServer,
+} from './servers.js';
+import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
+
+/** Between two sendings of a question to one server, whatever asks for them. */
+const RESEND_PAUSE_MS = 500;
+/** Sendings of a question to servers that were asked before, until its time-out; later this many to each in that time. */
+const MAX_RESENDS = 5;
+/** An ID and a port are given up after this time: a late reply can still be cached until then. */
+const PAIR_MS = 10_000;
+/** How long a question waits for the reply to a probe when all servers are down. */
+const HOLD_MS = 50;
+/** How long a refusal waits for a better reply, at least. */
+const GRACE_MS = 1_000;
+/** A question without a reply from any server for so long makes them suspect. */
+const SUSPECT_MS = 200;
+/** A client waits so long at least, even if all servers are down meanwhile. */
+const DEAD_MS = 1_600;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
+export interface Waiter extends SlotHolder {
+  /** The address of the client; empty for the program itself. */
+  readonly client: string;
+  readonly deadlineMs: number;
+  /** Set by the forwarder: what it waits for. */
+  query: UpstreamQuery | undefined;
+  /** The slot that it has beside the question's. */
+  readonly slot: Slot;
+  /** What it gets in place of a failure, and of a late reply. */
+  readonly stale: StaleAnswer | undefined;
+  /** Whether a query over UDP is a retransmission of this waiter's. */
+  isAskingAgain(query: Query, client: Client): boolean;
+  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The outline is the reply's. */
+  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void;
+  /** No server has an answer; SERVFAIL by default. */
+  fail(failure: Failure, rcode?: number): void;
+  /** It gets its expired answer; it must have one. */
+  giveStale(reason: StaleReason): void;
+  /** There will be no answer. */
+  abandon(): void;
+}
+
+/** What a forwarder's queries share with it. */
+export interface QueryOwner {
+  readonly options: QueryForwarderOptions;
+  readonly exchanges: ExchangeObservers;
+  /** Of the reply that is being handled. */
+  readonly outline: ReplyOutline;
+  /** Milliseconds that never fall. */
+  readonly now: () => number;
+  /** The query is over: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
+  onEnd(query: UpstreamQuery, reply: Buffer | null, mayBeLate: boolean): void;
+  /** Another client needs the slot of the question, or of one that joined it. */
+  onEvict(query: UpstreamQuery, joiner?: Waiter): void;
+}
+
+/** One sending of a question to one server, and its outcome. */
+class Attempt implements RepliedQuery {
+  /** The server's index in the group. */
+  index = 0;
+  server!: UpstreamServer;
+  sent!: SentQuery;
+  /** What was sent last, and whether that is the query without the OPT record of the one before. */
+  query!: Buffer;
+  isPlainAgain = false;
+  sentAtMs = 0;
+  /** When the same datagram was last sent. */
+  resentAtMs = 0;
+  hasFailed = false;
+  /** It had no reply in time, which is counted. */
+  isSilent = false;
+  hasReplied = false;
+}
+
+/** Of a reply. `suspect`: it may be forged, so the question is asked over TCP. */
+type Judgement = 'accepted' | 'suspect' | 'asked again';
+
+/** What was sent for an attempt that is over: it cannot be forgotten once more. */
+const NOTHING_SENT: SentQuery = { socket: { resend: () => undefined, forget: () => undefined } };
+
+export type QueryState = 'queued' | 'held' | 'udp' | 'tcp' | 'lingering' | 'done';
+
+/**
+ * One question on its way to the servers of a group. It ends with the first usable reply; SERVFAIL and REFUSED are
+ * answers only when nothing better comes. Afterwards the object is used for another question.
+ *
+ *     begin ──┬──────────────────► start ◄───────────────────────────────────┐
+ *             │ too many of        │   ▲ ▲                                    │
+ *             │ its name wait      │   │ │ one of its name has ended          │
+ *             └───────────► queued ┼───┼─┘                                    │ a client asks
+ *                                  │   │ a server is up                       │
+ *              all servers are down├─► held ──► done  after 50 ms             │
+ *                                  ▼                                          │
+ *             #retransmit ┌────── udp ◄──── no server has more ───┐           │
+ *             after a     └──────► │ │                            │           │
+ *             pause                │ └─ truncated, or suspect ──► tcp         │
+ *                                  │                              │           │
+ *                                  ├─ time-out, or nothing better ┴► lingering┘
+ *                                  │  than a refusal in time            │
+ *                                  ▼                                    ▼  a late reply, or 10 s
+ *                                 done  a reply, or all have failed    done
+ *
+ * In flight, that is with a slot and mostly with clients that wait, it is while `queued`, `held`, `udp` (also over kept
+ * connections) and `tcp` (also from the start, for a client that asks over TCP). While it is `lingering` a late reply is
+ * still inspected, so that it is cached. What was sent earlier has its reply taken in all states but `done`.
+ */
+export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
+  readonly question = new ForwardedQuestion();
+  group!: ServerGroup;
+  isOverTcp = false;
+  inspector: ReplyInspector | undefined;
+  startedAtMs = 0;
+  /** Until then the question is retransmitted; afterwards it only waits for late replies. */
+  deadlineMs = 0;
+
+  // Of the forwarder.
+  readonly waiters: Waiter[] = [];
+  /** The address of the client that holds the slot; empty for the program itself. */
+  client = '';
+  readonly slot = new Slot(this);
+  /** Its index in the list of all; -1 for one that is in none. */
+  index = -1;
+  /** The next one of the same bucket. */
+  next: UpstreamQuery | undefined;
+  /** There were others of its question when it was added. */
+  hasSibling = false;
+  /** Whether it was asked if the question is in a loop. */
+  isProbed = false;
+  /** Set where something may refer to it longer than the forwarder: then no other question has the object. */
+  isPinned = false;
+
+  readonly exchanges: ExchangeObservers;
+  readonly now: () => number;
+  readonly #owner: QueryOwner;
+  #state: QueryState = 'done';
+  /** When it is retransmitted, or given up while it is held. */
+  #dueAtMs = NEVER;
+  /** When the best of bad replies is passed on. */
+  #relayAtMs = NEVER;
+  /** Retransmissions since it was started last, and how often it was started. */
+  #retries = 0;
+  #starts = 0;
+
+  /** In order; a server may occur more than once, each time with another port. */
+  readonly #attempts: Attempt[] = [];
+  /** One of the question before, to be used again. */
+  #freeAttempt: Attempt | undefined;
+  /** The server that is asked in its turn, by its index in the group. */
+  #current = 0;
+  /** How often the question was sent, and how often to servers that had it. */
+  #sends = 0;
+  #resends = 0;
+  /** It is sent to all servers at even intervals: clients still ask after the time-out. */
+  #isEven = false;
+  #hadBadCookie = false;
+  /** While it is asked over TCP nothing is retransmitted over UDP, but replies are accepted. A lingering one may have it, too. */
+  #tcp: TcpRound | undefined;
+
+  /** What it ends with, and the server that it is from; until then the best for a client that cannot wait any longer. */
+  best: Buffer | null = null;
+  bestServer: ServerAddress | undefined;
+  /** Why the forwarder ended it, else why the last server had no answer. */
+  #endedBy: Failure | undefined;
+  #failedServer: UpstreamServer | undefined;
+  #reason: FailureReason = 'timeout';
+
+  constructor(owner: QueryOwner) {
+    this.#owner = owner;
+    this.exchanges = owner.exchanges;
+    this.now = owner.now;
+  }
+
+  // The life of a question.
+
+  /** Becomes the question of a client's query, which has this key, to these servers; it is new, or was released. */
+  begin(query: Query, key: QuestionKey, group: ServerGroup): void {
+    const { mixesCase, maxUdpBytes } = this.#owner.options;
+    this.question.set(query, key, mixesCase === true && !group.isStreamed, maxUdpBytes);
+    this.group = group;
+    // Over connections that are kept there is one way for all questions, and replies are hard to forge.
+    this.isOverTcp = query.isOverTcp && !group.isStreamed;
+    this.isPinned = group.hasStreamed;
+    this.#starts = 0;
+  }
+
+  get state(): QueryState {
+    return this.#state;
+  }
+
+  /** Clients wait, or may join. */
+  get isInFlight(): boolean {
+    return this.#state !== 'lingering' && this.#state !== 'done';
+  }
+
+  /** Why there is no reply: no server of the group is up, or the last one had no answer; at first the current one. */
+  get failure(): Failure {
+    const { failure, servers } = this.group;
+    const server = this.#failedServer ?? servers[this.#current] ?? servers[0];
+    return this.#endedBy ?? failure ?? failureFrom(this.#reason, server);
+  }
+
+  /** Waits until `start`, as too many of the same name wait for replies. */
+  enqueue(): void {
+    this.#state = 'queued';
+  }
+
+  /**
+   * Sends the question, also again after its deadline; while all servers are down it waits for the reply to a
+   * probe. False when no server can be reached.
+   */
+  start(nowMs: number): boolean {
+    this.startedAtMs = nowMs;
+    this.isProbed = false;
+    this.#setBest(null);
+    this.#endTcp();
+    this.#renewAttempts(nowMs);
+    this.#starts++;
+    this.#retries = 0;
+    this.#relayAtMs = NEVER;
+    const isAwaited = this.group.probe(nowMs, this.isOverTcp);
+    if (this.group.isDown(this.isOverTcp)) {
+      this.#state = 'held';
+      this.#dueAtMs = nowMs + HOLD_MS;
+      return isAwaited;
+    }
+    this.#state = 'udp';
+    this.#schedule(nowMs);
+    if (this.isOverTcp) {
+      this.#askOverTcp(this.group.inOrder(), 0);
+      return true;
+    }
+    const first = this.group.choose(nowMs);
+    if (first === ALL_SERVERS) return this.#sendToAll(nowMs);
+    this.#current = first;
+    // When no socket for one server is available, the others are asked.
+    return this.#send(first, nowMs) || this.#sendToAll(nowMs);
+  }
+
+  /** Does what is due; called every 50 ms while it is in flight. */
+  tick(nowMs: number): void {
+    if (this.#state === 'held') {
+      // The question is sent when a server is up again, or given up.
+      const isDown = this.group.isDown(this.isOverTcp);
+      if (isDown ? nowMs >= this.#dueAtMs : !this.start(nowMs)) this.#end(null);
+    } else if (this.#state === 'udp') {
+      if (nowMs >= this.#relayAtMs) this.#owner.onEnd(this, this.expire(), true);
+      else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
+    }
+  }
+
+  /**
+   * Whether no client need wait any more: none of its servers replies to anything, although they did before, and
+   * sooner. While it has no reply, all of them are probed.
+   */
+  isDead(nowMs: number): boolean {
+    const ageMs = nowMs - this.startedAtMs;
+    if (ageMs < SUSPECT_MS || !this.isInFlight || this.#state === 'queued') return false;
+    if (this.isOverTcp || this.best !== null) return false;
+    const { group } = this;
+    const limitMs = group.replyLimitMs;
+    if (ageMs < limitMs) return false;
+    for (const { health } of group.servers) {
+      health.suspect(group.domain, this.startedAtMs, limitMs);
+    }
+    return ageMs >= DEAD_MS && group.isDown(false);
+  }
+
+  /** Its time is over; returns the best there was. */
+  expire(): Buffer | null {
+    this.#noteTimeouts();
+    return this.best;
+  }
+
+  /** No client waits any more: it only waits for a late reply. */
+  linger(): void {
+    this.#state = 'lingering';
+  }
+
+  /** Whether a late reply may arrive; afterwards to no attempt whose ID and port are too old. */
+  mayReply(nowMs: number): boolean {
+    this.#forgetBefore(nowMs - PAIR_MS);
+    return this.#attempts.length > 0;
+  }
+
+  /** Ends it with SERVFAIL. */
+  fail(failure: Failure): void {
+    this.#endedBy = failure;
+    this.#end(null);
+  }
+
+  /** Ends it; the owner is not called. */
+  cancel(): void {
+    this.#state = 'done';
+    for (const { sent } of this.#attempts) sent.socket.forget(sent);
+    this.#endTcp();
+  }
+
+  /**
+   * Once it has answered: lets go of all, so that another question can have it. False if something may still refer to
+   * it, that is unless it was sent once, as a datagram; and the second time.
+   */
+  release(): boolean {
+    if (this.#state !== 'done' || this.isPinned || this.index >= 0) return false;
+    if (this.waiters.length > 0 || this.#starts !== 1 || this.#sends !== 1) return false;
+    this.question.clear();
+    while (this.#attempts.length > 0) this.#freeAttempt = this.#attempts.pop();
+    if (this.#freeAttempt !== undefined) this.#freeAttempt.sent = NOTHING_SENT;
+    this.#current = this.#sends = this.#resends = 0;
+    this.#isEven = this.#hadBadCookie = false;
+    this.#setBest(null);
+    this.#endedBy = this.#failedServer = undefined;
+    this.#reason = 'timeout';
+    this.#starts = this.startedAtMs = 0;
+    return true;
+  }
+
+  evict(joiner?: Waiter): void {
+    this.#owner.onEvict(this, joiner);
+  }
+
+  #end(reply: Buffer | null): void {
+    this.#noteTimeouts();
+    this.cancel();
+    this.#owner.onEnd(this, reply, false);
+  }
+
+  // Replies, and what comes in place of one.
+
+  onReply(sent: SentQuery, received: Buffer): void {
+    const attempt = this.#attemptOf(sent);
+    if (attempt === undefined || this.#state === 'done') return;
+    const { server, query, sentAtMs } = attempt;
+    const nowMs = this.now();
+    server.health.noteReply(nowMs, query, sentAtMs);
+    attempt.hasReplied = true;
+    this.exchanges.replied(server, query, received, isStreamed(server), nowMs - sentAtMs);
+    // What is fetched over TCP may also come from another server.
+    if (this.#tcp !== undefined && attempt.hasFailed) return;
+    server.counts.countReply(rcodeOf(received), nowMs - sentAtMs);
+    const judged = this.#judge(attempt, received, nowMs);
+    if (judged === 'asked again') return;
+    const reply = server.cookies?.strip(received) ?? received;
+    if (judged === 'suspect' || (isTruncated(reply) && !isStreamed(server))) {
+      if (judged === 'accepted') this.#setBest(Buffer.from(withoutRecords(reply)), server);
+      // A reply that arrives twice is fetched over TCP once.
+      if (attempt.hasFailed) return;
+      attempt.hasFailed = true;
+      this.#fetchFrom(server);
+      return;
+    }
+    const outcome = this.#finishWith(server, reply);
+    // After an ignored reply the wait goes on; a bad one counts once per attempt.
+    if (outcome === 'finished' || outcome === 'ignored' || attempt.hasFailed) return;
+    attempt.hasFailed = true;
+    if (outcome === 'refusal') this.#offerRefusal(server, reply);
+    server.counts.countFlaw(outcome);
+    this.#noteFailure(server, failureOf(outcome, reply));
+    this.group.avoid(attempt.index);
+    this.#advance(nowMs);
+  }
+
+  onUnreachable(sent: SentQuery, why?: Unreachable): void {
+    const attempt = this.#attemptOf(sent);
+    if (attempt === undefined || this.#state === 'done' || attempt.hasFailed) return;
+    attempt.hasFailed = true;
+    const { server } = attempt;
+    this.onTcpError(server, why?.code ?? 'unreachable');
+    server.health.noteUnreachable(this.group.domain, why);
+    this.group.avoid(attempt.index);
+    this.#advance(this.now());
+  }
+
+  onDelay(): void {
+    if (this.#maySend && this.#state !== 'done') this.#sendToOthers(this.now());
+  }
+
+  onTcpReply(server: UpstreamServer, reply: Buffer): void {
+    // A reply over TCP shows what to expect of those over UDP.
+    if (this.question.hasMixedCase) server.caseEcho.learn(this.question.message, reply);
+    server.cookies?.noteTcpReply();
+    const outcome = this.#finishWith(server, reply);
+    if (outcome === 'finished') return;
+    if (outcome === 'refusal') this.#offerRefusal(server, reply);
+    if (outcome !== 'ignored') this.#noteFailure(server, failureOf(outcome, reply));
+    this.#tcp?.askNext();
+  }
+
+  /** Over UDP, too. */
+  onTcpError(server: UpstreamServer, code: ExchangeErrorCode): void {
+    server.counts.countError(code);
+    this.#noteFailure(server, code);
+  }
+
+  /** The other servers may still have an answer over UDP. */
+  onTcpEnd(): void {
+    this.#endTcp();
+    const nowMs = this.now();
+    if (this.#state !== 'held') this.#schedule(nowMs);
+    if (this.isOverTcp || nowMs >= this.deadlineMs) this.#end(this.best);
+    else this.#advance(nowMs);
+  }
+
+  /**
+   * Judges a reply over UDP: its server is asked again without what it does not know, or with the cookie that it wants;
+   * or it may be forged, by its cookie or the case of its question.
+   */
+  #judge(attempt: Attempt, reply: Buffer, nowMs: number): Judgement {
+    const { server, query } = attempt;
+    const { cookies, edns, caseEcho } = server;
+    const cookie = cookies?.judge(query, reply) ?? 'accepted';
+    if (cookie === 'forged') return 'suspect';
+    if (cookie === 'again') {
+      const isFirst = !this.#hadBadCookie;
+      this.#hadBadCookie = true;
+      return isFirst && this.#sendOtherwise(attempt, nowMs) ? 'asked again' : 'suspect';
+    }
+    edns.noteReply(attempt, reply, nowMs);
+    if (edns.isRefused(query, reply, nowMs) && this.#sendOtherwise(attempt, nowMs)) {
+      return 'asked again';
+    }
+    const { hasMixedCase, message } = this.question;
+    return hasMixedCase && !caseEcho.accepts(message, reply) ? 'suspect' : 'accepted';
+  }
+
+  /** `ignored`: the reply counts as if it had not arrived; `malformed`: also when the inspector could not read it. */
+  #finishWith(server: UpstreamServer, reply: Buffer): ReplyFlaw | 'finished' | 'ignored' {
+    const { outline } = this.#owner;
+    const flaw = flawOf(reply, outline.read(reply));
+    if (flaw !== undefined) return flaw;
+    const inspected = this.inspector?.(reply, this.question.isShared, outline);
+    if (inspected === null) return 'ignored';
+    if (inspected !== undefined && isRefusal(inspected)) return 'malformed';
+    this.group.prefer(this.group.servers.indexOf(server));
+    this.#setBest(inspected ?? reply, server);
+    this.#end(this.best);
+    return 'finished';
+  }
+
+  #setBest(message: Buffer | null, server?: ServerAddress): void {
+    this.best = message;
+    this.bestServer = server;
+  }
+
+  /** Nothing better than the refusal may come: it is passed on then, unless there is a truncated reply. */
+  #offerRefusal(server: UpstreamServer, refusal: Buffer): void {
+    if (this.best !== null && isTruncated(this.best)) return;
+    this.#setBest(Buffer.from(bareRefusal(refusal)), server);
+  }
+
+  #noteFailure(server: UpstreamServer, reason: FailureReason): void {
+    this.#failedServer = server;
+    this.#reason = reason;
+    this.exchanges.failed(server, this.question.message, reason);
+  }
+
+  /** The question has ended: a server that had it long and never replied has timed out. */
+  #noteTimeouts(): void {
+    const { options, now } = this.#owner;
+    for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
+      if (hasFailed || hasReplied) continue;
+      const sinceMs = Math.max(this.startedAtMs, sentAtMs);
+      if (now() - sinceMs < options.plan.replyMs) continue;
+      server.health.noteTimeout(this.group.domain, sinceMs);
+    }
+  }
+
+  // Retry, and the choice of the next server. `start` has the choice of the first.
+
+  /** A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c); false when nothing is sent. */
+  sendAgain(nowMs: number): boolean {
+    if (!this.#maySend) return false;
+    const sends = this.#sends;
+    if (this.group.order === 'strict') this.#sendToNext(nowMs);
+    else this.#sendToAll(nowMs);
+    return this.#sends > sends;
+  }
+
+  /** Another client has joined after a while: the server that has the question is asked again; false as above. */
+  repeat(nowMs: number): boolean {
+    if (!this.#maySend) return false;
+    const sends = this.#sends;
+    this.#send(this.#current, nowMs);
+    return this.#sends > sends;
+  }
+
+  get #maySend(): boolean {
+    return this.#tcp === undefined && this.#state !== 'queued';
+  }
+
+  /** A server had no answer: asks those that were not asked yet, or waits for the others, or for what is fetched. */
+  #advance(nowMs: number): void {
+    if (this.#tcp !== undefined || this.#sendToOthers(nowMs)) return;
+    let graceMs = GRACE_MS;
+    let hasOpen = false;
+    for (const { hasFailed, server } of this.#attempts) {
+      if (hasFailed) continue;
+      hasOpen = true;
+      // Longer where a server takes longer.
+      const { replyTime } = server.health;
+      if (replyTime.isKnown) graceMs = Math.max(graceMs, replyTime.limitMs);
+    }
+    if (!hasOpen) this.#end(this.best);
+    else if (this.best !== null) this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + graceMs);
+  }
+
+  /** Silence: the next server first, then all. */
+  #retransmit(nowMs: number): void {
+    this.#retries++;
+    this.#schedule(nowMs);
+    this.#noteSilence();
+    const { order } = this.group;
+    const hasUnasked = this.#unaskedCount > 0;
+    if (this.#dueAtMs <= nowMs) this.#sendEvenly(nowMs);
+    else if (order === 'strict' || (this.#retries === 1 && hasUnasked)) {
+      const current = this.#current;
+      if (!this.#sendToNext(nowMs)) this.#send(current, nowMs);
+    } else this.#sendToAll(nowMs);
+  }
+
+  /**
+   * The question was sent, now comes a pause, until the time-out at most. In strict order only the next server takes
+   * over, so the time is divided among them.
+   */
+  #schedule(nowMs: number): void {
+    const { plan } = this.#owner.options;
+    const { order, servers } = this.group;
+    const remainingMs = plan.timeoutMs - (nowMs - this.startedAtMs);
+    const pauseMs =
+      order === 'strict' && servers.length > 1
+        ? Math.min(plan.delayMs(0), plan.timeoutMs / (servers.length + 1))
+        : plan.delayMs(this.#retries);
+    this.#dueAtMs = nowMs + Math.min(pauseMs, remainingMs);
+  }
+
+  /** Clients still ask after the time-out: all servers get it, evenly from now on. */
+  #sendEvenly(nowMs: number): void {
+    this.#isEven = true;
+    this.#forgetBefore(nowMs - PAIR_MS);
+    const sends = this.#sends;
+    this.#sendToAll(nowMs);
+    this.#dueAtMs = nowMs + (this.#sends > sends ? this.#resendPauseMs : 0);
+  }
+
+  /** The servers of the attempts that are open are not preferred, and may be down. */
+  #noteSilence(): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.hasFailed) continue;
+      const { server } = attempt;
+      this.group.avoid(attempt.index);
+      server.health.noteSilence(this.group.domain, attempt.resentAtMs);
+      if (!attempt.isSilent) this.onTcpError(server, 'timeout');
+      attempt.isSilent = true;
+    }
+  }
+
+  /** How many servers were not asked, and are up. */
+  get #unaskedCount(): number {
+    const { servers } = this.group;
+    let count = 0;
+    for (let i = 0; i < servers.length; i++) {
+      if (!servers[i]!.health.isDown && this.#lastTo(i) === undefined) count++;
+    }
+    return count;
+  }
+
+  /** Sends to the next server that was not asked, in strict order, or to all of them; false when there is none. */
+  #sendToOthers(nowMs: number): boolean {
+    return this.group.order === 'strict' ? this.#sendToNext(nowMs) : this.#sendToAll(nowMs, true);
+  }
+
+  /** Sends to every server, or each that was not asked; false when it can be sent to none. */
+  #sendToAll(nowMs: number, isForUnasked = false): boolean {
+    let hasSent = false;
+    for (let i = 0; i < this.group.servers.length; i++) {
+      if (isForUnasked && this.#lastTo(i) !== undefined) continue;
+      hasSent = this.#send(i, nowMs) || hasSent;
+    }
+    return hasSent;
+  }
+
+  /** The next server in order that was not asked; false when there is none. */
+  #sendToNext(nowMs: number): boolean {
+    const { length } = this.group.servers;
+    for (let step = 1; step < length; step++) {
+      const index = (this.#current + step) % length;
+      if (this.#lastTo(index) !== undefined) continue;
+      this.#current = index;
+      if (this.#send(index, nowMs)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. A
+   * server that was asked a moment ago, or often, has it already. False when it cannot be sent, or the server is
+   * down.
+   */
+  #send(index: number, nowMs: number): boolean {
+    const server = this.group.servers[index]!;
+    if (server.health.isDown) return false;
+    const last = this.#lastTo(index);
+    if (last !== undefined) {
+      const pauseMs = this.#resendPauseMs;
+      const isOften = !this.#isEven && this.#resends >= MAX_RESENDS;
+      if (isOften || nowMs - last.resentAtMs < pauseMs) return true;
+      this.#resends++;
+      if (this.#isEven) this.#forgetBefore(nowMs + pauseMs - PAIR_MS, index);
+    }
+    const count = this.#countTo(index);
+    const { portLimit = 1 } = this.#owner.options;
+    if (last !== undefined && count > 0 && count >= portLimit) this.#resend(last, nowMs);
+    else if (!this.#sendNew(index, nowMs)) return false;
+    this.#count(server, last !== undefined);
+    return true;
+  }
+
+  #sendNew(index: number, nowMs: number): boolean {
+    const server = this.group.servers[index]!;
+    const fitted = server.edns.fit(this.question.message, nowMs);
+    const query = server.cookies?.add(fitted) ?? fitted;
+    const sent = server.sockets.send(query, this);
+    if (sent === undefined) return false;
+    this.exchanges.sent(server, query, isStreamed(server));
+    const attempt = this.#freeAttempt ?? new Attempt();
+    this.#freeAttempt = undefined;
+    attempt.index = index;
+    attempt.server = server;
+    attempt.sent = sent;
+    attempt.query = query;
+    attempt.sentAtMs = attempt.resentAtMs = nowMs;
+    attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
+    this.#attempts.push(attempt);
+    return true;
+  }
+
+  /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
+  #resend(last: Attempt, nowMs: number): void {
+    const { server, sent } = last;
+    if (last.isSilent && !isStreamed(server)) {
+      const { cookies, edns } = server;
+      const plain = withoutPlainOpt(
+        cookies === undefined ? last.query : edns.fit(this.question.message, nowMs),
+      );
+      last.isPlainAgain ||= plain !== last.query;
+      last.query = plain;
+    }
+    last.hasFailed = last.isSilent = false;
+    last.resentAtMs = nowMs;
+    sent.socket.resend(sent, last.query);
+    this.exchanges.sent(server, last.query, isStreamed(server));
+  }
+
+  /** To the same server, as it does not know EDNS, or wants another cookie. */
+  #sendOtherwise(attempt: Attempt, nowMs: number): boolean {
+    // A reply that arrives twice is followed by one query.
+    if (attempt.hasFailed) return true;
+    attempt.hasFailed = true;
+    if (!this.#sendNew(attempt.index, nowMs)) return false;
+    this.#count(attempt.server, true);
+    return true;
+  }
+
+  #count({ counts }: UpstreamServer, isRetry: boolean): void {
+    this.#sends++;
+    counts.countQuery(isRetry);
+  }
+
+  /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
+  get #resendPauseMs(): number {
+    const { plan } = this.#owner.options;
+    if (this.#isEven) return Math.max(RESEND_PAUSE_MS, plan.timeoutMs / MAX_RESENDS);
+    return Math.min(RESEND_PAUSE_MS, plan.delayMs(0));
+  }
+
+  // The attempts.
+
+  /** The question is asked anew: no attempt has failed, none was made too often, and none gets too old meanwhile. */
+  #renewAttempts(nowMs: number): void {
+    this.#resends = 0;
+    this.#isEven = false;
+    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#owner.options.plan.timeoutMs));
+    for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
+  }
+
+  /** Waits for no reply to what was sent before this time, to one server or all. */
+  #forgetBefore(sinceMs: number, to?: number): void {
+    for (let i = this.#attempts.length - 1; i >= 0; i--) {
+      const { index, sent, sentAtMs } = this.#attempts[i]!;
+      if (sentAtMs > sinceMs || (to !== undefined && index !== to)) continue;
+      sent.socket.forget(sent);
+      this.#attempts.splice(i, 1);
+    }
+  }
+
+  #attemptOf(sent: SentQuery): Attempt | undefined {
+    for (const attempt of this.#attempts) if (attempt.sent === sent) return attempt;
+    return undefined;
+  }
+
+  #lastTo(index: number): Attempt | undefined {
+    for (let i = this.#attempts.length - 1; i >= 0; i--) {
+      const attempt = this.#attempts[i]!;
+      if (attempt.index === index) return attempt;
+    }
+    return undefined;
+  }
+
+  #countTo(index: number): number {
+    let count = 0;
+    for (const attempt of this.#attempts) if (attempt.index === index) count++;
+    return count;
+  }
+
+  // Over TCP.
+
+  /** Its reply is truncated, or may be forged. The others have their part of the time for replies, too. */
+  #fetchFrom(server: UpstreamServer): void {
+    let others = this.#unaskedCount;
+    for (const { hasFailed } of this.#attempts) if (!hasFailed) others++;
+    if (this.#tcp === undefined) this.#askOverTcp([server], others);
+    else this.#tcp.add(server);
+  }
+
+  #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
+    this.isPinned = true;
+    if (this.#state === 'udp') this.#state = 'tcp';
+    this.#tcp = new TcpRound(this, this.question.message, servers, this.deadlineMs, reserved);
+    this.#tcp.askNext();
+  }
+
+  #endTcp(): void {
+    if (this.#state === 'tcp') this.#state = 'udp';
+    this.#tcp?.cancel();
+    this.#tcp = undefined;
+  }
+}

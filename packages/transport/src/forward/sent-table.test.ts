@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type SentDatagram, SentTable } from './sockets.js';
+
+const NONE = { resend: () => undefined, forget: () => undefined };
+
+function sentWith(id: number): SentDatagram {
+  return {
+    socket: NONE,
+    id,
+    query: Buffer.alloc(0),
+    server: { address: '10.0.0.1', port: 53 },
+    handler: { onReply: () => undefined, onUnreachable: () => undefined },
+    next: undefined,
+  };
+}
+
+describe('the queries in flight of a socket', () => {
+  it('are found by their IDs, whatever came and went before', () => {
+    const ids = fc.integer({ min: 0, max: 0xffff });
+    const steps = fc.array(fc.tuple(fc.boolean(), ids), { maxLength: 200 });
+    fc.assert(
+      fc.property(steps, (all) => {
+        const table = new SentTable();
+        const expected = new Map<number, SentDatagram>();
+        for (const [isAdded, id] of all) {
+          // Few IDs, so that the same ones come again.
+          const own = isAdded ? id : id % 64;
+          const known = expected.get(own);
+          expect(table.find(own)).toBe(known);
+          if (known === undefined) {
+            const sent = sentWith(own);
+            table.add(sent);
+            expected.set(own, sent);
+            continue;
+          }
+          expect(table.remove(known)).toBe(true);
+          expect(table.remove(known)).toBe(false);
+          expected.delete(own);
+        }
+        expect(table.size).toBe(expected.size);
+        expect(new Set(table.all())).toEqual(new Set(expected.values()));
+      }),
+    );
+  });
+
+  it('are not those of another one with the same ID', () => {
+    const table = new SentTable();
+    const sent = sentWith(7);
+    table.add(sent);
+    expect(table.remove(sentWith(7))).toBe(false);
+    expect(table.find(7)).toBe(sent);
+    table.clear();
+    expect(table.find(7)).toBeUndefined();
+    expect(table.size).toBe(0);
+  });
+});

@@ -1,0 +1,450 @@
+import { isIPv6 } from 'node:net';
+import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
+import { nowMs } from '../batch-clock.js';
+import type { Peer } from '../datagram-socket.js';
+import { descriptorShare } from '../descriptor-limit.js';
+import { DgramEngine } from '../dgram/dgram-engine.js';
+import { EncryptedServers } from '../encrypted/pool.js';
+import { isLoopback } from '../loopback.js';
+import { randomId } from '../random-id.js';
+import { isResponseTo } from '../reply-match.js';
+import type { ServerAddress } from '../server-address.js';
+import { portsToTry, reservedPorts, type SourcePorts } from '../source-ports.js';
+import type { UdpEngine } from '../udp-engine.js';
+import type { PortOwner, UpstreamPort } from '../upstream-port.js';
+import { TcpSlots } from './quota.js';
+import type {
+  QuerySocket,
+  ReplyHandler,
+  SentQuery,
+  ServerSockets,
+  UpstreamTarget,
+} from './server-sockets.js';
+
+export interface UpstreamSocketsOptions {
+  /** How datagrams move; node:dgram by default. */
+  readonly engine?: Pick<UdpEngine, 'batch' | 'openUpstreamPort' | 'sendTogether'>;
+  readonly ports?: SourcePorts;
+  /** Milliseconds that never fall; the clock of the process by default. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch, for the end of certificates; `Date.now()` unless given. */
+  readonly wallNow?: () => number;
+}
+
+/** Up to this many sockets per second each query gets a new one, as in dnsmasq. */
+const FRESH_PER_SECOND = 100;
+const FRESH_BURST = 64;
+/** Beyond that, queries share the newest sockets of their server, one of them drawn at random. */
+const MAX_SHARED = 4;
+/** This many queries use a drawn socket: an engine can send them together. */
+const QUERIES_PER_DRAW = 64;
+/** Sockets of all servers together, over UDP and TCP; beyond that, only a server without any gets one. */
+const MAX_OPEN = 512;
+/** Of these, over TCP: so neither takes the other's. */
+const MAX_OPEN_TCP = 128;
+/** Of the descriptors of the process, where that is less. */
+const SHARE_OF_DESCRIPTORS = 1 / 4;
+const TCP_SHARE_OF_DESCRIPTORS = 1 / 16;
+const SWEEP_MS = 1_000;
+/** An unused socket is closed after MAX_IDLE_MS; one older than MAX_AGE_MS sends no more queries. */
+const MAX_IDLE_MS = 2_000;
+const MAX_AGE_MS = 10_000;
+/** Queries of one socket; half of all IDs: a free one is found with the second draw on average at the worst. */
+const MAX_IN_FLIGHT = 1 << 15;
+const FIRST_BUCKETS = 16;
+
+/**
+ * The UDP sockets for all upstream servers, and the slots of connections to them. Ports stay unpredictable and system calls few: at a low rate
+ * each query uses a new port, at a high rate one of several ports that change all the time.
+ */
+export class UpstreamSockets {
+  /** The connections over plain TCP. */
+  readonly tcp: TcpSlots;
+  /** The connections to encrypted servers. */
+  readonly encrypted: EncryptedServers;
+  readonly #now: () => number;
+  /** Over UDP. */
+  readonly #maxOpen: number;
+  readonly #engine: NonNullable<UpstreamSocketsOptions['engine']>;
+  readonly #open = new Set<UpstreamSocket>();
+  /** Sockets on a configured port, by family, address and port: there can be only one each. */
+  readonly #fixed = new Map<string, UpstreamSocket>();
+  readonly #timer: NodeJS.Timeout;
+  /** Programs listen on these, or may want to: the servers that are asked, for example kubedns in the same pod. */
+  readonly #avoided = reservedPorts();
+  readonly #ports: SourcePorts;
+  #fresh = FRESH_BURST;
+  #filledAtMs: number;
+  #isClosed = false;
+
+  constructor(options: UpstreamSocketsOptions = {}) {
+    this.#ports = { ...options.ports, avoided: this.#avoided };
+    const maxOpenTcp = descriptorShare(MAX_OPEN_TCP, TCP_SHARE_OF_DESCRIPTORS);
+    this.tcp = new TcpSlots(maxOpenTcp);
+    this.#maxOpen = Math.max(1, descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS) - maxOpenTcp);
+    this.#now = options.now ?? nowMs;
+    const engine = options.engine ?? new DgramEngine();
+    this.#engine = engine;
+    const together = (work: () => void) => engine.sendTogether(work);
+    this.encrypted = new EncryptedServers(this.#now, options.wallNow ?? Date.now, together);
+    this.#filledAtMs = this.#now();
+    this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
+  }
+
+  /** Sockets over UDP that are open now. */
+  get size(): number {
+    return this.#open.size + this.#fixed.size;
+  }
+
+  /** The sockets for one server; several objects for one server are independent. */
+  socketsFor(target: UpstreamTarget): ServerSockets {
+    this.#avoided.add(target.server.port);
+    return new UdpSockets(this, target);
+  }
+
+  /** For UdpSockets: see `UdpEngine.batch`. */
+  get batch(): number {
+    return this.#engine.batch;
+  }
+
+  /** Closes unused sockets; called by a timer. */
+  sweep(): void {
+    const now = this.#now();
+    for (const socket of this.#open) {
+      const isIdle = socket.inFlight === 0 && now - socket.usedAtMs > MAX_IDLE_MS;
+      if (isIdle || now - socket.openedAtMs > MAX_AGE_MS) this.retire(socket);
+    }
+  }
+
+  /** Closes every socket, and opens no other; may be called twice. */
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const socket of this.#open) socket.close();
+    for (const socket of this.#fixed.values()) socket.close();
+    this.#open.clear();
+    this.#fixed.clear();
+    this.encrypted.close();
+  }
+
+  /** For UdpSockets: the one socket of a target with a fixed port. */
+  fixedSocket({ server, sourceAddress, sourcePort }: UpstreamTarget): UpstreamSocket | undefined {
+    const port = sourcePort ?? this.#ports.fixed!;
+    const isIpv6 = isIPv6(server.address);
+    const key = `${isIpv6} ${sourceAddress} ${port}`;
+    const existing = this.#fixed.get(key);
+    if (existing !== undefined) return existing;
+    const socket = this.#openSocket({ fixed: port }, isIpv6, sourceAddress);
+    if (socket !== undefined) this.#fixed.set(key, socket);
+    return socket;
+  }
+
+  /** For UdpSockets: whether every query to this target uses the same port. */
+  isFixed(target: UpstreamTarget): boolean {
+    return (target.sourcePort ?? 0) > 0 || this.#ports.fixed !== undefined;
+  }
+
+  /** For UdpSockets: one more socket, unless there are enough; undefined also when none can be opened. */
+  freshSocket(
+    { server, sourceAddress }: UpstreamTarget,
+    isNeeded: boolean,
+  ): UpstreamSocket | undefined {
+    if (this.#isClosed) return undefined;
+    const now = this.#now();
+    const filled = this.#fresh + ((now - this.#filledAtMs) * FRESH_PER_SECOND) / 1_000;
+    this.#fresh = Math.min(FRESH_BURST, filled);
+    this.#filledAtMs = now;
+    if (!isNeeded && (this.#fresh < 1 || this.#open.size >= this.#maxOpen)) return undefined;
+    this.#fresh = Math.max(0, this.#fresh - 1);
+    const socket = this.#openSocket(this.#ports, isIPv6(server.address), sourceAddress, server);
+    if (socket !== undefined) this.#open.add(socket);
+    return socket;
+  }
+
+  /** For UdpSockets: it sends no more queries; it is closed when none is in flight. */
+  retire(socket: UpstreamSocket): void {
+    socket.isRetired = true;
+    if (socket.inFlight === 0) this.#discard(socket);
+  }
+
+  /** For UpstreamSocket: no query is in flight there any more. */
+  noteEmpty(socket: UpstreamSocket): void {
+    socket.usedAtMs = this.#now();
+    if (socket.isRetired) this.#discard(socket);
+  }
+
+  /**
+   * With a server the socket is for that one only, else for all of the family. Undefined when no port is free, or this
+   * machine does not have the source address.
+   */
+  #openSocket(
+    ports: SourcePorts,
+    isIpv6: boolean,
+    sourceAddress: string | undefined,
+    server?: ServerAddress,
+  ): UpstreamSocket | undefined {
+    const socket = new UpstreamSocket(this, server !== undefined, this.#now());
+    for (const port of portsToTry(ports)) {
+      socket.port = this.#engine.openUpstreamPort({ port, sourceAddress, server, isIpv6 }, socket);
+      if (socket.port !== undefined) return socket;
+    }
+    return undefined;
+  }
+
+  #discard(socket: UpstreamSocket): void {
+    if (this.#open.delete(socket)) socket.close();
+  }
+}
+
+/** The UDP sockets for one server. */
+class UdpSockets implements ServerSockets {
+  readonly #all: UpstreamSockets;
+  readonly #target: UpstreamTarget;
+  readonly #isFixed: boolean;
+  /** The sockets in use, a ring; retired ones in it are skipped. */
+  readonly #shared: UpstreamSocket[] = [];
+  #oldest = 0;
+  #drawn: UpstreamSocket | undefined;
+  #drawnFor = 0;
+  readonly #isLoopback: boolean;
+  /** Of a server on loopback: the socket of this batch. */
+  #ofBatch: UpstreamSocket | undefined;
+  #batch = 0;
+
+  constructor(all: UpstreamSockets, target: UpstreamTarget) {
+    this.#all = all;
+    this.#target = target;
+    this.#isFixed = all.isFixed(target);
+    this.#isLoopback = isLoopback(target.server.address);
+  }
+
+  send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
+    return this.#socket()?.send(query, this.#target.server, handler);
+  }
+
+  close(): void {
+    if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
+    this.#shared.length = 0;
+    this.#drawn = this.#ofBatch = undefined;
+  }
+
+  #socket(): UpstreamSocket | undefined {
+    if (this.#isFixed) return this.#all.fixedSocket(this.#target);
+    return this.#isLoopback ? this.#socketOfBatch() : this.#nextSocket();
+  }
+
+  /**
+   * The queries of a batch to a server on loopback leave from one socket, so that they can be one send, and the replies one
+   * message: there only a program of this machine can forge, and it must own the server's address and port.
+   */
+  #socketOfBatch(): UpstreamSocket | undefined {
+    const { batch } = this.#all;
+    if (batch === 0) return this.#nextSocket();
+    if (batch !== this.#batch || this.#ofBatch?.isRetired !== false) {
+      this.#ofBatch = this.#nextSocket();
+      this.#batch = batch;
+    }
+    return this.#ofBatch;
+  }
+
+  #nextSocket(): UpstreamSocket | undefined {
+    const shared = this.#sharedSocket();
+    const fresh = this.#all.freshSocket(this.#target, shared === undefined);
+    if (fresh === undefined) return shared;
+    if (this.#shared.length < MAX_SHARED) {
+      this.#shared.push(fresh);
+      return fresh;
+    }
+    this.#all.retire(this.#shared[this.#oldest]!);
+    this.#shared[this.#oldest] = fresh;
+    this.#oldest = (this.#oldest + 1) % MAX_SHARED;
+    return fresh;
+  }
+
+  /** One of the sockets in use, drawn at random, so that its port cannot be predicted. */
+  #sharedSocket(): UpstreamSocket | undefined {
+    if (this.#drawnFor > 0 && this.#drawn?.isRetired === false) {
+      this.#drawnFor--;
+      return this.#drawn;
+    }
+    this.#drawn = this.#draw();
+    this.#drawnFor = QUERIES_PER_DRAW - 1;
+    return this.#drawn;
+  }
+
+  #draw(): UpstreamSocket | undefined {
+    while (this.#shared.length > 0) {
+      const index = randomId() % this.#shared.length;
+      const socket = this.#shared[index]!;
+      if (!socket.isRetired) return socket;
+      this.#shared[index] = this.#shared.at(-1)!;
+      this.#shared.pop();
+      this.#oldest = 0;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * A UDP socket with many queries in flight. A reply counts only for a query of this socket, to the
+ * server that replied, with its ID and its question (RFC 5452 section 9.1).
+ */
+class UpstreamSocket implements PortOwner, QuerySocket {
+  /** A retired one sends no query; it waits for the replies that may still arrive. */
+  isRetired = false;
+  usedAtMs: number;
+  readonly openedAtMs: number;
+  /** Set once it is open. */
+  port: UpstreamPort | undefined;
+  readonly #all: UpstreamSockets;
+  readonly #inFlight = new SentTable();
+  readonly #isConnected: boolean;
+
+  constructor(all: UpstreamSockets, isConnected: boolean, nowMs: number) {
+    this.#all = all;
+    this.#isConnected = isConnected;
+    this.usedAtMs = this.openedAtMs = nowMs;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Undefined when too many queries are in flight here. A query that the system does not send is lost. */
+  send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
+    let id = randomId();
+    while (this.#inFlight.find(id) !== undefined) id = randomId();
+    const sent: SentDatagram = { socket: this, id, query, server, handler, next: undefined };
+    this.#inFlight.add(sent);
+    this.#write(sent);
+    return sent;
+  }
+
+  /** Sends a query once more, with the same ID; the message may be another with the same question. */
+  resend(sent: SentDatagram, query = sent.query): void {
+    if (this.#inFlight.find(sent.id) !== sent) return;
+    sent.query = query;
+    this.#write(sent);
+  }
+
+  /** Waits for no reply to this query any more. */
+  forget(sent: SentDatagram): void {
+    if (this.#inFlight.remove(sent) && this.#inFlight.size === 0) this.#all.noteEmpty(this);
+  }
+
+  onDatagram(reply: Buffer, from: Peer): void {
+    if (reply.length < 2) return;
+    const sent = this.#inFlight.find(readUint16(reply, 0));
+    if (sent === undefined || !isResponseTo(sent.query, reply)) return;
+    // A connected socket receives from its server only.
+    if (!this.#isConnected && !isFrom(sent.server, from)) return;
+    sent.handler.onReply(sent, reply);
+  }
+
+  onUnreachable(): void {
+    for (const sent of this.#inFlight.all()) sent.handler.onUnreachable(sent);
+  }
+
+  close(): void {
+    this.#inFlight.clear();
+    this.port?.close();
+  }
+
+  #write({ id, query, server }: SentDatagram): void {
+    writeUint16(query, 0, id);
+    this.port?.send(query, server);
+  }
+}
+
+function isFrom(server: ServerAddress, from: Peer): boolean {
+  if (from.port !== server.port) return false;
+  return from.address === server.address || canonical(from.address) === canonical(server.address);
+}
+
+/** One spelling of each address; a scope stays as it is. */
+function canonical(text: string): string {
+  const [address = '', scope = ''] = text.split('%');
+  if (!isIPv6(address)) return text;
+  return `${shortIpv6(address)}%${scope}`;
+}
+
+/** A query that went out as a datagram. */
+export interface SentDatagram extends SentQuery {
+  readonly id: number;
+  /** The message; the ID in it is that of its last sending. */
+  query: Buffer;
+  readonly server: ServerAddress;
+  readonly handler: ReplyHandler;
+  /** Of the table: the next one of the same bucket. */
+  next: SentDatagram | undefined;
+}
+
+/** The queries in flight of one socket, by their IDs: those are random, so a bucket is the end of the ID. */
+export class SentTable {
+  #buckets = emptyBuckets(FIRST_BUCKETS);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find(id: number): SentDatagram | undefined {
+    let sent = this.#buckets[id & (this.#buckets.length - 1)];
+    while (sent !== undefined && sent.id !== id) sent = sent.next;
+    return sent;
+  }
+
+  /** Adds one whose ID is free. */
+  add(sent: SentDatagram): void {
+    if (this.#size === this.#buckets.length) this.#grow();
+    this.#size++;
+    this.#link(sent);
+  }
+
+  /** Removes one; false when it is not in the table. */
+  remove(sent: SentDatagram): boolean {
+    const at = sent.id & (this.#buckets.length - 1);
+    const first = this.#buckets[at];
+    if (first === sent) this.#buckets[at] = sent.next;
+    else {
+      let before = first;
+      while (before !== undefined && before.next !== sent) before = before.next;
+      if (before === undefined) return false;
+      before.next = sent.next;
+    }
+    sent.next = undefined;
+    this.#size--;
+    return true;
+  }
+
+  /** All of them now. */
+  all(): SentDatagram[] {
+    const all: SentDatagram[] = [];
+    for (const first of this.#buckets) {
+      for (let sent = first; sent !== undefined; sent = sent.next) all.push(sent);
+    }
+    return all;
+  }
+
+  clear(): void {
+    this.#buckets = emptyBuckets(FIRST_BUCKETS);
+    this.#size = 0;
+  }
+
+  #link(sent: SentDatagram): void {
+    const at = sent.id & (this.#buckets.length - 1);
+    sent.next = this.#buckets[at];
+    this.#buckets[at] = sent;
+  }
+
+  #grow(): void {
+    const all = this.all();
+    this.#buckets = emptyBuckets(this.#buckets.length * 2);
+    for (const sent of all) this.#link(sent);
+  }
+}
+
+function emptyBuckets(count: number): (SentDatagram | undefined)[] {
+  return new Array<SentDatagram | undefined>(count).fill(undefined);
+}
