@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags, QUERY_LOG_OFF, StartupError, UsageError } from '@kube-dns/daemon';
-import { FLAGS } from './flags.js';
-import { readOptions } from './options.js';
+import { FLAGS, readOptions } from './options.js';
 
 const PROGRAM = { name: 'node-cache', version: '1.2.3', summary: '', flags: FLAGS };
 const read = (...argv: string[]) => readOptions(parseFlags(PROGRAM, argv).values);

@@ -16,13 +16,12 @@ import {
   queryFor,
 } from '@kube-dns/telemetry';
 import { MAX_MESSAGE_BYTES, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
-import type { ClusterSubscriptions } from '../answer/cluster-subscriptions.js';
-import type { ServedBlock } from '../answer/served-block.js';
-import type { ServedZone } from '../answer/zone-answerer.js';
-import type { ForwardRules } from '../corefile/server-block.js';
-import type { ListenPoint, ListenPoints } from '../listen/listen-points.js';
+import type { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
+import type { ServedBlock } from './answer/served-block.js';
+import type { ForwardRules } from './corefile/server-block.js';
+import type { ListenPoint, ListenPoints, ServedZone } from './listen/listen-points.js';
 
-export interface NodeCacheExplainerOptions {
+interface NodeCacheExplainerOptions {
   readonly points: Pick<ListenPoints, 'all'>;
   readonly subscriptions: Pick<ClusterSubscriptions, 'optionsFor' | 'rowOf'>;
   /** The Corefile that is obeyed. */

@@ -1,8 +1,8 @@
-import type { DnsConfig } from '@kube-dns/daemon';
-import { UNKNOWN_ADDRESS } from '../corefile/forward-target.js';
+import { ConfigError, type DnsConfig, errorText } from '@kube-dns/daemon';
+import { readForwardTarget, UNKNOWN_ADDRESS } from '../corefile/forward-target.js';
 
 /** What the variables of a template stand for. */
-export interface TemplateValues {
+interface TemplateValues {
   readonly localAddresses: readonly string[];
   /** The port of the blocks of stub domains. */
   readonly port: number;
@@ -70,4 +70,37 @@ export function renderTemplate(
     ].join('\n'),
   );
   return { text: text + blocks.join(''), upstreams, mayForceTcp: others.includes(UPSTREAMS) };
+}
+
+/**
+ * Throws a ConfigError for servers of a ConfigMap that a Corefile cannot have: names, and none at all for a stub
+ * domain. After kubernetes/dns pkg/dns/config/config.go, ValidateNodeLocalCacheConfig, which lets a stub domain
+ * without servers through, and CoreDNS then ends.
+ */
+export function checkServers({ stubDomains, upstreamNameservers }: DnsConfig): void {
+  const mistakes = [
+    ...[...stubDomains].flatMap(([domain, servers]) => {
+      if (servers.length === 0) return [`no nameservers for the stub domain ${domain}`];
+      return wrongServer(
+        `invalid nameservers [${servers.join(' ')}] for the stub domain ${domain}`,
+        servers,
+      );
+    }),
+    ...wrongServer(
+      `invalid upstream nameservers [${upstreamNameservers.join(' ')}]`,
+      upstreamNameservers,
+    ),
+  ];
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+}
+
+function wrongServer(what: string, servers: readonly string[]): string[] {
+  for (const server of servers) {
+    try {
+      readForwardTarget(server, '');
+    } catch (error) {
+      return [`${what}: ${errorText(error)}`];
+    }
+  }
+  return [];
 }

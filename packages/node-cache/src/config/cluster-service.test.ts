@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ownedBy, TemporaryFolder, TestAuthority } from '@kube-dns/testkit';
-import { ServiceApi } from './service-api.js';
-import { ServiceFollower } from './service-follower.js';
+import { lookupInApi, ServiceFollower } from './cluster-service.js';
 
 const opened = ownedBy(afterEach);
 
 describe('the address of a service that is lost', () => {
-  let isLost: boolean;
+  let isDown: boolean;
   let answer: () => Promise<string>;
   let changes: number;
   let lines: string[];
@@ -17,15 +16,15 @@ describe('the address of a service that is lost', () => {
   let follower: ServiceFollower;
 
   beforeEach(() => {
-    isLost = true;
+    isDown = true;
     changes = asked = 0;
     lines = [];
     answer = () => Promise.resolve('10.96.0.11');
     follower = new ServiceFollower({
       service: 'dns',
-      first: () => '10.96.0.10',
-      api: { addressOf: () => (asked++, answer()) },
-      isLost: () => isLost,
+      lookup: () => '10.96.0.10',
+      ask: () => (asked++, answer()),
+      isDown: () => isDown,
       onChange: () => changes++,
       log: { warn: (line) => lines.push(line) },
     });
@@ -50,7 +49,7 @@ describe('the address of a service that is lost', () => {
     expect(asked).toBe(1);
     await look(10);
     expect([asked, changes]).toEqual([2, 1]);
-    isLost = false;
+    isDown = false;
     await look(20);
     expect(asked).toBe(2);
   });
@@ -82,12 +81,12 @@ describe('the API server', () => {
     folder.file('namespace', 'kube-system');
     const { port } = server.address() as AddressInfo;
     const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${port}` };
-    return { api: new ServiceApi({ env, accountFolder: folder.path }), seen };
+    return { lookup: () => lookupInApi('dns', env, folder.path), seen };
   };
 
   it('is asked with the account of the pod', async () => {
-    const { api, seen } = await start(200, JSON.stringify({ spec: { clusterIP: 'fd00:0::a' } }));
-    expect(await api.addressOf('dns')).toBe('fd00::a');
+    const { lookup, seen } = await start(200, JSON.stringify({ spec: { clusterIP: 'fd00:0::a' } }));
+    expect(await lookup()).toBe('fd00::a');
     expect(seen).toEqual(['/api/v1/namespaces/kube-system/services/dns Bearer secret']);
   });
 
@@ -96,15 +95,12 @@ describe('the API server', () => {
     [200, '{"spec":{"clusterIP":"None"}}', 'service dns has no clusterIP'],
     [200, 'x'.repeat(100_000), 'an answer of more than 65536 bytes'],
   ])('says no address: %d %.20s', async (status, body, reason) => {
-    const { api } = await start(status, body);
-    await expect(api.addressOf('dns')).rejects.toThrow(reason);
+    const { lookup } = await start(status, body);
+    await expect(lookup()).rejects.toThrow(reason);
   });
 
   it('is not asked without an account', async () => {
-    const api = new ServiceApi({
-      env: { KUBERNETES_SERVICE_HOST: '127.0.0.1' },
-      accountFolder: '/nowhere',
-    });
-    await expect(api.addressOf('dns')).rejects.toThrow('/nowhere/namespace');
+    const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1' };
+    await expect(lookupInApi('dns', env, '/nowhere')).rejects.toThrow('/nowhere/namespace');
   });
 });

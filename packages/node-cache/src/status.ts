@@ -1,4 +1,4 @@
-import type { ConfigStatus, Setting, StatusFacts, StatusSource } from '@kube-dns/daemon';
+import type { ConfigStatus, LocalPage, Setting, StatusFacts, StatusSource } from '@kube-dns/daemon';
 import {
   cacheFacts,
   flightFacts,
@@ -7,15 +7,16 @@ import {
   zoneProblems,
   zoneRows,
 } from '@kube-dns/resolver';
-import type { Telemetry } from '@kube-dns/telemetry';
+import { explainPage, type Telemetry } from '@kube-dns/telemetry';
 import type { ServedBlock } from './answer/served-block.js';
-import type { ServedZone } from './answer/zone-answerer.js';
 import type { AppliedCorefile, CorefileSource } from './config/corefile-source.js';
 import type { ForwardRules, ForwardTarget, ServerBlock } from './corefile/server-block.js';
+import { NodeCacheExplainer } from './explainer.js';
+import type { ServedZone } from './listen/listen-points.js';
 import type { NetworkState } from './network/network-setup.js';
 import type { NodeCacheServer } from './server.js';
 
-export interface NodeCacheStatusParts {
+interface NodeCacheStatusParts {
   readonly server: Pick<
     NodeCacheServer,
     'blocks' | 'points' | 'upstreams' | 'subscriptions' | 'isReady'
@@ -157,4 +158,18 @@ function blockSettings({ text, blocks }: AppliedCorefile, corefile: string): Set
       from: `line ${block.line} of ${corefile}`,
     };
   });
+}
+
+interface PagesParts extends NodeCacheStatusParts {
+  readonly server: NodeCacheServer;
+  readonly statusPages: (source: StatusSource) => ReadonlyMap<string, LocalPage>;
+}
+
+/** The pages for this machine alone, by path. */
+export function localPagesOf(parts: PagesParts): ReadonlyMap<string, LocalPage> {
+  const { server, corefile, statusPages } = parts;
+  const { points, subscriptions } = server;
+  const explainer = new NodeCacheExplainer({ points, subscriptions, corefile });
+  const page = explainPage((asked) => explainer.explain(asked));
+  return new Map([['/explain', page], ...statusPages(nodeCacheStatus(parts))]);
 }

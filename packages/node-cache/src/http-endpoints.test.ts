@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { freePort, ownedBy } from '@kube-dns/testkit';
-import { readServerBlocks } from '../corefile/read-server-blocks.js';
-import { HealthEndpoints } from './health-endpoints.js';
+import { readServerBlocks } from './corefile/read-server-blocks.js';
+import { HealthEndpoints } from './http-endpoints.js';
 
 const opened = ownedBy(afterEach);
 

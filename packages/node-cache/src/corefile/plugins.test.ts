@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { CorefileError } from './corefile-error.js';
-import { pluginsText } from './plugin-table.js';
+import { CorefileError } from './corefile.js';
+import { pluginsText } from './plugins.js';
 import { readServerBlocks } from './read-server-blocks.js';
 import type { ServerBlock } from './server-block.js';
 
