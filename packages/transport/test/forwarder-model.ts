@@ -5,7 +5,7 @@ import { ServerGroup } from '../src/upstream/server-group.js';
 import type { StaleAnswer } from '../src/upstream/stale-clients.js';
 import { UpstreamServers } from '../src/upstream/upstream-servers.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
-import type { PortOwner } from '../src/upstream-port.js';
+import type { PortOwner } from '../src/udp-engine.js';
 import { RecordedCounter, WaitingClient } from './forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from './questions.js';
 

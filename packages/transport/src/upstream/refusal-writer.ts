@@ -1,6 +1,5 @@
 import { encodeRefusal, type Query, RCODE, relayTargetOf } from '@kube-dns/wire';
-import { SOURCE } from '../answer-source.js';
-import type { Client } from '../answerer.js';
+import { type Client, SOURCE } from '../answerer.js';
 import { type Failure, NOT_SENT } from './failure.js';
 import type { ForwarderCounters } from './forwarder-counters.js';
 import type { ServerGroup } from './server-group.js';

@@ -1,6 +1,5 @@
 import { FLAG, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
-import { SOURCE } from '../answer-source.js';
-import type { Client } from '../answerer.js';
+import { type Client, SOURCE } from '../answerer.js';
 import type { Flight } from './flight.js';
 import type { FlightTable } from './flight-table.js';
 

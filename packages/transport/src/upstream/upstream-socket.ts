@@ -1,11 +1,9 @@
 import { isIPv6 } from 'node:net';
 import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
-import type { Peer } from '../datagram-socket.js';
-import { randomId } from '../random-id.js';
+import type { OpenUpstreamPort, Peer, PortOwner, UpstreamPort } from '../udp-engine.js';
+import { portsToTry, randomId, type SourcePorts } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
 import type { ServerAddress } from '../server-address.js';
-import { portsToTry, type SourcePorts } from '../source-ports.js';
-import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
 import { type SentDatagram, SentTable } from './sent-table.js';
 import type { QuerySocket, ReplyHandler, SentQuery } from './server-sockets.js';
 

@@ -1,14 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { nowMs } from '../batch-clock.js';
 import { descriptorShare } from '../descriptor-limit.js';
-import { isLoopback } from '../loopback.js';
-import { randomId } from '../random-id.js';
-import type { ServerAddress } from '../server-address.js';
+import { isLoopback, type ServerAddress } from '../server-address.js';
+import { randomId, reservedPorts, type SourcePorts } from '../random-id.js';
 import { EncryptedServers } from '../encrypted/encrypted-servers.js';
-import { reservedPorts, type SourcePorts } from '../source-ports.js';
-import { DgramEngine } from '../dgram/dgram-engine.js';
-import type { UdpEngine } from '../udp-engine.js';
-import type { OpenUpstreamPort } from '../upstream-port.js';
+import { DgramEngine } from '../dgram-engine.js';
+import type { OpenUpstreamPort, UdpEngine } from '../udp-engine.js';
 import type { ReplyHandler, SentQuery, ServerSockets } from './server-sockets.js';
 import { TcpPlaces } from './tcp-places.js';
 import { UpstreamSocket } from './upstream-socket.js';

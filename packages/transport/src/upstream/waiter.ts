@@ -9,8 +9,7 @@ import {
   relayTargetOf,
   type ReplyOutline,
 } from '@kube-dns/wire';
-import { type AnswerSource, SOURCE } from '../answer-source.js';
-import type { Client, ReplyPath } from '../answerer.js';
+import { type AnswerSource, type Client, type ReplyPath, SOURCE } from '../answerer.js';
 import type { ServerAddress } from '../server-address.js';
 import { Place } from './fair-places.js';
 import { type Failure, UNREADABLE } from './failure.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { addressBytes, buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
 import { manyAddresses, replyTo } from '../test/messages.js';
-import { readAddresses } from './host-addresses.js';
+import { readAddresses } from './server-hosts.js';
 
 const query = buildQuery(encodeKey('h.x'), TYPE.A);
 

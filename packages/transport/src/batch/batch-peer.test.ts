@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AddressTexts } from './address-texts.js';
+import { addressOf, AddressTexts, encodeSocketName } from './batch-peer.js';
 import { NAME_WORDS } from './message-arena.js';
-import { addressOf, encodeSocketName } from './socket-name.js';
 
 const AT = 3;
 

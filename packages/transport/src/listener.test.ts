@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { requireReusePort } from './reuse-port.js';
+import { requireReusePort } from './listener.js';
 
 describe('requireReusePort', () => {
   it.each(['22.12.0', '22.19.1', '23.1.0', '24.0.0', '25.3.1'])('takes Node %s', (version) => {

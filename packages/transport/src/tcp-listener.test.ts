@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { type Reading, TcpShares } from './tcp-shares.js';
+import { type Reading, TcpShares } from './tcp-listener.js';
 
 const MIB = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { COOKIE_OPTION_BYTES, Query } from '@kube-dns/wire';
-import { clientAt } from '../../test/client-at.js';
+import { clientAt } from '../test/client-at.js';
 import { ServerCookies } from './server-cookies.js';
 
 const SECRET = 'e5e973e5a6b2a43f48e7dc849e37bfcf';

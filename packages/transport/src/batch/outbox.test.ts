@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Joining } from './joining.js';
+import { Joining } from './outbox.js';
 
 /** In which of so many batches the search takes place, when each batch becomes this many sends. */
 function searches(joining: Joining, batches: number, messages: number, sends: number): number[] {

@@ -2,6 +2,7 @@ import {
   CLIENT_COOKIE_BYTES,
   COOKIE_OPTION_BYTES,
   EDNS_OPTION,
+  MAX_MESSAGE_BYTES,
   type Query,
   randomBytes,
   readUint32,
@@ -12,8 +13,8 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-import type { AddressedClient } from '../answerer.js';
-import { TokenBucket } from '../token-bucket.js';
+import type { AddressedClient } from './answerer.js';
+import { TokenBucket } from './token-bucket.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. Each has SIP_KEY_BYTES. */
 export type CookieSecrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];
@@ -24,7 +25,7 @@ export type CookieSecrets = readonly [current: Uint8Array, ...others: readonly U
  */
 export type CookieState = 'good' | 'old' | 'bad' | 'none';
 
-export interface ServerCookiesOptions {
+interface ServerCookiesOptions {
   /**
    * Above so many queries over UDP a second without a good server cookie, all addresses together, such a query gets no
    * answer but how to go on. Without it no cookie is needed.
@@ -150,4 +151,17 @@ export class ServerCookies {
     for (let i = 0; i < HASH_AT; i++) this.option[SERVER_AT + i] = hashed[CLIENT_COOKIE_BYTES + i]!;
     sipHash(this.#secrets[CURRENT], hashed, hashedBytes, this.option, SERVER_AT + HASH_AT);
   }
+}
+
+/** The COOKIE option that an answer gets; undefined for a client without cookies. */
+export type AnswerCookie = Uint8Array | undefined;
+
+/** An answer while its cookie is added. */
+const out = new Uint8Array(MAX_MESSAGE_BYTES);
+
+/** The message, or for a buffer that has no room for the cookie behind it a copy, which the next one overwrites. */
+export function withRoom(message: Uint8Array, length: number, cookie: AnswerCookie): Uint8Array {
+  if (cookie === undefined || message.length >= length + COOKIE_OPTION_BYTES) return message;
+  out.set(message.subarray(0, length));
+  return out;
 }
