@@ -1,8 +1,7 @@
 import { formatHostPort, runProgram, VERSION } from '@kube-dns/daemon';
 import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
-import { FLAGS } from './flags.js';
-import { readOptions } from './options.js';
+import { FLAGS, readOptions } from './options.js';
 import { startSidecar } from './sidecar.js';
 
 const program = {

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { parseFlags, UsageError } from '@kube-dns/daemon';
 
-import { FLAGS } from './flags.js';
-import { readOptions } from './options.js';
+import { FLAGS, readOptions } from './options.js';
 
 const program = { name: 'sidecar', version: '1', summary: '', flags: FLAGS };
 const read = (...argv: string[]) => readOptions(parseFlags(program, argv).values);

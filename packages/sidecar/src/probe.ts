@@ -1,12 +1,9 @@
-import { BucketHistogram, errorText, type Log } from '@kube-dns/daemon';
-import type { DecodedMessage } from '@kube-dns/wire';
+import { BucketHistogram, errorText, type Log, MAX_TIMER_MS } from '@kube-dns/daemon';
+import { type DecodedMessage, encodeQuery } from '@kube-dns/wire';
+import { parseServer, QueryError, type Server } from './ask.js';
+import { type Pacing, startLoop } from './pacing.js';
 
-import { QueryError } from '../errors.js';
-import type { Pacing } from '../pacing.js';
-import type { Health } from './health.js';
-import type { ProbeSpec } from './probe-spec.js';
-
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly spec: ProbeSpec;
   readonly ask: (signal: AbortSignal) => Promise<DecodedMessage>;
   readonly pacing: Pacing;
@@ -34,28 +31,21 @@ export class Probe {
   readonly spec: ProbeSpec;
   /** Latencies of the successful probes, in milliseconds. */
   readonly latencyMs = new BucketHistogram(LATENCY_BOUNDS_MS);
+  /** How many probes failed. */
+  errors = 0;
   readonly #options: ProbeOptions;
   readonly #closing = new AbortController();
   #last: Result | null = null;
-  #errors = 0;
 
   constructor(options: ProbeOptions) {
     this.spec = options.spec;
     this.#options = options;
   }
 
-  /** How many probes failed. */
-  get errors(): number {
-    return this.#errors;
-  }
-
   /** Starts after a random part of the interval, so that several probes do not ask at the same time. */
   start(): void {
-    void this.#run().catch((error: unknown) => {
-      if (this.#closing.signal.aborted) return;
-      // Cannot happen as long as #probeOnce catches; the health check would fail as stale.
-      this.#options.log.error(`probe ${this.spec.label}: stopped: ${errorText(error)}`);
-    });
+    const { log } = this.#options;
+    startLoop(`probe ${this.spec.label}`, () => this.#run(), this.#closing.signal, log);
   }
 
   /** Ends the loop and the query in flight; may be called twice. */
@@ -109,7 +99,7 @@ export class Probe {
     const at = pacing.now();
     const latencyMs = at - before;
     if (error === '') this.latencyMs.observe(latencyMs);
-    else this.#errors++;
+    else this.errors++;
     this.#logResult(error);
     this.#last = { at, latencyMs, error };
   }
@@ -130,4 +120,71 @@ export class Probe {
 
 function unhealthy(error: string): Health {
   return { isOk: false, latencySeconds: 0, error };
+}
+
+/** The content of `/healthcheck/<label>`. */
+export interface Health {
+  readonly isOk: boolean;
+  readonly latencySeconds: number;
+  /** The reason when it is not ok, otherwise empty. */
+  readonly error: string;
+}
+
+/** The body of `/healthcheck/<label>`, in the keys, order and escapes of Go's encoding/json. */
+export function healthJson({ isOk, latencySeconds, error }: Health): string {
+  return JSON.stringify({ IsOk: isOk, LatencySeconds: latencySeconds, Err: error }).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** One `--probe`: the question, its server, the interval, and the label of the result. */
+export interface ProbeSpec {
+  /** Part of the URL path and of the metric names. */
+  readonly label: string;
+  readonly server: Server;
+  /** With a final dot. */
+  readonly name: string;
+  readonly intervalMs: number;
+  readonly type: ProbeType;
+}
+
+const PROBE_TYPES = ['A', 'AAAA', 'ANY', 'SRV'] as const;
+type ProbeType = (typeof PROBE_TYPES)[number];
+
+/** How a probe is written. */
+export const PROBE_FORMAT = '<label>,<server>,<name>[,<interval>[,<type>]]';
+const DEFAULT_INTERVAL_SECONDS = '5';
+const DEFAULT_TYPE = 'ANY';
+const LABEL = /^[a-zA-Z0-9_]+$/;
+const MAX_INTERVAL_SECONDS = Math.floor(MAX_TIMER_MS / 1_000);
+
+/**
+ * Parses `<label>,<server>,<name>[,<interval seconds>[,<type>]]`; throws with what is wanted. The checks of
+ * the original are first, in its order (kubernetes/dns pkg/sidecar/options.go, probeOptions.Set); then follow
+ * those that it makes at every probe, or not at all and panics.
+ */
+export function parseProbeSpec(text: string): ProbeSpec {
+  const fields = text.split(',');
+  if (fields.length < 3 || fields.length > 5) throw new Error(`must be ${PROBE_FORMAT}`);
+  const [label = '', server = '', bareName = ''] = fields;
+  if (!LABEL.test(label)) throw new Error('the label must be letters, digits and _');
+  const seconds = parseSeconds(fields[3] ?? DEFAULT_INTERVAL_SECONDS);
+  const type = parseType(fields[4] ?? DEFAULT_TYPE);
+  const name = bareName.endsWith('.') ? bareName : `${bareName}.`;
+  encodeQuery({ id: 0, name, type }); // throws for a name that no query can hold
+  return { label, server: parseServer(server), name, intervalMs: seconds * 1_000, type };
+}
+
+/** As Go's strconv.Atoi: decimal, a sign allowed. */
+function parseSeconds(text: string): number {
+  const seconds = /^[+-]?\d+$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= MAX_INTERVAL_SECONDS) return seconds;
+  throw new Error(`the interval must be whole seconds from 1 to ${MAX_INTERVAL_SECONDS}`);
+}
+
+function parseType(text: string): ProbeType {
+  const type = PROBE_TYPES.find((each) => each === text);
+  if (type === undefined) throw new Error(`the type must be one of ${PROBE_TYPES.join(', ')}`);
+  return type;
 }

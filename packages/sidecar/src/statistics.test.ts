@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-
+import fc from 'fast-check';
 import { createLog } from '@kube-dns/daemon';
 import type { DecodedMessage } from '@kube-dns/wire';
-
-import { FakePacing } from '../../test/fake-pacing.js';
-import { replyWith } from '../../test/messages.js';
-import { txtRecord } from '../../test/responder.js';
-import { STATISTICS } from './statistic.js';
-import { StatisticsPoll } from './statistics-poll.js';
+import { FakePacing } from '../test/fake-pacing.js';
+import { replyWith } from '../test/messages.js';
+import { addressRecord, txtRecord } from '../test/responder.js';
+import {
+  GrowingTotal,
+  parseStatistic,
+  parseSubscriptions,
+  STATISTICS,
+  StatisticsPoll,
+} from './statistics.js';
 
 let pacing: FakePacing;
 let lines: string[];
@@ -172,5 +176,84 @@ describe('StatisticsPoll', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(asked).toHaveLength(STATISTICS.length + 1);
     expect(lines).toEqual([]);
+  });
+});
+
+describe('parseStatistic', () => {
+  it.each([
+    ['0', 0],
+    ['12345', 12_345],
+    ['+5', 5],
+    ['-5', -5],
+  ])('reads %s', (text, value) => {
+    expect(parseStatistic('hits', replyWith(txtRecord(text)))).toBe(value);
+  });
+
+  it.each([
+    ['no record', [], 'invalid number of Answer records for hits: 0'],
+    [
+      'two records',
+      [txtRecord('1'), txtRecord('2')],
+      'invalid number of Answer records for hits: 2',
+    ],
+    ['another type', [addressRecord], 'missing TXT record for hits'],
+    ['two strings', [txtRecord('1', '2')], 'invalid number of TXT records for hits: 2'],
+    ['text', [txtRecord('1.5')], 'strconv.ParseInt: parsing "1.5" for hits: invalid syntax'],
+    ['empty text', [txtRecord('')], 'strconv.ParseInt: parsing "" for hits: invalid syntax'],
+  ])('refuses %s', (_what, records, message) => {
+    expect(() => parseStatistic('hits', replyWith(...records))).toThrow(
+      expect.objectContaining({ message }),
+    );
+  });
+});
+
+it.each([
+  ['both counts', [txtRecord('live 3', 'down 1')], { live: 3, down: 1 }],
+  ['no record', [], undefined],
+  ['another type', [addressRecord], undefined],
+  ['one count', [txtRecord('live 3')], undefined],
+  ['another text', [txtRecord('3', '1')], undefined],
+  ['a count that is too long', [txtRecord('live 3', `down ${'9'.repeat(10)}`)], undefined],
+])('reads %s', (_what, records, expected) => {
+  expect(parseSubscriptions(replyWith(...records))).toEqual(expected);
+});
+
+it('reads no counts in an error', () => {
+  const reply = replyWith(txtRecord('live 3', 'down 1'));
+  expect(parseSubscriptions({ ...reply, rcode: 'NOTIMP' })).toBeUndefined();
+});
+
+function totalOf(readings: readonly number[]): number {
+  const total = new GrowingTotal();
+  for (const reading of readings) total.read(reading);
+  return total.total;
+}
+
+describe('GrowingTotal', () => {
+  it.each([
+    ['nothing read', [], 0],
+    ['a first reading', [7], 7],
+    ['growth', [7, 10], 10],
+    ['no growth', [7, 7], 7],
+    ['a restart', [10, 3], 10],
+    ['growth after a restart', [10, 3, 5], 12],
+    ['a restart to zero', [10, 0, 4], 14],
+    ['an invalid negative reading', [10, -5, 4], 14],
+  ])('handles %s', (_what, readings, total) => {
+    expect(totalOf(readings)).toBe(total);
+  });
+
+  it('never falls, whatever is read', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -1_000, max: 1_000 })), (readings) => {
+        const total = new GrowingTotal();
+        let before = 0;
+        for (const reading of readings) {
+          total.read(reading);
+          expect(total.total).toBeGreaterThanOrEqual(before);
+          before = total.total;
+        }
+      }),
+    );
   });
 });
