@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AddressedClient } from '@kube-dns/transport';
-import { SOURCE } from '@kube-dns/transport';
+import { type AddressedClient, SOURCE } from '@kube-dns/transport';
 import { encodeQuery, Query, RCODE } from '@kube-dns/wire';
-import { Telemetry } from '../telemetry.js';
+import { Telemetry } from './telemetry.js';
 import { TopQuestions } from './top-questions.js';
 
 const query = new Query();

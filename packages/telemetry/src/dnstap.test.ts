@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import protobuf from 'protobufjs';
-import { Dnstap } from './dnstap.js';
 import { parseDnstapTarget } from './dnstap-target.js';
+import { Dnstap } from './dnstap.js';
 
 /** The schema in the words of protobuf, as far as the messages have its fields. */
 const { root } = protobuf.parse(`

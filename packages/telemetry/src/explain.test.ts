@@ -9,10 +9,8 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { askAnswerer } from './ask-answerer.js';
-import { explainPage } from './explain-page.js';
-import { ExchangeRecord } from './exchange-record.js';
-import { type ExplainedQuestion, queryFor, readQuestion } from './explained-question.js';
+import { askAnswerer, ExchangeRecord, explainPage } from './explain.js';
+import { type ExplainedQuestion, queryFor, readQuestion } from './explanation.js';
 
 const SERVER = { address: '192.0.2.1', port: 53 };
 

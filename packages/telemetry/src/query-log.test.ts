@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { parseQueryLogRules } from '@kube-dns/daemon';
 import { held, until } from '@kube-dns/testkit';
 import { encodeQuery, RCODE } from '@kube-dns/wire';
-import { answerTo, observed, type ObservedFields } from '../../test/observed.js';
-import type { BlockOutput } from './block-output.js';
-import { QueryLog } from './query-log.js';
+import { answerTo, observed, type ObservedFields } from '../test/observed.js';
+import { type BlockOutput, QueryLog } from './query-log.js';
 
 const QUERY = encodeQuery({ id: 7, name: 'a.test', type: 'A' });
 const DEFAULTS: ObservedFields = { query: QUERY, message: answerTo(QUERY) };

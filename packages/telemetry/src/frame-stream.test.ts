@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { held, ownedBy, TemporaryFolder, until } from '@kube-dns/testkit';
-import { CONTROL, controlFrame } from './control-frame.js';
-import { DnstapStream } from './dnstap-stream.js';
 import { parseDnstapTarget } from './dnstap-target.js';
+import { CONTROL, controlFrame, FrameQueue, FrameStream } from './frame-stream.js';
 
 beforeEach(() => void jest.useFakeTimers(held('setTimeout', 'clearTimeout')));
 const own = ownedBy(afterEach);
@@ -86,14 +85,14 @@ function frame(text: string): Buffer {
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-function open(target: string, rest: Partial<ConstructorParameters<typeof DnstapStream>[0]> = {}) {
+function open(target: string, rest: Partial<ConstructorParameters<typeof FrameStream>[0]> = {}) {
   const lines: string[] = [];
   const log = {
     info: (line: string) => lines.push(line),
     warn: (line: string) => lines.push(line),
   };
   const parsed = parseDnstapTarget(target);
-  return { lines, stream: own(new DnstapStream({ target: parsed, log, ...rest })) };
+  return { lines, stream: own(new FrameStream({ target: parsed, log, ...rest })) };
 }
 
 const folder = () => own(new TemporaryFolder()).path;
@@ -263,5 +262,46 @@ describe('a stream of messages', () => {
     expect(lines.at(-1)).toBe(
       'dnstap file:/dev/full: no space left on device; nothing more is written',
     );
+  });
+});
+
+describe('the frames that wait', () => {
+  it('come out whole and in order, each with its length in front', () => {
+    const queue = new FrameQueue(1 << 20);
+    const sizes = [1, 40_000, 3, 70_000, 0, 9];
+    for (const [i, size] of sizes.entries()) queue.push(Buffer.alloc(size, i));
+    const blocks = [];
+    for (let next = queue.take(); next !== undefined; next = queue.take()) blocks.push(next);
+    expect(queue.isEmpty).toBe(true);
+    expect(blocks.reduce((sum, { frames }) => sum + frames, 0)).toBe(sizes.length);
+    const expected = sizes.map((size, i) => {
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(size);
+      return Buffer.concat([head, Buffer.alloc(size, i)]);
+    });
+    expect(Buffer.concat(blocks.map(({ bytes }) => bytes)).equals(Buffer.concat(expected))).toBe(
+      true,
+    );
+  });
+
+  it('are dropped and counted when there is no room, and only then', () => {
+    const queue = new FrameQueue(4 * 32 * 1024);
+    let pushed = 0;
+    expect(queue.hasRoom).toBe(true);
+    while (queue.dropped === 0) {
+      queue.push(Buffer.alloc(1_000));
+      pushed++;
+    }
+    expect(pushed).toBeGreaterThan(100);
+    for (let i = 0; i < 500; i++) queue.push(Buffer.alloc(1_000));
+    expect(queue.dropped).toBe(501);
+    expect(queue.hasRoom).toBe(false);
+    const taken = queue.take()!.frames;
+    expect(queue.hasRoom).toBe(true);
+    for (let i = 0; i < taken; i++) queue.push(Buffer.alloc(1_000));
+    expect(queue.dropped).toBe(501);
+    let left = 0;
+    for (let next = queue.take(); next !== undefined; next = queue.take()) left += next.frames;
+    expect(left + 501).toBe(pushed + 500);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LineRing } from './line-ring.js';
+import { LineRing } from './query-log.js';
 
 function push(ring: LineRing, line: string, reserved = line.length): boolean {
   const at = ring.reserve(reserved);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CONTROL, controlFrame, ControlFrameReader } from './control-frame.js';
+import { CONTROL, controlFrame, ControlFrameReader } from './frame-stream.js';
 
 /** A control frame with fields of the reader's own. */
 function frame(control: number, ...fields: readonly [type: number, value: string][]): Buffer {

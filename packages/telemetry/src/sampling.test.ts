@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Sampling } from './sampling.js';
+import { Sampling } from './top-questions.js';
 
 /** A source of numbers that gives the same ones each time (Park and Miller). */
 function repeatable(): () => number {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { SOURCE } from '@kube-dns/transport';
 import {
   addressText,
@@ -9,12 +10,8 @@ import {
   MAX_NAME_BYTES,
   RCODE,
 } from '@kube-dns/wire';
-import fc from 'fast-check';
-import { answerTo, observed, type ObservedFields } from '../../test/observed.js';
-import { AnswerFacts } from './answer-facts.js';
-import { JsonLines } from './json-line.js';
-import { LineWriter } from './line-writer.js';
-import { putTextLine } from './text-line.js';
+import { answerTo, observed, type ObservedFields } from '../test/observed.js';
+import { AnswerFacts, JsonLines, LineWriter, putTextLine } from './lines.js';
 
 const QUERY = encodeQuery({ id: 7, name: 'WWW.example.org', type: 'A' });
 const OPT = Buffer.from([0, 0, 41, 16, 0, 0, 0, 0x80, 0, 0, 0]);

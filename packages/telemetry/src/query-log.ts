@@ -1,12 +1,9 @@
+import { constants, fstatSync, openSync, write } from 'node:fs';
+import { isatty } from 'node:tty';
 import { QUERY_LOG_OFF, type QueryLogRules } from '@kube-dns/daemon';
 import { suffixOffset } from '@kube-dns/wire';
-import type { AnswerSink, ObservedAnswer } from '../observed-answer.js';
-import { AnswerFacts, classOf } from './answer-facts.js';
-import type { BlockOutput } from './block-output.js';
-import { JsonLines } from './json-line.js';
-import { LineRing } from './line-ring.js';
-import { LineWriter } from './line-writer.js';
-import { putTextLine } from './text-line.js';
+import { AnswerFacts, classOf, JsonLines, LineWriter, putTextLine } from './lines.js';
+import type { AnswerSink, ObservedAnswer } from './observed-answer.js';
 
 /** What waits for a reader that is slow; lines beyond it are dropped. */
 const RING_BYTES = 1024 * 1024;
@@ -20,7 +17,7 @@ const BLOCK_MS = 20;
 const LAST_BLOCKS_MS = 1_000;
 const LINE_FEED = 0x0a;
 
-export interface QueryLogOptions {
+interface QueryLogOptions {
   /** Made when the first line is written. */
   readonly createOutput: () => BlockOutput;
   /** Milliseconds since the epoch; `Date.now()` unless given. */
@@ -31,6 +28,10 @@ export interface QueryLogOptions {
 
 /** Writes a line for each answer that its rules want. Lines wait in a ring and are written in blocks: no answer waits for a reader. */
 export class QueryLog implements AnswerSink {
+  /** Lines that were not written because the reader was too slow, or had gone. */
+  dropped = 0;
+  /** Those of them that still waited at the end. */
+  droppedAtEnd = 0;
   readonly #createOutput: () => BlockOutput;
   readonly #now: () => number;
   readonly #random: () => number;
@@ -42,13 +43,11 @@ export class QueryLog implements AnswerSink {
   #output: BlockOutput | undefined;
   /** Lines that were put into the ring and are not dropped. */
   #accepted = 0;
-  #dropped = 0;
   #isWriting = false;
   #isDue = false;
   #mostBytes = DUE_BYTES;
   /** What was due when a block was written last, and still waits. */
   #dueBytes = 0;
-  #droppedAtEnd = 0;
   #timer: NodeJS.Timeout | undefined;
   /** The reader is gone, or the end has come: nothing is written any more. */
   #isOver = false;
@@ -86,11 +85,6 @@ export class QueryLog implements AnswerSink {
     return this.#accepted - this.#waitingLines();
   }
 
-  /** Lines that were not written because the reader was too slow, or had gone. */
-  get dropped(): number {
-    return this.#dropped;
-  }
-
   /** Obeys these rules from now on; lines that wait are written all the same. */
   use(rules: QueryLogRules): void {
     this.#rules = rules;
@@ -104,7 +98,7 @@ export class QueryLog implements AnswerSink {
     if (!this.#wants(answer)) return;
     const at = this.#isOver ? -1 : this.#ring.reserve(MAX_LINE_BYTES);
     if (at < 0) {
-      this.#dropped++;
+      this.dropped++;
       return;
     }
     const line = this.#line;
@@ -119,18 +113,13 @@ export class QueryLog implements AnswerSink {
     this.#wake();
   }
 
-  /** Those of them that still waited at the end. */
-  get droppedAtEnd(): number {
-    return this.#droppedAtEnd;
-  }
-
   /** Resolves when the lines that wait are written, or after a second: what waits then is dropped. */
   async close(): Promise<void> {
     if (this.#ring.waitingBytes === 0) return;
     clearTimeout(this.#timer);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
-        this.#droppedAtEnd = this.#end();
+        this.droppedAtEnd = this.#end();
         resolve();
       }, LAST_BLOCKS_MS);
       this.#onEmpty = () => {
@@ -180,11 +169,11 @@ export class QueryLog implements AnswerSink {
   /** Drops what waits, a line that is written in part included, and all that comes; returns how many lines. */
   #end(): number {
     this.#isOver = true;
-    const lost = this.#waitingLines();
-    this.#accepted -= lost;
-    this.#dropped += lost;
+    const waiting = this.#waitingLines();
+    this.#accepted -= waiting;
+    this.dropped += waiting;
     this.#ring = new LineRing(0);
-    return lost;
+    return waiting;
   }
 
   #waitingLines(): number {
@@ -194,5 +183,151 @@ export class QueryLog implements AnswerSink {
         count++;
     }
     return count;
+  }
+}
+
+/**
+ * Lines that wait to be written, in bounded memory. Each is in one piece, and so is what is taken:
+ *
+ *     |  next lines  |  free  |  lines that were written first  |  unused  |
+ *     0              head     tail                              end
+ *
+ * Before it wraps, the lines are those from tail to head. A line that may not fit the end starts at 0.
+ */
+export class LineRing {
+  readonly bytes: Uint8Array;
+  readonly #capacity: number;
+  #head = 0;
+  #tail = 0;
+  #end = 0;
+  #isWrapped = false;
+
+  constructor(capacity: number) {
+    this.bytes = new Uint8Array(capacity);
+    this.#capacity = capacity;
+  }
+
+  /** Where a line of up to `maxBytes` may be written now, to be followed by `commit`; -1 when it is too full. */
+  reserve(maxBytes: number): number {
+    const end = this.#head + maxBytes;
+    if (this.#isWrapped) return end <= this.#tail ? this.#head : -1;
+    if (end <= this.#capacity) return this.#head;
+    if (maxBytes > this.#tail) return -1;
+    this.#end = this.#head;
+    this.#head = 0;
+    this.#isWrapped = true;
+    return 0;
+  }
+
+  /** The line that was reserved ends here. */
+  commit(end: number): void {
+    this.#head = end;
+  }
+
+  /** All bytes that wait. */
+  get waitingBytes(): number {
+    return this.#isWrapped ? this.#end - this.#tail + this.#head : this.#head - this.#tail;
+  }
+
+  /** Where the first bytes that wait begin, and how many are in one piece from there. */
+  get start(): number {
+    return this.#tail;
+  }
+
+  get pieceBytes(): number {
+    return (this.#isWrapped ? this.#end : this.#head) - this.#tail;
+  }
+
+  /** All that waits. */
+  pieces(): readonly Uint8Array[] {
+    const first = this.bytes.subarray(this.#tail, this.#tail + this.pieceBytes);
+    return this.#isWrapped ? [first, this.bytes.subarray(0, this.#head)] : [first];
+  }
+
+  /** The first `count` bytes have been written; no more than a piece. */
+  release(count: number): void {
+    this.#tail += count;
+    if (this.#isWrapped && this.#tail === this.#end) {
+      this.#tail = 0;
+      this.#isWrapped = false;
+    }
+    if (!this.#isWrapped && this.#tail === this.#head) this.#tail = this.#head = 0;
+  }
+}
+
+/** Where blocks of lines go. It never blocks the event loop, nor the end of the process. */
+export interface BlockOutput {
+  /** As much as it takes at once. */
+  readonly blockBytes: number;
+  /**
+   * Writes the bytes from `start` to `end`, which do not change meanwhile. Calls `done` later, with how many of them are
+   * written: 0 for none yet, -1 when none will be any more because the reader is gone.
+   */
+  write(bytes: Uint8Array, start: number, end: number, done: (written: number) => void): void;
+}
+
+const STDOUT = 1;
+const FILE_BLOCK_BYTES = 64 * 1024;
+/** A pipe takes all of this or nothing (PIPE_BUF, pipe(7)): no line is torn when its reader stops. */
+const WHOLE_PIPE_BYTES = 4_096;
+/** A terminal whose output is stopped has no event for when it goes on. */
+const FULL_PAUSE_MS = 20;
+/** Such as a full disk: what is dropped meanwhile is counted. */
+const FAILED_PAUSE_MS = 1_000;
+
+/**
+ * The standard output of the process. A pipe or a socket is written as Node does, when it has room. Any other is written in
+ * a thread of the pool, which the end of the process waits for: a terminal, which can be stopped, therefore in a way that
+ * does not wait.
+ */
+export function stdoutOutput(): BlockOutput {
+  const kind = fstatSync(STDOUT);
+  if (kind.isFIFO() || kind.isSocket()) return new StreamOutput(process.stdout);
+  return new DescriptorOutput(isatty(STDOUT) ? openTerminal() : STDOUT);
+}
+
+/** Opened again, as others that have this terminal open must not get EAGAIN. */
+function openTerminal(): number {
+  try {
+    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+    return openSync(`/proc/self/fd/${STDOUT}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    return STDOUT; // of another user, who has to let it go on
+  }
+}
+
+/** A stream that does not block, such as that of a pipe. */
+class StreamOutput implements BlockOutput {
+  readonly blockBytes = WHOLE_PIPE_BYTES;
+  readonly #stream: NodeJS.WriteStream;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    stream.on('error', () => {
+      /* such as EPIPE: `done` gets it, too */
+    });
+  }
+
+  write(bytes: Uint8Array, start: number, end: number, done: (written: number) => void): void {
+    this.#stream.write(bytes.subarray(start, end), (error) => {
+      done(error === undefined || error === null ? end - start : -1);
+    });
+  }
+}
+
+/** A file, or what else is open as this descriptor. */
+class DescriptorOutput implements BlockOutput {
+  readonly blockBytes = FILE_BLOCK_BYTES;
+  readonly #descriptor: number;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  write(bytes: Uint8Array, start: number, end: number, done: (written: number) => void): void {
+    write(this.#descriptor, bytes, start, end - start, null, (error, written) => {
+      if (error === null) done(written);
+      else setTimeout(done, error.code === 'EAGAIN' ? FULL_PAUSE_MS : FAILED_PAUSE_MS, 0).unref();
+    });
   }
 }

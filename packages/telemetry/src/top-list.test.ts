@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { SpaceSaving } from './space-saving.js';
-import { TopList } from './top-list.js';
+import { SpaceSaving, TopList } from './top-questions.js';
 
 /** Keys that often occur and keys that seldom do, so that counters change hands. */
 const questions = fc.array(

@@ -18,9 +18,9 @@ const FORMS = 'unix:PATH, tcp:HOST:PORT or file:PATH';
 
 /** Reads `unix:PATH`, `tcp:HOST:PORT` or `file:PATH`, each with `,identity=TEXT` or without; throws with what is wanted. */
 export function parseDnstapTarget(text: string): DnstapTarget {
-  const [place = '', ...settings] = text.split(',');
+  const [where = '', ...settings] = text.split(',');
   const identity = settings.length === 0 ? undefined : parseIdentity(settings);
-  const [, kind = '', rest = ''] = /^(unix|tcp|file):([^]+)$/.exec(place) ?? [];
+  const [, kind = '', rest = ''] = /^(unix|tcp|file):([^]+)$/.exec(where) ?? [];
   if (kind === 'tcp') {
     const { host, port } = parseHostPort(rest);
     if (host === '' || port === null || port === 0) throw new Error('must be tcp:HOST:PORT');
@@ -48,7 +48,7 @@ export const DNSTAP_FLAG: FlagDefinition<DnstapTarget | null> = {
   formatDefault: () => '',
 };
 
-/** Of the settings after the place. */
+/** Of the settings after the target. */
 function parseIdentity([setting = '', ...rest]: readonly string[]): string {
   const isIdentity = setting.startsWith(IDENTITY);
   if (!isIdentity || rest.length > 0) {
