@@ -1,7 +1,5 @@
 // The parsers of this container, which packages/proofs tests with malformed input, and the tables of its README.
-export { FLAGS } from './config/flags.js';
-export { readOptions } from './config/options.js';
-export { PLUGINS, REFUSED } from './corefile/plugin-table.js';
+export { FLAGS, readOptions } from './config/options.js';
+export { checkServers, renderTemplate } from './config/template.js';
+export { PLUGINS, REFUSED } from './corefile/plugins.js';
 export { readServerBlocks } from './corefile/read-server-blocks.js';
-export { checkServers } from './template/check-servers.js';
-export { renderTemplate } from './template/render-template.js';

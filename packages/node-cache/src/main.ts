@@ -1,26 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { realpathSync } from 'node:fs';
-import { failStartup, openStatusPaths, runProgram, VERSION } from '@kube-dns/daemon';
-
+import { realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { pid } from 'node:process';
+import { errorText } from '@kube-dns/base';
+import { failStartup, type Log, openStatusPaths, runProgram, VERSION } from '@kube-dns/daemon';
 import { subscriptionsPage } from '@kube-dns/push';
-import { chooseUdpEngine, EngineError, type ServerAddress } from '@kube-dns/transport';
 import { Telemetry } from '@kube-dns/telemetry';
+import { chooseUdpEngine, EngineError, type ServerAddress } from '@kube-dns/transport';
+import {
+  lookupInApi,
+  lookupInEnvironment,
+  ServiceFollower,
+  servicePort,
+} from './config/cluster-service.js';
 import { CorefileSource } from './config/corefile-source.js';
-import { FLAGS } from './config/flags.js';
-import { readOptions } from './config/options.js';
-import { pluginsText } from './corefile/plugin-table.js';
+import { FLAGS, readOptions } from './config/options.js';
+import { pluginsText } from './corefile/plugins.js';
 import type { ServerBlock } from './corefile/server-block.js';
-import { metricFamilies } from './metrics/metric-families.js';
-import { MetricsEndpoints } from './metrics/metrics-endpoints.js';
+import { MetricsEndpoints } from './http-endpoints.js';
+import { metricFamilies } from './metric-families.js';
 import { runCommand } from './network/command.js';
 import { Guard } from './network/guard.js';
 import { NetworkSetup } from './network/network-setup.js';
-import { PidFile } from './pid-file.js';
-import { localPagesOf } from './pages.js';
 import { NodeCacheServer } from './server.js';
-import { ServiceApi } from './template/service-api.js';
-import { ServiceFollower } from './template/service-follower.js';
-import { lookupInEnvironment, servicePort } from './template/service-address.js';
+import { localPagesOf } from './status.js';
 
 const PROGRAM = {
   name: 'node-cache',
@@ -50,9 +52,9 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
   const network = new NetworkSetup({ ...options, id: randomUUID(), guard, log, run: runCommand });
   const follower = new ServiceFollower({
     service: options.corefile.upstreamService,
-    first: lookupInEnvironment(process.env),
-    api: new ServiceApi({ env: process.env }),
-    isLost: (): boolean => server.blocks.isClusterLost,
+    lookup: lookupInEnvironment(process.env),
+    ask: (service) => lookupInApi(service, process.env),
+    isDown: (): boolean => server.blocks.isClusterDown,
     onChange: () => source.refresh(),
     log,
   });
@@ -138,4 +140,29 @@ function servedLines(blocks: readonly ServerBlock[]): string[] {
       return addresses.length === 0 ? [name] : addresses.map((each) => `${name} on ${each}`);
     }),
   );
+}
+
+/** The file of `-pidfile`, there while DNS is served; others wait for it. */
+class PidFile {
+  readonly #path: string;
+  readonly #log: Log;
+
+  /** '' is none. */
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  write(): void {
+    if (this.#path === '') return;
+    try {
+      writeFileSync(this.#path, `${pid}\n`);
+    } catch (error) {
+      this.#log.error(`pidfile: ${errorText(error)}`);
+    }
+  }
+
+  remove(): void {
+    if (this.#path !== '') rmSync(this.#path, { force: true });
+  }
 }

@@ -13,12 +13,12 @@ import { Blocks } from './answer/blocks.js';
 import { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
 import { Upstreams } from './answer/upstreams.js';
 import type { ServerBlock } from './corefile/server-block.js';
-import { HealthEndpoints } from './http/health-endpoints.js';
+import { HealthEndpoints } from './http-endpoints.js';
 import { ListenPoints } from './listen/listen-points.js';
 import { SelfProbe } from './listen/self-probe.js';
 import type { NetworkSetup } from './network/network-setup.js';
 
-export interface NodeCacheServerOptions {
+interface NodeCacheServerOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
   /** How long it answers after `close` was called, in milliseconds; `lameduck` of the Corefile counts where it is longer. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { CorefileError } from '../src/corefile/corefile-error.js';
+import { CorefileError } from '../src/corefile/corefile.js';
 import { readServerBlocks } from '../src/corefile/read-server-blocks.js';
 import { corefileWith, VERDICTS } from './support/corefile-verdicts.js';
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { explainPage, type Explanation, verdictDifference } from '@kube-dns/telemetry';
 import { exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
 import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
-import { NodeCacheExplainer } from '../src/explain/node-cache-explainer.js';
+import { NodeCacheExplainer } from '../src/explainer.js';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 

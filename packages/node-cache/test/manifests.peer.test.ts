@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/base';
 import { needsPrograms, ownedBy, TemporaryFolder, unless } from '@kube-dns/testkit';
 import { containerOf, findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
-import { FLAGS } from '../src/config/flags.js';
-import { readOptions } from '../src/config/options.js';
+import { FLAGS, readOptions } from '../src/config/options.js';
 import { blocksOf } from './support/served-blocks.js';
 
 unless(needsPrograms('kubectl'), describe)('cluster.yaml of manifests/node-cache', () => {

@@ -3,7 +3,7 @@ import { renderFamilies } from '@kube-dns/daemon';
 import { ask } from '@kube-dns/resolver/testing';
 import { ownedBy } from '@kube-dns/testkit';
 import { Telemetry } from '@kube-dns/telemetry';
-import { metricFamilies } from '../src/metrics/metric-families.js';
+import { metricFamilies } from '../src/metric-families.js';
 import { holdTime } from './support/held-time.js';
 import { labelsByMetric, ORIGINAL_METRICS, seriesTwice } from './support/original-metrics.js';
 import { Testbed } from './support/testbed.js';

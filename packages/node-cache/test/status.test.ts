@@ -5,7 +5,7 @@ import { Telemetry } from '@kube-dns/telemetry';
 import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
 import type { AppliedCorefile } from '../src/config/corefile-source.js';
 import { readServerBlocks } from '../src/corefile/read-server-blocks.js';
-import { nodeCacheStatus } from '../src/node-cache-status.js';
+import { nodeCacheStatus } from '../src/status.js';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 

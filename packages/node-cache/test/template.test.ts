@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, parseDnsConfig, type DnsConfig } from '@kube-dns/daemon';
-import { checkServers } from '../src/template/check-servers.js';
-import { renderTemplate } from '../src/template/render-template.js';
-import { lookupInEnvironment } from '../src/template/service-address.js';
+import { checkServers, renderTemplate } from '../src/config/template.js';
+import { lookupInEnvironment } from '../src/config/cluster-service.js';
 import { TEMPLATE_CASES, type TemplateCase } from './support/template-cases.js';
 import { CLUSTER_SERVICE, environmentOf, LOCAL_ADDRESSES } from './support/template-start.js';
 

@@ -1,16 +1,8 @@
-import { formatHostPort } from '@kube-dns/base';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { CodedError, formatHostPort, parseHostPort } from '@kube-dns/base';
 import { exchange, hasIdOf, randomId } from '@kube-dns/transport';
-import {
-  decodeFirstAnswers,
-  encodeQuery,
-  QUESTION_OFFSET,
-  readUint16,
-  type DecodedMessage,
-} from '@kube-dns/wire';
-
-import { QueryError } from './errors.js';
-import type { HostResolver } from './host-resolver.js';
-import type { Server } from './server.js';
+import { type DecodedMessage, decodeFirstAnswers, encodeQuery, QUESTION_OFFSET, readUint16 } from '@kube-dns/wire';
 
 /** One question to one server. */
 export interface Question {
@@ -101,4 +93,67 @@ function send(
     };
     signal.addEventListener('abort', abort);
   });
+}
+
+/** Finds one address of a host name. */
+type Lookup = (host: string) => Promise<string>;
+
+/** IPv4 first: `localhost` is often ::1 before 127.0.0.1, and a server may listen on 127.0.0.1 alone. */
+const systemLookup: Lookup = async (host) => (await lookup(host, { order: 'ipv4first' })).address;
+
+/**
+ * Resolves host names, again at each call. A look-up cannot be canceled, and while one is slow every
+ * probe would start another, so each name has at most one look-up in progress.
+ */
+export class HostResolver {
+  readonly #lookup: Lookup;
+  readonly #pending = new Map<string, Promise<string>>();
+
+  constructor(lookup: Lookup = systemLookup) {
+    this.#lookup = lookup;
+  }
+
+  /** The address of `host`; rejects with a QueryError. An IP literal is its own address. */
+  async resolve(host: string): Promise<string> {
+    if (isIP(host) !== 0) return host;
+    let pending = this.#pending.get(host);
+    if (pending === undefined) {
+      pending = this.#lookup(host).finally(() => this.#pending.delete(host));
+      this.#pending.set(host, pending);
+    }
+    try {
+      return await pending;
+    } catch (cause) {
+      throw new QueryError(`cannot resolve ${host}`, { cause });
+    }
+  }
+}
+
+/** A server to ask: an IP literal or a host name, and a port. */
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+}
+
+const DNS_PORT = 53;
+const THIS_MACHINE = '127.0.0.1';
+
+/**
+ * Parses `host`, `host:port`, `IPv6`, `[IPv6]` or `[IPv6]:port`; the default port is 53, the default host
+ * this machine, as Go dials `:53`. Throws with the reason.
+ */
+export function parseServer(text: string): Server {
+  const { host, port } = parseHostPort(text);
+  if (!host.includes(':') && /[^\w.-]/.test(host)) {
+    throw new Error(`${JSON.stringify(host)} is not a host`);
+  }
+  if (port === 0) throw new Error('port 0 is not possible');
+  return { host: host === '' ? THIS_MACHINE : host, port: port ?? DNS_PORT };
+}
+
+/** A probe or a statistics query without a usable reply. */
+export class QueryError extends CodedError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('query', message, options);
+  }
 }

@@ -2,8 +2,7 @@ import { formatHostPort } from '@kube-dns/base';
 import { runProgram, VERSION } from '@kube-dns/daemon';
 import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
-import { FLAGS } from './flags.js';
-import { readOptions } from './options.js';
+import { FLAGS, readOptions } from './options.js';
 import { startSidecar } from './sidecar.js';
 
 const program = {

@@ -8,9 +8,8 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 
-import type { Probe } from './probe/probe.js';
-import type { StatisticsPoll } from './statistics/statistics-poll.js';
-import type { Statistic } from './statistics/statistic.js';
+import type { Probe } from './probe.js';
+import type { Statistic, StatisticsPoll } from './statistics.js';
 
 /** Metric name by statistic. All are counters, also the size: prometheus-to-sd expects that. */
 const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, help: string])[] = [

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-
 import { parseFlags, UsageError } from '@kube-dns/base';
-import { FLAGS } from './flags.js';
-import { readOptions } from './options.js';
+import { FLAGS, readOptions } from '@kube-dns/node-cache/internal';
 
 const program = { name: 'sidecar', version: '1', summary: '', flags: FLAGS };
 const read = (...argv: string[]) => readOptions(parseFlags(program, argv).values);

@@ -1,8 +1,40 @@
-import { errorText, type FlagValues, UsageError, wrongValue } from '@kube-dns/base';
-import type { FLAGS } from './flags.js';
-import type { ProbeSpec } from './probe/probe-spec.js';
-import { HEALTHZ_PATH, healthcheckPath } from './routes.js';
-import { parseServer, type Server } from './server.js';
+import { errorText, type FlagValues, intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag, UsageError, wrongValue } from '@kube-dns/base';
+import { STATUS_FLAG } from '@kube-dns/daemon';
+import { parseServer, type Server } from './ask.js';
+import { parseProbeSpec, PROBE_FORMAT, type ProbeSpec } from './probe.js';
+
+export const HEALTHZ_PATH = '/healthz';
+
+/** The path of the health of the probe with this label. */
+export function healthcheckPath(label: string): string {
+  return `/healthcheck/${label}`;
+}
+
+/** The sidecar's flags: kubernetes/dns pkg/sidecar/options.go, names and defaults unchanged. */
+export const FLAGS = {
+  'dnsmasq-addr': stringFlag('127.0.0.1', 'host of dnsmasq, for its statistics'),
+  'dnsmasq-port': portFlag(53, 'port of dnsmasq', { min: 1 }),
+  'dnsmasq-poll-interval-ms': intFlag(
+    5_000,
+    'pause between two polls of the statistics of dnsmasq, in milliseconds',
+    { min: 1, max: MAX_TIMER_MS },
+  ),
+  probe: listFlag(
+    parseProbeSpec,
+    'DNS probe: its label (in /healthcheck/<label> and in metric names), the server to ask (default ' +
+      'port 53), the name, the interval (seconds, default 5) and the type (A, AAAA, ANY or SRV, ' +
+      'default ANY); may be repeated',
+    PROBE_FORMAT,
+  ),
+  'prometheus-addr': stringFlag(
+    '0.0.0.0',
+    'address to serve HTTP on; 0.0.0.0 and [::]: all addresses, IPv4 and IPv6',
+  ),
+  'prometheus-port': portFlag(10_054, 'port to serve HTTP on'),
+  'prometheus-path': stringFlag('/metrics', 'path of the metrics'),
+  'prometheus-namespace': stringFlag('kubedns', 'first part of the metric names'),
+  status: STATUS_FLAG,
+};
 
 /** The values of the flags, checked against each other. */
 export interface SidecarOptions {

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorText } from '@kube-dns/base';
+import { type Log } from '@kube-dns/daemon';
 
 /** Clock, random numbers and pauses of the loops; tests replace them. */
 export interface Pacing {
@@ -15,3 +17,18 @@ export const SYSTEM_PACING: Pacing = {
   random: Math.random,
   pause: (ms, signal) => delay(ms, undefined, { signal }),
 };
+
+/**
+ * Runs a loop that ends when the signal is aborted. It catches what can fail; what ends it all the same is logged, and its
+ * result becomes stale.
+ */
+export function startLoop(
+  what: string,
+  run: () => Promise<void>,
+  signal: AbortSignal,
+  log: Log,
+): void {
+  void run().catch((error: unknown) => {
+    if (!signal.aborted) log.error(`${what}: stopped: ${errorText(error)}`);
+  });
+}

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { deadServer, held, until } from '@kube-dns/testkit';
 
-import { ask, ASK_TIMEOUT_MS, readReply, type Question } from '../src/ask.js';
-import { HostResolver } from '../src/host-resolver.js';
+import { ask, ASK_TIMEOUT_MS, HostResolver, type Question, readReply } from '../src/ask.js';
 import { addressRecord, renderReply, Responder, txtRecord } from './responder.js';
 
 let responder: Responder;

@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createLog, type HttpServer, metricsHandler, startHttpServer } from '@kube-dns/daemon';
 import { metricFamilies } from '../src/metrics.js';
-import { Probe } from '../src/probe/probe.js';
-import { parseProbeSpec } from '../src/probe/probe-spec.js';
-import { StatisticsPoll } from '../src/statistics/statistics-poll.js';
+import { parseProbeSpec, Probe } from '../src/probe.js';
+import { StatisticsPoll } from '../src/statistics.js';
 import { FakePacing } from './fake-pacing.js';
 import { replyWith } from './messages.js';
 import { type Family, parsePrometheusText } from './prometheus-text.js';

@@ -1,11 +1,19 @@
-export { Dnstap, type DnstapOptions, type DnstapRole } from './dnstap/dnstap.js';
-export { DNSTAP_FLAG, type DnstapTarget } from './dnstap/dnstap-target.js';
-export { askAnswerer } from './explain/ask-answerer.js';
-export { askRecorded } from './explain/ask-recorded.js';
-export { explainPage } from './explain/explain-page.js';
-export { type ExplainedQuestion, queryFor, readQuestion } from './explain/explained-question.js';
-export { verdictDifference } from './explain/verdict-difference.js';
-export type { ExplainedAnswer, ExplainedStep, Explanation } from './explain/explanation.js';
-export { telemetryFamilies, type TelemetryMetrics } from './families.js';
+export { Dnstap, type DnstapOptions, type DnstapRole } from './dnstap.js';
+export { DNSTAP_FLAG, type DnstapTarget } from './dnstap-target.js';
+export { askAnswerer, askRecorded, explainPage } from './explain.js';
+export {
+  type ExplainedAnswer,
+  type ExplainedQuestion,
+  type ExplainedStep,
+  type Explanation,
+  queryFor,
+  readQuestion,
+  verdictDifference,
+} from './explanation.js';
 export { type AnswerSink, ObservedAnswer } from './observed-answer.js';
-export { Telemetry, type TelemetryOptions } from './telemetry.js';
+export {
+  Telemetry,
+  telemetryFamilies,
+  type TelemetryMetrics,
+  type TelemetryOptions,
+} from './telemetry.js';

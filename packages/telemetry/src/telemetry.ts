@@ -1,4 +1,11 @@
-import { type Log, QUERY_LOG_OFF, type QueryLogRules } from '@kube-dns/daemon';
+import {
+  counter,
+  type Log,
+  type MetricDescription,
+  type MetricFamily,
+  QUERY_LOG_OFF,
+  type QueryLogRules,
+} from '@kube-dns/daemon';
 import {
   type AddressedClient,
   type AnswerObserver,
@@ -10,12 +17,10 @@ import {
   SOURCE_NAMES,
 } from '@kube-dns/transport';
 import { Query } from '@kube-dns/wire';
-import { Dnstap, type DnstapOptions } from './dnstap/dnstap.js';
-import { ObservedAnswer, type AnswerSink } from './observed-answer.js';
-import { type BlockOutput, stdoutOutput } from './query-log/block-output.js';
-import { QueryLog } from './query-log/query-log.js';
-import { RetainedAnswer } from './retained-answer.js';
-import { TopQuestions } from './top/top-questions.js';
+import { Dnstap, type DnstapOptions } from './dnstap.js';
+import { type AnswerSink, ObservedAnswer } from './observed-answer.js';
+import { type BlockOutput, QueryLog, stdoutOutput } from './query-log.js';
+import { TopQuestions } from './top-questions.js';
 
 /** Those that wait are as many as questions in flight; more of them are not kept for the next queries. */
 const MAX_FREE = 1_024;
@@ -60,15 +65,6 @@ export class Telemetry implements AnswerObserver {
   #times = 0;
   readonly #answer = new ObservedAnswer();
   readonly #free: RetainedAnswer[] = [];
-  readonly #owner = {
-    answered: (
-      retained: RetainedAnswer,
-      message: Uint8Array,
-      length: number,
-      source: AnswerSource,
-      server: ServerAddress | undefined,
-    ) => this.#answeredLater(retained, message, length, source, server),
-  };
 
   constructor(options: TelemetryOptions = {}) {
     const { now = nowMs } = options;
@@ -141,7 +137,7 @@ export class Telemetry implements AnswerObserver {
   }
 
   retain(): RetainedQuery {
-    const retained = this.#free.pop() ?? new RetainedAnswer(this.#owner);
+    const retained = this.#free.pop() ?? new RetainedAnswer(this);
     retained.isWatched = this.#isWatched;
     retained.times = this.#times;
     retained.startedMs = this.#isWatched ? this.#startedMs : this.#now();
@@ -149,7 +145,8 @@ export class Telemetry implements AnswerObserver {
     return retained;
   }
 
-  #answeredLater(
+  /** For a retained query: its answer. */
+  answeredLater(
     retained: RetainedAnswer,
     message: Uint8Array,
     length: number,
@@ -181,4 +178,88 @@ export class Telemetry implements AnswerObserver {
     this.#sinks = sinks;
     this.#isWatched = sinks.length > 0;
   }
+}
+
+/** A query over UDP has a few options at most; only over TCP one may be longer, and its memory is not kept. */
+const USUAL_QUERY_BYTES = 1_232;
+const MAX_ADDRESS_BYTES = 16;
+
+/** A query that is answered later, and a copy of it while there are sinks. It is used again for another one. */
+class RetainedAnswer implements RetainedQuery {
+  startedMs = 0;
+  /** Whether sinks get its answer, and for how many questions it counts in the lists; there is a copy for both. */
+  isWatched = false;
+  times = 0;
+  readonly #telemetry: Telemetry;
+  readonly #query = new Query();
+  readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
+  #addressBytes = 0;
+  #port = 0;
+  #bytes = new Uint8Array(0);
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry;
+  }
+
+  copy({ bytes, length, isOverTcp, maxUdpBytes }: Query, client: AddressedClient): void {
+    if (this.#bytes.length < length) {
+      this.#bytes = new Uint8Array(Math.max(USUAL_QUERY_BYTES, length));
+    }
+    for (let i = 0; i < length; i++) this.#bytes[i] = bytes[i]!;
+    this.#query.read(this.#bytes, length, isOverTcp, maxUdpBytes);
+    this.#addressBytes = client.copyAddress(this.#address, 0);
+    this.#port = client.port;
+  }
+
+  /** Puts the query and its client into the record of an answer. */
+  fill(answer: ObservedAnswer): void {
+    answer.query = this.#query;
+    for (let i = 0; i < this.#addressBytes; i++) answer.address[i] = this.#address[i]!;
+    answer.addressBytes = this.#addressBytes;
+    answer.port = this.#port;
+    answer.startedMs = this.startedMs;
+  }
+
+  answered(
+    message: Uint8Array,
+    length: number,
+    source: AnswerSource,
+    server: ServerAddress | undefined,
+  ): void {
+    this.#telemetry.answeredLater(this, message, length, source, server);
+    if (this.#bytes.length > USUAL_QUERY_BYTES) this.#bytes = new Uint8Array(0);
+  }
+}
+
+/** How a program names and describes what its Telemetry counts. */
+export interface TelemetryMetrics {
+  /** By `source`. */
+  readonly answersBySource: MetricDescription;
+  readonly slowAnswers: MetricDescription;
+  readonly queryLogLines: MetricDescription;
+  readonly queryLogDropped: MetricDescription;
+  /** By `result`: written, dropped. */
+  readonly dnstapMessages: MetricDescription;
+}
+
+/** What a Telemetry counts; every source is there from the start. */
+export function telemetryFamilies(
+  metrics: TelemetryMetrics,
+  telemetry: () => Telemetry,
+): MetricFamily[] {
+  return [
+    counter(metrics.answersBySource, () =>
+      SOURCE_NAMES.map((source, i) => ({ labels: { source }, value: telemetry().bySource[i]! })),
+    ),
+    counter(metrics.slowAnswers, () => telemetry().slow),
+    counter(metrics.queryLogLines, () => telemetry().queryLog.written),
+    counter(metrics.queryLogDropped, () => telemetry().queryLog.dropped),
+    counter(metrics.dnstapMessages, () => {
+      const { written, dropped } = telemetry().dnstapMessages;
+      return [
+        { labels: { result: 'written' }, value: written },
+        { labels: { result: 'dropped' }, value: dropped },
+      ];
+    }),
+  ];
 }

@@ -30,8 +30,8 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { AnswerWriter, encodeQuery, SECTION, TYPE } from '@kube-dns/wire';
-import { Dnstap, type DnstapOptions } from '../src/dnstap/dnstap.js';
-import { parseDnstapTarget } from '../src/dnstap/dnstap-target.js';
+import { Dnstap, type DnstapOptions } from '../src/dnstap.js';
+import { parseDnstapTarget } from '../src/dnstap-target.js';
 import { Telemetry } from '../src/telemetry.js';
 
 const own = ownedBy(afterEach);

@@ -1,5 +1,4 @@
 import type { Query } from '@kube-dns/wire';
-import type { AnswerSource } from './answer-source.js';
 import type { ServerAddress } from './server-address.js';
 
 /** Returned by an answerer that sends nothing now: it took a reply path, or sends no answer at all. */
@@ -26,10 +25,10 @@ export interface Client {
    */
   answersFrom(source: AnswerSource): void;
   /**
-   * Retains the reply path to this client, for an answer that is sent later. `spare` is one that has ended and that the
-   * caller gives up: it may be used again.
+   * Retains the reply path to this client, for an answer that is sent later. `reusable` is one that has ended and that
+   * the caller gives up: it may be used again.
    */
-  defer(spare?: ReplyPath): ReplyPath;
+  defer(reusable?: ReplyPath): ReplyPath;
 }
 
 /** The client that a listener has received a query from. */
@@ -55,4 +54,83 @@ export interface ReplyPath {
   send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void;
   /** Releases the path without an answer. */
   abandon(): void;
+}
+
+/**
+ * Where an answer came from. `NONE`: there was no answer. `ZONE`: the records of a zone that this program serves.
+ * `LOCAL`: made here, from configured data or as a refusal. `CACHE`, and `STALE` when it has expired. `UPSTREAM`: a
+ * server was asked for it, also in vain. `JOINED`: it was asked for another client, too.
+ */
+export const SOURCE = {
+  NONE: 0,
+  ZONE: 1,
+  LOCAL: 2,
+  CACHE: 3,
+  STALE: 4,
+  UPSTREAM: 5,
+  JOINED: 6,
+} as const;
+export type AnswerSource = (typeof SOURCE)[keyof typeof SOURCE];
+
+/** The sources' names, as logs and metrics have them. */
+export const SOURCE_NAMES = [
+  'none',
+  'zone',
+  'local',
+  'cache',
+  'stale',
+  'upstream',
+  'joined',
+] as const;
+
+/**
+ * Sees the queries of listeners that get an answer, and these answers as they are sent. It is called on the query
+ * path, and what it is given is valid only during the call.
+ */
+export interface AnswerObserver {
+  /** A query whose question can be read has arrived; `answered`, `retain` or neither follows before the next. */
+  begin(query: Query, client: AddressedClient): void;
+  /** The query is answered now: the first `length` bytes of the message. */
+  answered(message: Uint8Array, length: number, source: AnswerSource): void;
+  /** The query is answered later. */
+  retain(): RetainedQuery;
+}
+
+/** A query that is answered later. */
+export interface RetainedQuery {
+  /** Called once, with the server that replied, if one did; `length` is 0 when there is no answer at all. */
+  answered(
+    message: Uint8Array,
+    length: number,
+    source: AnswerSource,
+    server: ServerAddress | undefined,
+  ): void;
+}
+
+/**
+ * A client's connection, on which the server sends when it has something to say: a session of DNS Stateful
+ * Operations (RFC 8490).
+ */
+export interface Session {
+  /** The client's address as text, and its port. */
+  readonly address: string;
+  readonly port: number;
+  /** Bytes that were sent to the client and that it has not read yet. */
+  readonly unsentBytes: number;
+  /** Sends a message; does nothing when the connection is closed. */
+  push(message: Uint8Array): void;
+  /** The connection stays open without traffic, until its owner closes it; it still counts as one of its client. */
+  stay(): void;
+  /** Closes the connection at once. */
+  close(): void;
+  onClose(listener: () => void): void;
+}
+
+/** Serves the sessions of a listener. */
+export interface SessionService {
+  /**
+   * Takes a message with the opcode DSO, which is valid during the call. All messages of one connection come with
+   * the same session.
+   */
+  receive(message: Uint8Array, session: Session): void;
 }

@@ -1,6 +1,6 @@
 import { loadLibc } from './batch/libc.js';
 import { BatchEngine } from './batch/batch-engine.js';
-import { DgramEngine } from './dgram/dgram-engine.js';
+import { DgramEngine } from './dgram-engine.js';
 import { EngineError } from './errors.js';
 import type { UdpEngine, UdpEngineChoice } from './udp-engine.js';
 

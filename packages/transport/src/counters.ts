@@ -1,4 +1,4 @@
-import type { CookieState } from './cookies/server-cookies.js';
+import type { CookieState } from './server-cookies.js';
 
 /** What a listener counts, in plain numbers; a scrape reads them. */
 export class ListenerCounters {

@@ -1,3 +1,3 @@
 // What transport reads with, which packages/proofs gives hostile bytes.
-export { readAddresses } from './host-addresses.js';
+export { readAddresses } from './server-hosts.js';
 export { isReplyTo } from './reply-match.js';

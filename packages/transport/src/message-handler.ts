@@ -16,13 +16,19 @@ import {
   type Verdict,
   writeUint16,
 } from '@kube-dns/wire';
-import { type AddressedClient, type Answerer, NO_ANSWER_YET } from './answerer.js';
-import type { AnswerObserver, RetainedQuery } from './answer-observer.js';
-import { type AnswerSource, SOURCE } from './answer-source.js';
-import type { AnswerCookie } from './cookies/answer-cookie.js';
-import type { CookieState, ServerCookies } from './cookies/server-cookies.js';
+import {
+  type AddressedClient,
+  type Answerer,
+  type AnswerObserver,
+  type AnswerSource,
+  NO_ANSWER_YET,
+  type RetainedQuery,
+  type Session,
+  type SessionService,
+  SOURCE,
+} from './answerer.js';
 import type { ListenerCounters } from './counters.js';
-import type { Session, SessionService } from './session.js';
+import type { AnswerCookie, CookieState, ServerCookies } from './server-cookies.js';
 
 const REFUSALS = {
   formerr: RCODE.FORMERR,
@@ -31,21 +37,25 @@ const REFUSALS = {
   badoption: RCODE.FORMERR,
 } as const satisfies Record<Exclude<Verdict, 'answer' | 'drop' | 'cookie'>, number>;
 
-export interface MessageHandlerOptions {
+/** Who answers what a listener receives. */
+export interface AnsweringOptions {
   readonly answerer: Answerer;
+  /** Called with an error that an answerer threw, a defect; the client has received SERVFAIL. */
+  readonly onFailure: (error: unknown) => void;
+  /** Serves DNS Stateful Operations (RFC 8490), over TCP; without it they get NOTIMP. */
+  readonly sessions?: SessionService | undefined;
+  /** Answers NOTIFY (RFC 1996), with and without a TSIG; without it they get NOTIMP. */
+  readonly notifies?: Answerer | undefined;
+  /** Sees the queries whose question can be read, also those that are refused, NOTIFY not among them, and their answers. */
+  readonly observer?: AnswerObserver | undefined;
+}
+
+interface MessageHandlerOptions extends AnsweringOptions {
   readonly counters: ListenerCounters;
   /** The largest UDP answer, whatever a client's EDNS asks for, in bytes. */
   readonly maxUdpBytes: number;
   /** Makes the cookies of answers to queries with a cookie. */
   readonly cookies: ServerCookies;
-  /** Called with an error that the answerer threw: a defect, which must not end the process. */
-  readonly onFailure: (error: unknown) => void;
-  /** Serves DNS Stateful Operations, over TCP; without it they are not implemented. */
-  readonly sessions?: SessionService | undefined;
-  /** Answers NOTIFY; without it they are not implemented. */
-  readonly notifies?: Answerer | undefined;
-  /** Sees the queries that `answerer` answers, those that are refused though their question can be read, and the answers. */
-  readonly observer?: AnswerObserver | undefined;
 }
 
 /**
@@ -217,13 +227,10 @@ export class MessageHandler {
 
   /** The refusal of an unreadable message echoes the header alone, its opcode included. */
   #refuse(rcode: number, isHeaderOnly: boolean, out: Uint8Array): number {
-    const { query } = this;
-    if (!isHeaderOnly) {
-      this.#writer.begin(query, out);
-      this.#writer.setRcode(rcode);
-      return this.#writer.finish();
-    }
-    return this.#writeHead(rcode, out);
+    if (isHeaderOnly) return this.#writeHead(rcode, out);
+    this.#writer.begin(this.query, out);
+    this.#writer.setRcode(rcode);
+    return this.#writer.finish();
   }
 
   #writeHead(rcode: number, out: Uint8Array): number {

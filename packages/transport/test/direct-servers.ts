@@ -1,7 +1,7 @@
 import { readUint16 } from '@kube-dns/wire';
-import type { ServerAddress } from '../src/server-address.js';
 import type { UpstreamSocketsOptions } from '../src/forward/sockets.js';
-import type { PortOwner } from '../src/upstream-port.js';
+import type { ServerAddress } from '../src/server-address.js';
+import type { PortOwner } from '../src/udp-engine.js';
 import { readQuery } from './questions.js';
 
 /** A query that was sent. */

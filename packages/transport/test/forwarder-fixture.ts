@@ -8,8 +8,7 @@ import {
   RecordCursor,
   TYPE,
 } from '@kube-dns/wire';
-import type { AnswerSource } from '../src/answer-source.js';
-import type { Client, ReplyPath } from '../src/answerer.js';
+import type { AnswerSource, Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
 import type { ReplyInspector } from '../src/forward/contract.js';
 import { QueryForwarder } from '../src/forward/forwarder.js';

@@ -1,11 +1,9 @@
 import type { Query } from '@kube-dns/wire';
+import { retryPlan, type StaleAnswer } from '../src/forward/contract.js';
 import { QueryForwarder } from '../src/forward/forwarder.js';
-import { retryPlan } from '../src/forward/contract.js';
-import { ServerGroup } from '../src/forward/servers.js';
-import type { StaleAnswer } from '../src/forward/contract.js';
-import { UpstreamServers } from '../src/forward/servers.js';
+import { ServerGroup, UpstreamServers } from '../src/forward/servers.js';
 import { UpstreamSockets } from '../src/forward/sockets.js';
-import type { PortOwner } from '../src/upstream-port.js';
+import type { PortOwner } from '../src/udp-engine.js';
 import { RecordedCounter, WaitingClient } from './forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from './questions.js';
 

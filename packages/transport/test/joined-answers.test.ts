@@ -5,7 +5,7 @@ import { BatchEngine } from '../src/batch/batch-engine.js';
 import { EAGAIN, ECONNREFUSED, EMSGSIZE } from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
 import { ListenerCounters } from '../src/counters.js';
-import type { Peer } from '../src/datagram-socket.js';
+import type { Peer } from '../src/udp-engine.js';
 import { NO_BATCH } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ownedBy, type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
-import type { ServerAddress } from '../src/server-address.js';
-import { serverText } from '../src/server-address.js';
+import { type ServerAddress, serverText } from '../src/server-address.js';
 import {
   addressesOf,
   addressOfName,

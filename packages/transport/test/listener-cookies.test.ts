@@ -11,7 +11,7 @@ import {
   SECTION,
 } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../src/answerer.js';
-import { ServerCookies } from '../src/cookies/server-cookies.js';
+import { ServerCookies } from '../src/server-cookies.js';
 import { listen } from '../src/listener.js';
 import { cookieOf, cookieQuery, extendedRcode, withCookie } from './cookie-messages.js';
 import { ENGINES } from './engines.js';

@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy } from '@kube-dns/testkit';
 import { decodeMessage, decodeName, RCODE } from '@kube-dns/wire';
-import { NO_ANSWER_YET } from '../src/answerer.js';
-import type { AnswerObserver } from '../src/answer-observer.js';
-import { SOURCE } from '../src/answer-source.js';
+import { type AnswerObserver, NO_ANSWER_YET, SOURCE } from '../src/answerer.js';
 import { ENGINES } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';

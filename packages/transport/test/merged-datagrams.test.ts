@@ -7,7 +7,7 @@ import { BatchEngine } from '../src/batch/batch-engine.js';
 import * as linux from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
 import { MessageArena } from '../src/batch/message-arena.js';
-import { encodeSocketName } from '../src/batch/socket-name.js';
+import { encodeSocketName } from '../src/batch/batch-peer.js';
 import { ListenerCounters } from '../src/counters.js';
 import { listen } from '../src/listener.js';
 import { UpstreamSockets } from '../src/forward/sockets.js';

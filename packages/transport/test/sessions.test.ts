@@ -3,13 +3,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { DSO_TYPE, writeDso } from '@kube-dns/wire';
-import { ServerCookies } from '../src/cookies/server-cookies.js';
+import { ServerCookies } from '../src/server-cookies.js';
 import { ListenerCounters } from '../src/counters.js';
 import { listen } from '../src/listener.js';
 import { MessageHandler } from '../src/message-handler.js';
-import type { Session, SessionService } from '../src/session.js';
-import { TcpConnection } from '../src/tcp-connection.js';
-import { TcpShares } from '../src/tcp-shares.js';
+import type { Session, SessionService } from '../src/answerer.js';
+import { TcpConnection, TcpShares } from '../src/tcp-listener.js';
 import { idOf, oneAddress, question } from './tcp-listening.js';
 
 const opened = ownedBy(afterEach);

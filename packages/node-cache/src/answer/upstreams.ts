@@ -1,18 +1,23 @@
-import { type Log, readTlsCa } from '@kube-dns/daemon';
+import { statSync } from 'node:fs';
+import { errorText } from '@kube-dns/base';
+import { type Log, readTextFile, readTlsCa } from '@kube-dns/daemon';
 import { type LoopDetector, noteHealth, ServerStatistics } from '@kube-dns/resolver';
 import {
   isOwnAddress,
+  parseResolvConf,
   type ServerAddress,
+  ServerGroup,
   type UdpEngine,
   type UpstreamServer,
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { DURATION_BOUNDS } from './zone-counters.js';
+import type { ForwardRules, ForwardTarget } from '../corefile/server-block.js';
+import { DURATION_BOUNDS } from './zones.js';
 
 const EXIT_BAD_FILE = 1;
 
-export interface UpstreamsOptions {
+interface UpstreamsOptions {
   readonly engine: UdpEngine;
   /** Where this process listens: it must not forward to itself. */
   readonly ownAddresses: () => readonly ServerAddress[];
@@ -72,8 +77,8 @@ export class Upstreams {
 
   #trusting(authorities: string | undefined): UpstreamServers {
     const key = authorities ?? '';
-    const known = this.#byAuthorities.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#byAuthorities.get(key);
+    if (existing !== undefined) return existing;
     const { log, onBack } = this.#options;
     // Which counts stay is decided for all authorities together.
     const counters = {
@@ -90,5 +95,76 @@ export class Upstreams {
     });
     this.#byAuthorities.set(key, servers);
     return servers;
+  }
+}
+
+/** The servers that a block forwards to; a resolv file is read again when it changes. */
+export class BlockServers {
+  #group: ServerGroup | undefined;
+  readonly #zone: string;
+  readonly #rules: ForwardRules;
+  readonly #upstreams: Upstreams;
+  readonly #log: Log;
+  /** What was read, by file. */
+  readonly #files = new Map<string, { version: string; servers: readonly ServerAddress[] }>();
+
+  /** Throws a StartupError for a bad file of authorities. */
+  constructor(zone: string, rules: ForwardRules, upstreams: Upstreams, log: Log) {
+    this.#zone = zone;
+    this.#rules = rules;
+    this.#upstreams = upstreams;
+    this.#log = log;
+    this.refresh();
+  }
+
+  /** Undefined while there is none. */
+  get group(): ServerGroup | undefined {
+    return this.#group;
+  }
+
+  /** Reads the resolv files that have changed; true when the servers are others then. */
+  refresh(): boolean {
+    const { targets, policy, tlsCaFile } = this.#rules;
+    const addresses = targets.flatMap((target) => this.#addressesOf(target));
+    const servers = this.#upstreams.at(addresses, tlsCaFile);
+    const before = this.#group?.servers ?? [];
+    const isSame =
+      before.length === servers.length && servers.every((server, at) => server === before[at]);
+    if (isSame) return false;
+    const order = policy === 'sequential' ? 'strict' : 'preferred';
+    this.#group = servers.length === 0 ? undefined : new ServerGroup(this.#zone, servers, order);
+    return true;
+  }
+
+  #addressesOf(target: ForwardTarget): readonly ServerAddress[] {
+    if ('resolvFile' in target)
+      return this.#read(target.resolvFile).map((each) => this.#reached(each));
+    const { address, port, encryption } = target;
+    return [
+      encryption === undefined ? this.#reached({ address, port }) : { address, port, encryption },
+    ];
+  }
+
+  #reached(address: ServerAddress): ServerAddress {
+    return this.#rules.protocol === 'tcp' ? { ...address, keepsTcp: true } : address;
+  }
+
+  /** A file that cannot be read leaves the servers that it had. */
+  #read(path: string): readonly ServerAddress[] {
+    const existing = this.#files.get(path);
+    try {
+      const { mtimeMs, size, ino } = statSync(path);
+      const version = `${ino} ${size} ${mtimeMs}`;
+      if (existing?.version === version) return existing.servers;
+      const servers = parseResolvConf(readTextFile(path));
+      this.#files.set(path, { version, servers });
+      if (servers.length === 0) this.#log.warn(`no servers found in ${path}, will retry`);
+      return servers;
+    } catch (error) {
+      if (existing?.version !== '') this.#log.warn(`failed to access ${path}: ${errorText(error)}`);
+      const servers = existing?.servers ?? [];
+      this.#files.set(path, { version: '', servers });
+      return servers;
+    }
   }
 }

@@ -1,25 +1,15 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { errorText, systemReason } from '@kube-dns/base';
-import {
-  ConfigDirectory,
-  type DnsConfig,
-  type Log,
-  moreMistakes,
-  type RefusedConfig,
-  StartupError,
-} from '@kube-dns/daemon';
-import { CorefileError } from '../corefile/corefile-error.js';
+import { ConfigDirectory, ConfigError, type DnsConfig, EMPTY_DNS_CONFIG, type Log, moreMistakes, parseDnsConfig, type RefusedConfig, StartupError } from '@kube-dns/daemon';
+import { CorefileError, readPlainFile } from '../corefile/corefile.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';
-import { readPlainFile } from '../corefile/plain-file.js';
-import { CLUSTER_DNS, type RenderedCorefile, renderTemplate } from '../template/render-template.js';
-import { type LookupService, serviceVariable } from '../template/service-address.js';
-import { CorefileFile } from './corefile-file.js';
-import { KubeDnsConfig } from './kube-dns-config.js';
+import { type LookupService, serviceVariable } from './cluster-service.js';
 import type { CorefileOptions } from './options.js';
+import { checkServers, CLUSTER_DNS, type RenderedCorefile, renderTemplate } from './template.js';
 
 export interface CorefileSourceOptions {
   readonly corefile: CorefileOptions;
@@ -47,7 +37,7 @@ export interface AppliedCorefile {
 }
 
 /** Errors since the start, by kind. */
-export interface CorefileErrors {
+interface CorefileErrors {
   /** ConfigMaps and templates that could not be read, and files that could not be written. */
   readonly configmap: number;
   /** Corefiles that were refused. */
@@ -78,8 +68,7 @@ export class CorefileSource {
   #lastFailure = '';
   #configmapErrors = 0;
   #refused = 0;
-  /** Whether there is something to try again. */
-  #isOpen = false;
+  #mustRetry = false;
   #isStarted = false;
   #isApplying = false;
   #isWanted = false;
@@ -101,11 +90,20 @@ export class CorefileSource {
     const folder = hasDefault ? defaultFolder : corefile.kubeDnsFolder;
     if (folder === '') {
       log.info('Skipping kube-dns configmap sync as no directory was specified');
-    } else this.#follow(folder, (files) => this.#takeConfig(files, folder));
+    } else {
+      this.#follow(folder, (files) => {
+        if (this.#config.take(files, folder)) this.#options.onConfig?.(this.#config.current);
+      });
+    }
     this.#follow(dirname(corefile.templateFile), () => undefined);
     for (const directory of this.#directories) await directory.start();
     this.#findAddress();
-    if (this.#address === undefined) this.#warnOfAddress();
+    if (this.#address === undefined) {
+      const { upstreamService: service } = corefile;
+      log.warn(
+        `Unable to lookup IP address of Upstream service ${service}, env $${serviceVariable(service)}`,
+      );
+    }
     this.#isWanted = false;
     await this.#update();
     if (this.#applied === undefined) {
@@ -113,7 +111,7 @@ export class CorefileSource {
     }
     this.#isStarted = true;
     this.#timer = setInterval(() => {
-      if (this.#isOpen) this.refresh();
+      if (this.#mustRetry) this.refresh();
     }, this.#periodMs);
     this.#timer.unref();
     // A change may have come while the first Corefile was applied.
@@ -172,10 +170,6 @@ export class CorefileSource {
     this.#directories.push(new ConfigDirectory({ path, periodMs: this.#periodMs, log, onChange }));
   }
 
-  #takeConfig(files: ReadonlyMap<string, string>, folder: string): void {
-    if (this.#config.take(files, folder)) this.#options.onConfig?.(this.#config.current);
-  }
-
   async #updateWhileWanted(): Promise<void> {
     this.#isApplying = true;
     try {
@@ -189,10 +183,11 @@ export class CorefileSource {
   }
 
   async #update(): Promise<void> {
-    this.#isOpen = false;
+    this.#mustRetry = false;
     this.#findAddress();
     const rendered = this.#render();
-    const text = rendered?.text ?? this.#ownCorefile();
+    // Before there was a template, the file that is there.
+    const text = rendered?.text ?? (this.#applied === undefined ? this.#file.read() : undefined);
     if (text === undefined) return;
     const blocks = this.#read(text);
     if (blocks === undefined) return;
@@ -213,16 +208,11 @@ export class CorefileSource {
       this.#fail(`Failed to read node-cache coreFile ${templateFile} - ${systemReason(error)}`);
       return undefined;
     }
-    if (this.#address === undefined && template.includes(CLUSTER_DNS)) this.#isOpen = true;
+    if (this.#address === undefined && template.includes(CLUSTER_DNS)) this.#mustRetry = true;
     return renderTemplate(template, this.#config.current, {
       ...corefile,
       clusterDns: this.#address,
     });
-  }
-
-  /** Before there was a template, the file that is there. */
-  #ownCorefile(): string | undefined {
-    return this.#applied === undefined ? this.#file.read() : undefined;
   }
 
   #read(text: string): readonly ServerBlock[] | undefined {
@@ -240,7 +230,7 @@ export class CorefileSource {
     try {
       await this.#options.onChange(blocks, text);
     } catch (error) {
-      this.#isOpen = true;
+      this.#mustRetry = true;
       this.#refuse([errorText(error)]);
       return;
     }
@@ -267,7 +257,7 @@ export class CorefileSource {
 
   /** What failed, or '': counted and logged once, and tried again. */
   #fail(message: string): void {
-    if (message !== '') this.#isOpen = true;
+    if (message !== '') this.#mustRetry = true;
     if (message === this.#lastFailure) return;
     this.#lastFailure = message;
     if (message === '') return;
@@ -283,12 +273,107 @@ export class CorefileSource {
     if (this.#isStarted) log.info(`Upstream service ${service} has the address ${found}`);
     this.#address = found;
   }
+}
 
-  #warnOfAddress(): void {
-    const { corefile, log } = this.#options;
-    const service = corefile.upstreamService;
-    log.warn(
-      `Unable to lookup IP address of Upstream service ${service}, env $${serviceVariable(service)}`,
-    );
+/** The ConfigMap kube-dns as it is read from a folder; one that is refused is logged, and the last good one stays. */
+class KubeDnsConfig {
+  current: DnsConfig = EMPTY_DNS_CONFIG;
+  /** ConfigMaps that were refused since the start. */
+  errors = 0;
+  /** The last one, if it is refused. */
+  refused: RefusedConfig | undefined;
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Whether the files are a ConfigMap that is obeyed. */
+  take(files: ReadonlyMap<string, string>, folder: string): boolean {
+    let config;
+    try {
+      config = parseDnsConfig(files);
+    } catch (error) {
+      const head = `Failed to sync kube-dns config directory ${folder}, err: `;
+      return this.#refuse(head, error, folder);
+    }
+    try {
+      checkServers(config);
+    } catch (error) {
+      return this.#refuse('Invalid config: ', error, folder);
+    }
+    this.current = config;
+    this.refused = undefined;
+    return true;
+  }
+
+  #refuse(head: string, error: unknown, folder: string): false {
+    this.errors++;
+    this.#log.error(`${head}${errorText(error)}`);
+    const mistakes = error instanceof ConfigError ? error.mistakes : [errorText(error)];
+    const reasons = mistakes.map((mistake) => `${folder}: ${mistake}`);
+    this.refused = { atMs: Date.now(), reasons };
+    return false;
+  }
+}
+
+const MAX_LOGGED_LINES = 500;
+
+/** The file that the Corefile is written to, for people; the log has it, too. */
+class CorefileFile {
+  readonly #path: string;
+  readonly #log: Log;
+  #text: string | undefined;
+
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** What is in it already: without a template that is the Corefile, as CoreDNS takes it. */
+  read(): string | undefined {
+    try {
+      return readPlainFile(this.#path);
+    } catch {
+      return undefined; // nor is there one: the failure of the template is what to say
+    }
+  }
+
+  /** Writes a new text and logs it, in the original's words. Returns why it could not be written, or nothing. */
+  write({ text, upstreams, mayForceTcp }: RenderedCorefile, { stubDomains }: DnsConfig): string {
+    if (text === this.#text) return '';
+    try {
+      writeAtomically(this.#path, text);
+    } catch (error) {
+      return `Failed to write config file ${this.#path} - err ${systemReason(error)}`;
+    }
+    this.#text = text;
+    const log = this.#log;
+    if (mayForceTcp) {
+      log.warn('Did not find TCP upstream block to replace, assuming upstreams already use UDP.');
+    }
+    const count = `${stubDomains.size} custom stubdomains`;
+    log.info(`Updated Corefile with ${count} and upstream servers ${upstreams}`);
+    const lines = text.trimEnd().split('\n');
+    log.info('Using config file:');
+    for (const line of lines.slice(0, MAX_LOGGED_LINES)) log.info(line);
+    const others = lines.length - MAX_LOGGED_LINES;
+    if (others > 0) log.info(`${others} more lines are in ${this.#path}`);
+    return '';
+  }
+}
+
+/**
+ * Writes a file so that a reader sees the old or the new text, never a part. One that cannot be replaced, because it
+ * is mounted by itself or its folder is read-only, is written in place. Throws the error of the file system.
+ */
+function writeAtomically(path: string, text: string): void {
+  const draft = `${path}.new`;
+  try {
+    writeFileSync(draft, text);
+    renameSync(draft, path);
+  } catch {
+    rmSync(draft, { force: true });
+    writeFileSync(path, text);
   }
 }

@@ -1,7 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { CorefileError } from './corefile-error.js';
-import { directive, parseCorefile, writeCorefile, type Directive } from './corefile.js';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import {
+  CorefileError,
+  directive,
+  type Directive,
+  importsOnDisk,
+  parseCorefile,
+  writeCorefile,
+} from './corefile.js';
 
 const parse = (text: string) => parseCorefile(text, 'Corefile');
 const withoutLines = (each: Directive): Directive => ({
@@ -122,5 +131,33 @@ describe('writing a Corefile', () => {
         expect(plain).toEqual(blocks);
       }),
     );
+  });
+});
+
+describe('the files that a Corefile imports', () => {
+  let folder: TemporaryFolder;
+  beforeEach(() => {
+    folder = new TemporaryFolder();
+  });
+  afterEach(() => folder.close());
+
+  const find = (pattern: string) => importsOnDisk(join(folder.path, 'Corefile'))(pattern);
+
+  it('are found beside it by a pattern, in the order of their names, without folders', () => {
+    for (const name of ['b.conf', 'a.conf', 'c.txt']) folder.file(name, name);
+    mkdirSync(join(folder.path, 'd.conf'));
+    expect(find('*.conf').map(({ text }) => text)).toEqual(['a.conf', 'b.conf']);
+    expect(find(join(folder.path, 'c.txt'))).toHaveLength(1);
+    expect(find('absent/*')).toEqual([]);
+  });
+
+  it.each([
+    ['*.*', 'import *.*: it has more than one wildcard'],
+    ['large', /^cannot read .*large: larger than 1048576 bytes$/],
+    ['large/x', /^cannot read .*large: not a directory$/],
+  ])('are refused for %j', (pattern, message) => {
+    folder.file('large', 'x'.repeat(1024 * 1024 + 1));
+    expect(() => find(pattern)).toThrow(CorefileError);
+    expect(() => find(pattern)).toThrow(message);
   });
 });

@@ -1,15 +1,18 @@
-export { CorefileError } from './corefile-error.js';
 export {
+  CorefileError,
   directive,
   directiveText,
+  importsOnDisk,
+  isMatch,
   parseCorefile,
   placeOf,
+  resolveCorefile,
   writeCorefile,
   type Corefile,
   type Directive,
+  type FindImports,
+  type OnMissingImport,
   type WrittenBlock,
 } from './corefile.js';
 export { plainTarget } from './forward-target.js';
-export { importsOnDisk, isMatch } from './import-files.js';
-export { resolveCorefile, type FindImports, type OnMissingImport } from './resolve.js';
-export { readKey, type ZoneKey } from './zone-key.js';
+export { readKey, type ZoneKey } from './server-block.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CorefileError } from './corefile-error.js';
+import { CorefileError } from './corefile.js';
 import { readServerBlocks, type CorefileSurroundings } from './read-server-blocks.js';
 import type { ServerBlock } from './server-block.js';
 

@@ -1,20 +1,18 @@
 import { networkInterfaces } from 'node:os';
-import { emptyBlock, type BlockDraft, type CorefileHost } from './block-draft.js';
+import { addressText, parseAddress } from '@kube-dns/wire';
 import {
+  CorefileError,
+  type Directive,
   directiveText,
+  type FindImports,
+  importsOnDisk,
   parseCorefile,
   placeOf,
-  type Directive,
+  resolveCorefile,
   type WrittenBlock,
 } from './corefile.js';
-import { CorefileError } from './corefile-error.js';
-import { DirectiveError } from './directive-error.js';
-import { importsOnDisk } from './import-files.js';
-import { overlaps } from './overlaps.js';
-import { PLUGINS, REFUSED } from './plugin-table.js';
-import { resolveCorefile, type FindImports } from './resolve.js';
-import type { BlockZone, ServerBlock } from './server-block.js';
-import { readKey } from './zone-key.js';
+import { type CorefileHost, DirectiveError, PLUGINS, REFUSED } from './plugins.js';
+import { type Draft, readKey, type ServerBlock, type ZoneKey } from './server-block.js';
 
 export interface CorefileSurroundings extends Partial<CorefileHost> {
   /** The port of a zone without one; 53 by default. */
@@ -67,7 +65,7 @@ function readBlock(
   port: number | undefined,
   note: Note,
 ): ServerBlock {
-  const zones = block.keys.flatMap((key): BlockZone[] => {
+  const zones = block.keys.flatMap((key): ZoneKey[] => {
     const read = readKey(key, port);
     if (typeof read !== 'string') return [read];
     note(placeOf(block), `server block ${key}: ${read}`);
@@ -92,7 +90,7 @@ function readBlock(
 function readDirective(
   each: Directive,
   isRepeated: boolean,
-  draft: BlockDraft,
+  draft: Draft<ServerBlock>,
   host: CorefileHost,
 ): void {
   const plugin = PLUGINS.get(each.name);
@@ -105,8 +103,76 @@ function readDirective(
   plugin.read(each, draft, host);
 }
 
+/** A block without directives. */
+function emptyBlock(zones: ServerBlock['zones'], line: number): Draft<ServerBlock> {
+  return {
+    zones,
+    addresses: [],
+    line,
+    cache: undefined,
+    forward: undefined,
+    hosts: undefined,
+    logsErrors: false,
+    errorPatterns: [],
+    log: undefined,
+    detectsLoops: false,
+    metrics: undefined,
+    health: undefined,
+    ready: undefined,
+    maxUdpBytes: undefined,
+    rotatesRecords: false,
+  };
+}
+
 function addressesOfInterface(name: string): readonly string[] | undefined {
   return networkInterfaces()[name]?.map(({ address, family, scopeid }) =>
     family === 'IPv6' && scopeid !== 0 ? `${address}%${name}` : address,
   );
+}
+
+/** A zone that two blocks serve in one place. */
+interface Overlap {
+  /** The later one. */
+  readonly block: ServerBlock;
+  readonly reason: string;
+}
+
+/**
+ * Zones that are served twice on one port and address; a block without `bind` is on every address. Words and rule
+ * are those of CoreDNS (core/dnsserver/register.go, validateZonesAndListeningAddresses).
+ */
+function overlaps(blocks: readonly ServerBlock[]): Overlap[] {
+  const found: Overlap[] = [];
+  /** By zone and port: the addresses so far, '' for all. */
+  const taken = new Map<string, Set<string>>();
+  for (const block of blocks) {
+    for (const { zone, port } of block.zones) {
+      const key = `dns://${zone === '.' ? '.' : `${zone}.`}:${port}`;
+      const addresses = taken.get(key) ?? new Set<string>();
+      taken.set(key, addresses);
+      const own = block.addresses.length === 0 ? [''] : block.addresses.map(canonical);
+      for (const address of own) {
+        const where = on(key, address);
+        const [other = ''] = address === '' || addresses.has('') ? addresses : [];
+        if (addresses.has(address)) {
+          found.push({ block, reason: `cannot serve ${where} - it is already defined` });
+        } else if (addresses.size > 0 && (address === '' || addresses.has(''))) {
+          const reason = `cannot serve ${where} - zone overlap listener capacity with ${on(key, other)}`;
+          found.push({ block, reason });
+        }
+        addresses.add(address);
+      }
+    }
+  }
+  return found;
+}
+
+function on(key: string, address: string): string {
+  return address === '' ? key : `${key} on ${address}`;
+}
+
+function canonical(address: string): string {
+  const bytes = parseAddress(address);
+  const scope = /%.*$/.exec(address)?.[0] ?? '';
+  return bytes === undefined ? address : addressText(bytes) + scope;
 }

@@ -1,9 +1,12 @@
+import { isIPv6 } from 'node:net';
+import { parseHostPort } from '@kube-dns/base';
 import type { Encryption } from '@kube-dns/transport';
+import { BITS_PER_REVERSE_LABEL, encodeName, parseAddress, reverseName } from '@kube-dns/wire';
 
 /** What one server block of a Corefile asks for, checked and with CoreDNS's defaults. */
 export interface ServerBlock {
-  /** Its zones and their ports, as `cluster.local:53`; `zone` is lower-cased, without the last dot; the root is '.'. */
-  readonly zones: readonly BlockZone[];
+  /** As `cluster.local:53`. */
+  readonly zones: readonly ZoneKey[];
   /** The addresses of `bind`; none is every address. */
   readonly addresses: readonly string[];
   /** The line of its first key, from 1. */
@@ -29,7 +32,8 @@ export interface ServerBlock {
   readonly rotatesRecords: boolean;
 }
 
-export interface BlockZone {
+export interface ZoneKey {
+  /** In lower case, without the last dot; `.` is the root. */
   readonly zone: string;
   readonly port: number;
 }
@@ -130,6 +134,65 @@ export interface HostsRules {
 /** `log [ZONES…] [FORMAT] { class … }`. */
 export interface LogRules {
   readonly zones: readonly string[];
+  /** Without names of formats. */
   readonly format: string;
   readonly classes: readonly ('all' | 'success' | 'denial' | 'error')[];
+}
+
+/** Rules while they are read. */
+export type Draft<T> = { -readonly [K in keyof T]: T[K] };
+
+const MAX_PORT = 65_535;
+const DEFAULT_PORT = 53;
+
+/**
+ * Reads the key of a server block: `[dns://]zone[:port]`; the zone may be a network, for its reverse names. Returns
+ * the reason as text when it cannot be served.
+ */
+export function readKey(key: string, defaultPort = DEFAULT_PORT): ZoneKey | string {
+  const [, scheme = 'dns', rest = ''] = /^(?:(\w+):\/\/)?(.*)$/s.exec(key) ?? [];
+  if (scheme !== 'dns') return `kube-dns does not speak ${scheme}`;
+  const [, name = '', portText] = /^(.*?)(?::(\d{1,5}))?$/s.exec(rest) ?? [];
+  const port = portText === undefined ? defaultPort : Number(portText);
+  if (port > MAX_PORT) return `${port} is not a port`;
+  const zone = readZone(name);
+  return typeof zone === 'string' ? { zone, port } : zone.reason;
+}
+
+/** A zone, or a network for its reverse names, in the form of a ZoneKey; or why it is none. */
+export function readZone(text: string): string | { readonly reason: string } {
+  if (text.includes('/')) return reverseZone(text);
+  if (text === '' || text === '.') return '.';
+  const zone = text.toLowerCase().replace(/\.$/, '');
+  if (!/^[\w.*-]+$/.test(zone)) return { reason: 'not a zone' };
+  try {
+    encodeName(zone);
+  } catch {
+    return { reason: 'not a zone' };
+  }
+  return zone;
+}
+
+/** The reverse zone of a network that ends with a label of it. */
+function reverseZone(network: string): string | { readonly reason: string } {
+  const [, address = '', bitsText = ''] = /^([^/]*)\/(\d{1,3})$/.exec(network) ?? [];
+  const bytes = parseAddress(address);
+  const bits = Number(bitsText);
+  if (bytes === undefined || bits === 0 || bits > bytes.length * 8) {
+    return { reason: 'not a network' };
+  }
+  const step = BITS_PER_REVERSE_LABEL[bytes.length === 4 ? 'ipv4' : 'ipv6'];
+  if (bits % step !== 0) return { reason: 'this network is several zones: write each of them' };
+  return reverseName(bytes, bits);
+}
+
+/**
+ * Parses `host:port` as Go's HTTP servers take it, the host may be missing; throws with the reason. The port is needed,
+ * so it is what follows the last colon of an IPv6 address without brackets: a manifest has but `$(POD_IP):9353`.
+ */
+export function parseHttpAddress(text: string): HttpAddress {
+  const [, address = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  const { host, port } = parseHostPort(isIPv6(address) ? `[${address}]:${digits}` : text);
+  if (port === null) throw new Error('the port is missing, such as :8080');
+  return { host, port };
 }

@@ -1,27 +1,20 @@
 import { isIPv6 } from 'node:net';
+import { ListenError } from '@kube-dns/apiserver';
 import { errorText } from '@kube-dns/base';
 import { failStartup, type Log } from '@kube-dns/daemon';
-import {
-  type AnswerObserver,
-  type Client,
-  listen,
-  type Listener,
-  ListenError,
-  type ServerAddress,
-  ServerCookies,
-  type UdpEngine,
-} from '@kube-dns/transport';
-import { EVERY_ADDRESS } from '@kube-dns/wire';
-import { QueryLines } from '../answer/query-line.js';
+import type { LoopDetector } from '@kube-dns/resolver';
+import { type Answerer, type AnswerObserver, type AnswerSource, type Client, listen, type Listener, type ReplyPath, type ServerAddress, ServerCookies, SOURCE, type UdpEngine } from '@kube-dns/transport';
+import { AnswerWriter, EVERY_ADDRESS, EXTENDED_ERROR, extendedErrorOption, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
+import { type AskedWords, QueryLines } from '../answer/logs.js';
 import type { ServedBlock } from '../answer/served-block.js';
-import { type OwnQuestions, type ServedZone, ZoneAnswerer } from '../answer/zone-answerer.js';
-import { ZoneCounters } from '../answer/zone-counters.js';
+import { ZoneCounters, ZoneSet } from '../answer/zones.js';
+import type { SelfProbe } from './self-probe.js';
 
 /** CoreDNS's exit code when it cannot listen. */
 const EXIT_CANNOT_LISTEN = 1;
 const MAX_TCP_CONNECTIONS = 1_000;
 
-export interface ListenPointsOptions {
+interface ListenPointsOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
   readonly own: OwnQuestions;
@@ -68,7 +61,7 @@ export class ListenPoints {
   async open(blocks: readonly ServedBlock['block'][]): Promise<void> {
     const opened: ListenPoint[] = [];
     try {
-      for (const { address, port, key } of blocks.flatMap(placesOf)) {
+      for (const { address, port, key } of blocks.flatMap(bindingsOf)) {
         if (this.#points.has(key)) continue;
         const point = await this.#open(address, port);
         opened.push(point);
@@ -87,7 +80,7 @@ export class ListenPoints {
   async serve(blocks: readonly ServedBlock[]): Promise<void> {
     const needed = new Map<string, ServedZone[]>();
     for (const served of blocks) {
-      for (const { key, zone } of placesOf(served.block)) {
+      for (const { key, zone } of bindingsOf(served.block)) {
         const zones = needed.get(key) ?? [];
         needed.set(key, zones);
         zones.push(this.#servedZone(this.#points.get(key)!, served, zone));
@@ -152,14 +145,15 @@ export class ListenPoints {
   }
 }
 
-interface Place {
+/** A zone at an address. */
+interface Binding {
   readonly key: string;
   readonly address: string;
   readonly port: number;
   readonly zone: string;
 }
 
-function placesOf({ addresses, zones }: ServedBlock['block']): Place[] {
+function bindingsOf({ addresses, zones }: ServedBlock['block']): Binding[] {
   const all = addresses.length === 0 ? [EVERY_ADDRESS] : addresses;
   return all.flatMap((address) =>
     zones.map(({ zone, port }) => ({ key: keyOf(address, port), address, port, zone })),
@@ -168,4 +162,184 @@ function placesOf({ addresses, zones }: ServedBlock['block']): Place[] {
 
 function keyOf(address: string, port: number): string {
   return `${address}#${port}`;
+}
+
+const ANSWER_COUNT_AT = 6;
+
+/** A zone at one address: the block that answers for it, and what is counted. */
+export interface ServedZone {
+  readonly zone: string;
+  readonly block: ServedBlock;
+  readonly counters: ZoneCounters;
+  /** Undefined where no answer is logged. */
+  readonly lines: QueryLines | undefined;
+}
+
+// Why there is no better answer, as options of answers to clients with EDNS (RFC 8914).
+/** No block has the name. */
+const NO_ZONE = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE, 'no server block has it');
+
+/** Questions that this process asks itself, or that come back to it. */
+interface OwnQuestions {
+  readonly probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
+  readonly loops: Pick<LoopDetector, 'isOwnProbe'>;
+}
+
+/** Answers the queries at one address and port, each from the block of the longest zone that its name is in. */
+class ZoneAnswerer implements Answerer {
+  /** Queries for names that are in no zone. */
+  readonly unserved = new ZoneCounters();
+  readonly #isIpv6: (client: Client) => boolean;
+  readonly #own: OwnQuestions;
+  readonly #writer = new AnswerWriter();
+  readonly #client = new TimedClient();
+  #zones = new ZoneSet<ServedZone>();
+
+  /** `isIpv6` says of a client which family it came by; `own` are the questions of the process itself. */
+  constructor(isIpv6: (client: Client) => boolean, own: OwnQuestions) {
+    this.#isIpv6 = isIpv6;
+    this.#own = own;
+  }
+
+  /** Serves these zones from now on. */
+  serve(zones: Iterable<ServedZone>): void {
+    const set = new ZoneSet<ServedZone>();
+    for (const zone of zones) set.set(zone.zone, zone);
+    this.#zones = set;
+  }
+
+  /** The longest zone that a name is in; undefined when it is in none. */
+  zoneOf({ name, nameLength }: Query): ServedZone | undefined {
+    return this.#zones.find(name, nameLength);
+  }
+
+  answer(query: Query, out: Uint8Array, client: Client): number {
+    if (this.#own.probe.isOwn(query)) {
+      client.answersFrom(SOURCE.NONE);
+      return this.#own.probe.answer(query, out);
+    }
+    if (this.#own.loops.isOwnProbe(query)) return 0;
+    const zone = this.zoneOf(query);
+    const counters = zone?.counters ?? this.unserved;
+    counters.countRequest(query, this.#isIpv6(client));
+    const timed = this.#client;
+    timed.start(client, query, counters, zone?.lines);
+    const length =
+      zone === undefined ? this.#refuse(query, out) : zone.block.answer(query, out, timed);
+    if (zone !== undefined) countLookup(zone, out);
+    if (length > 0) timed.note(out, length);
+    return length;
+  }
+
+  #refuse(query: Query, out: Uint8Array): number {
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(RCODE.REFUSED, NO_ZONE);
+    return this.#writer.finish();
+  }
+}
+
+function countLookup({ block, counters }: ServedZone, answer: Uint8Array): void {
+  if (!block.wasLookedUp) return;
+  if (!block.wasHit) counters.cacheMisses++;
+  else if (readUint16(answer, ANSWER_COUNT_AT) === 0) counters.cacheHits.denial++;
+  else counters.cacheHits.success++;
+}
+
+const MS_PER_SECOND = 1_000;
+
+/** What is kept of a query until it is answered: its answer is counted and logged then. */
+class Timing {
+  counters!: ZoneCounters;
+  isOverTcp = false;
+  startedMs = 0;
+  /** Undefined where the answer is not logged. */
+  lines: QueryLines | undefined;
+  words: AskedWords | undefined;
+
+  copy(): Timing {
+    const copy = new Timing();
+    copy.counters = this.counters;
+    copy.isOverTcp = this.isOverTcp;
+    copy.startedMs = this.startedMs;
+    copy.lines = this.lines;
+    copy.words = this.words;
+    return copy;
+  }
+
+  note(message: Uint8Array, length: number): void {
+    const seconds = (performance.now() - this.startedMs) / MS_PER_SECOND;
+    const rcode = readUint16(message, 2) & RCODE_MASK;
+    this.counters.countResponse(this.isOverTcp, rcode, length, seconds);
+    this.lines?.write(this.words!, message, length, seconds);
+  }
+}
+
+/** The client of the current query; its answer is counted and logged when it is sent, now or later. */
+class TimedClient implements Client {
+  readonly #timing = new Timing();
+  #client!: Client;
+
+  /** Begins a query. */
+  start(client: Client, query: Query, counters: ZoneCounters, lines: QueryLines | undefined): void {
+    const timing = this.#timing;
+    this.#client = client;
+    timing.counters = counters;
+    timing.isOverTcp = query.isOverTcp;
+    timing.startedMs = performance.now();
+    timing.lines = lines?.isLogged(query) === true ? lines : undefined;
+    timing.words = timing.lines?.wordsOf(query, client);
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  get port(): number {
+    return this.#client.port;
+  }
+
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
+  defer(): ReplyPath {
+    return new TimedAnswer(this.#timing.copy(), this.#client.defer());
+  }
+
+  /** The query is answered at once. */
+  note(message: Uint8Array, length: number): void {
+    this.#timing.note(message, length);
+  }
+}
+
+/** An answer that comes later. */
+class TimedAnswer implements ReplyPath {
+  readonly #timing: Timing;
+  readonly #reply: ReplyPath;
+
+  constructor(timing: Timing, reply: ReplyPath) {
+    this.#timing = timing;
+    this.#reply = reply;
+  }
+
+  get address(): string {
+    return this.#reply.address;
+  }
+
+  get port(): number {
+    return this.#reply.port;
+  }
+
+  get out(): Uint8Array | undefined {
+    return this.#reply.out;
+  }
+
+  send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void {
+    this.#timing.note(message, length);
+    this.#reply.send(message, length, source, server);
+  }
+
+  abandon(): void {
+    this.#reply.abandon();
+  }
 }

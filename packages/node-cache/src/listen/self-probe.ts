@@ -12,7 +12,7 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
-import { DURATION_BOUNDS } from '../answer/zone-counters.js';
+import { DURATION_BOUNDS } from '../answer/zones.js';
 
 const ID_BYTES = 8;
 const PERIOD_MS = 500;

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { CodedError } from '@kube-dns/base';
 
 /** How a command ended. */
 export interface CommandResult {
@@ -35,3 +36,38 @@ export const runCommand: Run = ([program = '', ...args], input = '') =>
     // It may end without having read its input; its exit code says so.
     child.stdin?.on('error', () => undefined).end(input);
   });
+
+const NOT_PERMITTED = /not permitted|permission denied|must be root/i;
+const LOCKED = 'holding the xtables lock';
+
+/** What cannot be set up; `rules-locked` is another program with the lock of iptables. */
+type NetworkErrorCode = 'interface' | 'rules' | 'rules-locked';
+
+/** Interface or rules that cannot be read, added or removed. */
+export class NetworkError extends CodedError<NetworkErrorCode> {}
+
+/** The error of a command that failed, with its first line and what is missing. */
+export function commandError(
+  code: NetworkErrorCode,
+  program: string,
+  result: CommandResult,
+): NetworkError {
+  if (result.status === NOT_INSTALLED) return new NetworkError(code, `${program} is not installed`);
+  const isLocked = code === 'rules' && result.stderr.includes(LOCKED);
+  const lines = result.stderr.split('\n').filter((line) => line.trim() !== '');
+  const reason = lines[0]?.trim() ?? `exit code ${result.status}`;
+  const advice = NOT_PERMITTED.test(result.stderr) ? '; it needs the capability NET_ADMIN' : '';
+  return new NetworkError(isLocked ? 'rules-locked' : code, `${program}: ${reason}${advice}`);
+}
+
+/** Runs a command that is to end with 0; rejects with a NetworkError otherwise. */
+export async function runOrThrow(
+  run: Run,
+  code: NetworkErrorCode,
+  words: readonly string[],
+  input?: string,
+): Promise<CommandResult> {
+  const result = await run(words, input);
+  if (result.status !== 0) throw commandError(code, words[0]!, result);
+  return result;
+}

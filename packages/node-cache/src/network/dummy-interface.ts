@@ -1,7 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { shortIpv6 } from '@kube-dns/wire';
-import type { CommandResult, Run } from './command.js';
-import { commandError, NetworkError } from './network-error.js';
+import { commandError, type CommandResult, NetworkError, type Run, runOrThrow } from './command.js';
 
 const IS_ABSENT = /does not exist|Cannot find device/;
 const IS_UNKNOWN_KIND = /Unknown device type|not supported/;
@@ -95,12 +94,12 @@ export class DummyInterface {
   }
 
   async #ip(...words: readonly string[]): Promise<void> {
-    const result = await this.#run(['ip', ...words]);
-    if (result.status !== 0) throw commandError('interface', 'ip', result);
+    await runOrThrow(this.#run, 'interface', ['ip', ...words]);
   }
 }
 
-function shortAddress(address: string): string {
+/** An address as `ip` prints it. */
+export function shortAddress(address: string): string {
   return isIPv4(address) ? address : shortIpv6(address);
 }
 

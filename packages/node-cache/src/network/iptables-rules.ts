@@ -1,7 +1,5 @@
-import type { Run } from './command.js';
-import { commandError } from './network-error.js';
-import { iptablesMatch, type Rule, RULE_COMMENTS, ruleKey } from './rule.js';
-import type { RuleSet } from './rule-set.js';
+import { type Run, runOrThrow } from './command.js';
+import { iptablesMatch, type Rule, RULE_COMMENTS, ruleKey, type RuleSet } from './rule.js';
 
 const TABLES = ['raw', 'filter'] as const;
 /** How long the lock of iptables is waited for, as in the original. */
@@ -37,8 +35,14 @@ export class IptablesRules implements RuleSet {
   }
 
   async add(): Promise<readonly Rule[]> {
-    const { kept, surplus } = this.#compare(await this.#find());
-    const missing = this.#rules.filter((rule) => !kept.has(ruleKey(rule)));
+    // Those that are there once, with their comment; all others of ours are to go.
+    const right = new Set<string>();
+    const surplus = (await this.#find()).filter(({ key, hasComment }) => {
+      if (!hasComment || right.has(key)) return true;
+      right.add(key);
+      return false;
+    });
+    const missing = this.#rules.filter((rule) => !right.has(ruleKey(rule)));
     await this.#restore([
       ...surplus.map(({ table, line }) => [table, `-D ${line}`] as const),
       ...missing.map((rule) => [rule.table, `-I ${ruleWords(rule)}`] as const),
@@ -51,25 +55,12 @@ export class IptablesRules implements RuleSet {
     await this.#restore(found.map(({ table, line }) => [table, `-D ${line}`]));
   }
 
-  /** Which rules are there once, with their comment; all others of ours are to go. */
-  #compare(found: readonly FoundRule[]): { kept: Set<string>; surplus: readonly FoundRule[] } {
-    const kept = new Set<string>();
-    const surplus = found.filter(({ key, hasComment }) => {
-      if (!hasComment || kept.has(key)) return true;
-      kept.add(key);
-      return false;
-    });
-    return { kept, surplus };
-  }
-
   async #find(): Promise<readonly FoundRule[]> {
     const keys = new Set(this.#rules.map(ruleKey));
     const found: FoundRule[] = [];
     for (const table of TABLES) {
-      const program = `${this.tool}-save`;
-      const result = await this.#run([program, '-t', table]);
-      if (result.status !== 0) throw commandError('rules', program, result);
-      for (const line of result.stdout.split('\n')) {
+      const { stdout } = await runOrThrow(this.#run, 'rules', [`${this.tool}-save`, '-t', table]);
+      for (const line of stdout.split('\n')) {
         const rule = readRule(table, line);
         if (rule !== undefined && keys.has(rule.key)) found.push(rule);
       }
@@ -79,10 +70,8 @@ export class IptablesRules implements RuleSet {
 
   async #restore(changes: readonly (readonly [Rule['table'], string])[]): Promise<void> {
     if (changes.length === 0) return;
-    const program = `${this.tool}-restore`;
-    const input = `${restoreInput(changes).join('\n')}\n`;
-    const result = await this.#run([program, '--noflush', ...WAIT], input);
-    if (result.status !== 0) throw commandError('rules', program, result);
+    const words = [`${this.tool}-restore`, '--noflush', ...WAIT];
+    await runOrThrow(this.#run, 'rules', words, `${restoreInput(changes).join('\n')}\n`);
   }
 }
 
@@ -93,7 +82,7 @@ function ruleWords(rule: Rule): string {
 /** Changes as `iptables-restore` reads them. */
 function restoreInput(changes: readonly (readonly [Rule['table'], string])[]): readonly string[] {
   return TABLES.flatMap((table) => {
-    const lines = changes.filter(([place]) => place === table).map(([, line]) => line);
+    const lines = changes.filter(([of]) => of === table).map(([, line]) => line);
     return lines.length === 0 ? [] : [`*${table}`, ...lines, 'COMMIT'];
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLog } from '@kube-dns/daemon';
 import { type Script, ScriptedRun } from '../../test/support/scripted-run.js';
+import type { SetupChoice } from '../config/options.js';
 import { NetworkSetup, type NetworkSetupOptions } from './network-setup.js';
 
 const SHOW = 'ip -d -j address show dev nodelocaldns';
@@ -277,5 +278,54 @@ describe('the network of a node', () => {
     expect(lines.at(-1)).toBe(
       'W fd00::10 is on kube-ipvs0: with IPVS, listen on a link-local address only',
     );
+  });
+});
+
+const NFT_ONLY = { 'nft --version': 'nftables v1.0.6', 'nft list tables': 'table inet filter\n' };
+const IPTABLES = { 'iptables --version': 'iptables v1.8.9' };
+const BOTH = { ...NFT_ONLY, ...IPTABLES };
+
+describe('the tool for the rules', () => {
+  it.each<[string, SetupChoice, Script, string | undefined, string]>([
+    [
+      'nft',
+      'auto',
+      { ...BOTH, 'nft list tables': 'table ip nat\ntable ip kube-proxy\n' },
+      'nft',
+      'kube-proxy uses nftables',
+    ],
+    [
+      'nft',
+      'auto',
+      { ...BOTH, 'nft list tables': 'table ip6 kube-proxy\n' },
+      'nft',
+      'kube-proxy uses nftables',
+    ],
+    [
+      'iptables',
+      'auto',
+      { ...BOTH, 'iptables -w 5 -t mangle -S KUBE-PROXY-CANARY': '-N KUBE-PROXY-CANARY\n' },
+      'iptables',
+      'kube-proxy uses iptables',
+    ],
+    [
+      'iptables',
+      'auto',
+      { ...BOTH, 'ip link show dev kube-ipvs0': '3: kube-ipvs0:' },
+      'iptables',
+      'kube-proxy uses IPVS, and iptables with it',
+    ],
+    ['nft', 'auto', BOTH, 'nft', 'there is no trace of kube-proxy'],
+    ['iptables', 'auto', IPTABLES, 'iptables', 'nft is not installed'],
+    ['nft', 'auto', { ...NFT_ONLY, 'nft list tables': '' }, 'nft', 'iptables is not installed'],
+    ['none', 'auto', {}, undefined, 'neither nft nor iptables is installed'],
+    ['iptables', 'iptables', BOTH, 'iptables', 'as --setup says'],
+    ['nft', 'nft', BOTH, 'nft', 'as --setup says'],
+    ['none', 'nft', IPTABLES, undefined, 'nft is not installed'],
+    ['none', 'none', BOTH, undefined, 'as --setup says'],
+  ])('is %s with --setup=%s and %j', async (_name, setup, script, tool, reason) => {
+    const { network } = prepared({}, { setup, run: new ScriptedRun(script).run });
+    await network.prepare();
+    expect(network.state).toMatchObject({ tool, reason });
   });
 });

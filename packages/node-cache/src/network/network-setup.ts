@@ -1,9 +1,12 @@
 import { isIPv4 } from 'node:net';
 import { errorText } from '@kube-dns/base';
-import { shortIpv6 } from '@kube-dns/wire';
-import { DummyInterface } from './dummy-interface.js';
-import { NodeRules, type NodeRulesOptions, type SetupErrors } from './node-rules.js';
-import { IPVS_INTERFACE, type RuleTool } from './setup-choice.js';
+import type { Log } from '@kube-dns/daemon';
+import type { SetupChoice } from '../config/options.js';
+import { NetworkError, NOT_INSTALLED, type Run } from './command.js';
+import { DummyInterface, shortAddress } from './dummy-interface.js';
+import { IptablesRules } from './iptables-rules.js';
+import { NftRules } from './nft-rules.js';
+import { type RuleNeeds, type RuleSet, rulesOf, ruleText } from './rule.js';
 
 /** What takes the rules out when this process cannot; see `Guard`. */
 export interface RuleGuard {
@@ -15,7 +18,10 @@ export interface RuleGuard {
   disarm(): void;
 }
 
-export interface NetworkSetupOptions extends NodeRulesOptions {
+export interface NetworkSetupOptions extends RuleNeeds {
+  readonly setup: SetupChoice;
+  readonly log: Log;
+  readonly run: Run;
   /** Of both families. */
   readonly localAddresses: readonly string[];
   readonly setsUpInterface: boolean;
@@ -42,7 +48,7 @@ export interface NetworkState {
 }
 
 /** A guard takes the rules out this long after the last beat. */
-export const BEAT_LIMIT_MS = 2_000;
+const BEAT_LIMIT_MS = 2_000;
 /** How long it may need for that: it waits 5 s for the lock of iptables. */
 const GUARD_ACTS_MS = 6_000;
 
@@ -77,7 +83,7 @@ export class NetworkSetup {
   constructor(options: NetworkSetupOptions) {
     const { localAddresses, setsUpInterface, interfaceName, run } = options;
     this.#options = options;
-    this.#addresses = localAddresses.map((each) => (isIPv4(each) ? each : shortIpv6(each)));
+    this.#addresses = localAddresses.map(shortAddress);
     this.#rules = new NodeRules(this.#addresses, options, this.errors);
     this.#now = options.now ?? (() => performance.now());
     this.#interface = setsUpInterface
@@ -86,7 +92,8 @@ export class NetworkSetup {
   }
 
   get state(): NetworkState {
-    const { tool, reason, areIn } = this.#rules;
+    const { chosen, areIn } = this.#rules;
+    const { tool, reason = '' } = chosen ?? {};
     return { tool, reason, hasInterface: this.#hasInterface, hasRules: areIn };
   }
 
@@ -232,4 +239,161 @@ export class NetworkSetup {
     this.#turn = this.#turn.then(action);
     return this.#turn;
   }
+}
+
+/** Failures by the label `errortype` of `coredns_nodecache_setup_errors_total`. */
+export interface SetupErrors {
+  iptables: number;
+  iptables_lock: number;
+  interface_add: number;
+  interface_check: number;
+}
+
+/** The rules of this node, by the chosen tool. No method rejects: failures are logged and counted. */
+class NodeRules {
+  readonly #addresses: readonly string[];
+  readonly #options: NetworkSetupOptions;
+  readonly #errors: SetupErrors;
+  chosen: ChosenSetup | undefined;
+  #sets: readonly RuleSet[] = [];
+  /** Whether all of them are in. */
+  areIn = false;
+
+  constructor(addresses: readonly string[], options: NetworkSetupOptions, errors: SetupErrors) {
+    this.#addresses = addresses;
+    this.#options = options;
+    this.#errors = errors;
+  }
+
+  /** What a guard runs to take them out: a tool and a line of its input. */
+  get removal(): readonly string[] {
+    return this.#sets.flatMap(({ tool, removal }) => removal.map((line) => `${tool} ${line}`));
+  }
+
+  async choose(): Promise<void> {
+    const { setup, run, log } = this.#options;
+    const chosen = await chooseSetup(setup, run);
+    this.chosen = chosen;
+    this.#sets = chosen.tool === undefined ? [] : this.#setsOf(chosen.tool);
+    if (setup === 'none') return;
+    if (chosen.tool !== undefined) {
+      log.info(`rules are made by ${chosen.tool}: ${chosen.reason}`);
+      return;
+    }
+    this.#errors.iptables++;
+    log.error(`no rules are made, DNS stays in connection tracking: ${chosen.reason}`);
+  }
+
+  /** Puts in what is missing. */
+  async add(): Promise<void> {
+    const { log } = this.#options;
+    let areIn = this.#sets.length > 0;
+    for (const set of this.#sets) {
+      const isDone = await this.#attempt(set, async () => {
+        for (const rule of await set.add()) {
+          log.info(`Added back nodelocaldns rule - ${ruleText(rule)}`);
+        }
+      });
+      areIn &&= isDone;
+    }
+    this.areIn = areIn;
+  }
+
+  async remove(): Promise<void> {
+    for (const set of this.#sets) await this.#attempt(set, () => set.remove());
+    this.areIn = false;
+  }
+
+  /** Removes what an earlier process made by the other tool: it would stay for ever. */
+  async removeOthers(): Promise<void> {
+    const { tool, installed } = this.chosen ?? {};
+    const other = tool === 'nft' ? 'iptables' : 'nft';
+    if (tool === undefined || installed?.has(other) !== true) return;
+    for (const set of this.#setsOf(other)) await this.#attempt(set, () => set.remove());
+  }
+
+  #setsOf(tool: RuleTool): readonly RuleSet[] {
+    const { run } = this.#options;
+    const rules = (addresses: readonly string[]) =>
+      addresses.flatMap((address) => rulesOf(address, this.#options));
+    if (tool === 'nft') return [new NftRules(rules(this.#addresses), run)];
+    const ipv4 = this.#addresses.filter((address) => isIPv4(address));
+    const ipv6 = this.#addresses.filter((address) => !isIPv4(address));
+    const sets = [
+      new IptablesRules('iptables', rules(ipv4), run),
+      new IptablesRules('ip6tables', rules(ipv6), run),
+    ];
+    return sets.filter(({ removal }) => removal.length > 0);
+  }
+
+  /** Whether it worked. */
+  async #attempt({ tool }: RuleSet, action: () => Promise<void>): Promise<boolean> {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      const isLocked = error instanceof NetworkError && error.code === 'rules-locked';
+      this.#errors[isLocked ? 'iptables_lock' : 'iptables']++;
+      this.#options.log.error(
+        `Error checking/adding iptables rule by ${tool}, error - ${errorText(error)}`,
+      );
+      return false;
+    }
+  }
+}
+
+/** The tools that can make rules. */
+type RuleTool = 'nft' | 'iptables';
+
+/** Which tool makes the rules, and why. */
+interface ChosenSetup {
+  /** Undefined where there are to be no rules, or no tool can make them. */
+  readonly tool: RuleTool | undefined;
+  readonly reason: string;
+  /** The tools that are installed. */
+  readonly installed: ReadonlySet<RuleTool>;
+}
+
+/** The interface on which kube-proxy in IPVS mode puts the address of each service. */
+const IPVS_INTERFACE = 'kube-ipvs0';
+/** The chain by which kube-proxy in iptables mode sees that its rules are flushed; the kubelet's has another name. */
+const CANARY = 'KUBE-PROXY-CANARY';
+/** The table of kube-proxy in nftables mode, one for each family. */
+const NFT_PROXY_TABLE = /^table ip6? kube-proxy$/m;
+
+/** Chooses as the flag says; `auto` asks this machine what kube-proxy uses. */
+async function chooseSetup(setup: SetupChoice, run: Run): Promise<ChosenSetup> {
+  const installed = setup === 'none' ? new Set<RuleTool>() : await installedTools(run);
+  const chosen = (tool: RuleTool | undefined, reason: string) => {
+    return { tool, reason, installed };
+  };
+  if (setup === 'none') return chosen(undefined, 'as --setup says');
+  if (setup !== 'auto') {
+    return installed.has(setup)
+      ? chosen(setup, 'as --setup says')
+      : chosen(undefined, `${setup} is not installed`);
+  }
+  if (!installed.has('nft')) {
+    return installed.has('iptables')
+      ? chosen('iptables', 'nft is not installed')
+      : chosen(undefined, 'neither nft nor iptables is installed');
+  }
+  if (!installed.has('iptables')) return chosen('nft', 'iptables is not installed');
+  return chosen(...(await asKubeProxy(run)));
+}
+
+async function installedTools(run: Run): Promise<ReadonlySet<RuleTool>> {
+  const tools = ['nft', 'iptables'] as const;
+  const results = await Promise.all(tools.map((tool) => run([tool, '--version'])));
+  return new Set(tools.filter((_, i) => results[i]?.status !== NOT_INSTALLED));
+}
+
+async function asKubeProxy(run: Run): Promise<readonly [RuleTool, string]> {
+  const tables = await run(['nft', 'list', 'tables']);
+  if (NFT_PROXY_TABLE.test(tables.stdout)) return ['nft', 'kube-proxy uses nftables'];
+  const ipvs = await run(['ip', 'link', 'show', 'dev', IPVS_INTERFACE]);
+  if (ipvs.status === 0) return ['iptables', 'kube-proxy uses IPVS, and iptables with it'];
+  const canary = await run(['iptables', '-w', '5', '-t', 'mangle', '-S', CANARY]);
+  if (canary.status === 0) return ['iptables', 'kube-proxy uses iptables'];
+  return ['nft', 'there is no trace of kube-proxy'];
 }

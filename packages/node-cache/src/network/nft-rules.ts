@@ -1,8 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { type CommandResult, type Run } from './command.js';
-import { commandError, NetworkError } from './network-error.js';
-import { type Rule, RULE_COMMENTS, ruleKey } from './rule.js';
-import type { RuleSet } from './rule-set.js';
+import { commandError, type CommandResult, NetworkError, type Run, runOrThrow } from './command.js';
+import { type Rule, RULE_COMMENTS, ruleKey, type RuleSet } from './rule.js';
 
 /** The table of ours; no other program writes into it. */
 export const NFT_TABLE = 'inet node-local-dns';
@@ -52,8 +50,7 @@ export class NftRules implements RuleSet {
   }
 
   async #transact(lines: readonly string[]): Promise<void> {
-    const result = await this.#run(['nft', '-f', '-'], `${lines.join('\n')}\n`);
-    if (result.status !== 0) throw commandError('rules', 'nft', result);
+    await runOrThrow(this.#run, 'rules', ['nft', '-f', '-'], `${lines.join('\n')}\n`);
   }
 
   #tableText(): readonly string[] {

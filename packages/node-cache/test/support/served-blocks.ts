@@ -1,6 +1,6 @@
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { readServerBlocks } from '../../src/corefile/read-server-blocks.js';
-import { renderTemplate } from '../../src/template/render-template.js';
+import { renderTemplate } from '../../src/config/template.js';
 
 /** What node-cache serves by a template of manifests/, under these variables. */
 export function blocksOf(

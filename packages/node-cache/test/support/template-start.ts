@@ -1,4 +1,4 @@
-import { serviceVariable } from '../../src/template/service-address.js';
+import { serviceVariable } from '../../src/config/cluster-service.js';
 import type { TemplateCase } from './template-cases.js';
 
 /** The Service whose address is that of the cluster's DNS. */

@@ -1,11 +1,25 @@
+import { isIPv6 } from 'node:net';
+import { getSystemErrorName } from 'node:util';
+import { copyStart, EVERY_ADDRESS } from '@kube-dns/wire';
+import { holdClock, releaseClock } from '../batch-clock.js';
 import type { ListenerCounters } from '../counters.js';
-import type { DatagramSocket } from '../datagram-socket.js';
-import type { UdpEngine } from '../udp-engine.js';
-import type { PortOwner, UpstreamPort, UpstreamPortOptions } from '../upstream-port.js';
-import { BatchHub } from './batch-hub.js';
-import { BatchListenerSocket } from './batch-listener-socket.js';
-import { BatchUpstreamPort } from './batch-upstream-port.js';
-import type { Libc } from './libc.js';
+import { isLoopback, type ServerAddress } from '../server-address.js';
+import {
+  type DatagramHandler,
+  type DatagramSocket,
+  DISCARD_PORT,
+  type Peer,
+  type PortOwner,
+  type UdpEngine,
+  type UpstreamPort,
+  type UpstreamPortOptions,
+} from '../udp-engine.js';
+import { BatchPeer, encodeSocketName, MAX_NAME_BYTES, portOf } from './batch-peer.js';
+import * as linux from './constants.js';
+import { MSG_TRUNC } from './constants.js';
+import type { Libc, ReadyEvents, Watch } from './libc.js';
+import { MessageArena, SLOTS } from './message-arena.js';
+import { Joining, Outbox, type OutboxSocket } from './outbox.js';
 
 /** UDP through recvmmsg and sendmmsg: many datagrams per system call when many come. */
 export class BatchEngine implements UdpEngine {
@@ -41,4 +55,592 @@ export class BatchEngine implements UdpEngine {
       return undefined;
     }
   }
+}
+
+const LISTENER_BUFFER_BYTES = 1 << 22;
+const EVERY_IPV4_ADDRESS = '0.0.0.0';
+const EVERY_IPV6_ADDRESS = '::';
+/** Released peers that are used again. */
+const MAX_POOLED_PEERS = 2_048;
+
+/**
+ * The UDP socket of a listener: receives, answers and sends in batches. On every address it is two, one of each family: an IPv6
+ * socket that IPv4 arrives at as well takes a tenth more CPU for it.
+ */
+class BatchListenerSocket implements DatagramSocket, SocketHandler {
+  readonly #hub: BatchHub;
+  readonly #counters: ListenerCounters;
+  /** The sender of the current datagram. */
+  readonly #sender: BatchPeer;
+  readonly #peerPool: BatchPeer[] = [];
+  #ipv4: BatchSocket | undefined;
+  #ipv6: BatchSocket | undefined;
+  #onDatagram: DatagramHandler = () => undefined;
+
+  constructor(hub: BatchHub, counters: ListenerCounters) {
+    this.#hub = hub;
+    this.#counters = counters;
+    this.#sender = BatchPeer.inArena(hub.inbox);
+  }
+
+  get port(): number {
+    return (this.#ipv6 ?? this.#ipv4)?.port ?? 0;
+  }
+
+  get out(): Uint8Array {
+    return this.#hub.answers.next;
+  }
+
+  get deferredOut(): Uint8Array {
+    return this.#hub.outgoing.next;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
+  async open(
+    address: string,
+    port: number,
+    onDatagram: DatagramHandler,
+    reusesPort = false,
+  ): Promise<void> {
+    this.#onDatagram = onDatagram;
+    if (address === EVERY_ADDRESS) this.#openBoth(port, reusesPort);
+    else if (isIPv6(address)) this.#ipv6 = this.#bind(address, port, reusesPort);
+    else this.#ipv4 = this.#bind(address, port, reusesPort);
+  }
+
+  leavePort(): void {
+    this.#ipv4?.leavePort();
+    this.#ipv6?.leavePort();
+  }
+
+  send(bytes: Uint8Array, length: number, peer: Peer): void {
+    const to = batchPeerOf(peer);
+    const socket = to.isIpv4 ? this.#ipv4 : this.#ipv6;
+    if (socket === undefined) {
+      this.#counters.sendErrors++;
+      return;
+    }
+    const { answers, outgoing } = this.#hub;
+    if (bytes === answers.next) answers.commit(socket, length, to);
+    else if (bytes === outgoing.next) outgoing.commit(socket, length, to);
+    else outgoing.push(socket, bytes, length, to);
+    this.#hub.flushSoon();
+  }
+
+  copyAddress(peer: Peer, to: Uint8Array, at: number): number {
+    return batchPeerOf(peer).copyAddress(to, at);
+  }
+
+  retain(peer: Peer): Peer {
+    const retained = this.#peerPool.pop() ?? BatchPeer.copy();
+    retained.copyFrom(batchPeerOf(peer));
+    return retained;
+  }
+
+  release(peer: Peer): void {
+    if (this.#peerPool.length < MAX_POOLED_PEERS) this.#peerPool.push(batchPeerOf(peer));
+  }
+
+  onDatagram(slot: number): void {
+    const { inbox } = this.#hub;
+    this.#sender.pointTo(inbox, slot);
+    this.#onDatagram(inbox.payloads[slot]!, inbox.lengthOf(slot), this.#sender);
+  }
+
+  onError(): void {
+    this.#counters.sendErrors++;
+  }
+
+  onUnsent(): void {
+    this.#counters.sendErrors++;
+  }
+
+  async close(): Promise<void> {
+    this.#ipv4?.close();
+    this.#ipv6?.close();
+    this.#ipv4 = this.#ipv6 = undefined;
+    return Promise.resolve();
+  }
+
+  /** A free port of IPv6 can be taken in IPv4: then it throws as for a given port. */
+  #openBoth(port: number, reusesPort: boolean): void {
+    const ipv6 = this.#bind(EVERY_IPV6_ADDRESS, port, reusesPort);
+    try {
+      this.#ipv4 = this.#bind(EVERY_IPV4_ADDRESS, ipv6.port, reusesPort);
+    } catch (error) {
+      ipv6.close();
+      throw error;
+    }
+    this.#ipv6 = ipv6;
+  }
+
+  #bind(address: string, port: number, reusesPort: boolean): BatchSocket {
+    const options = {
+      isIpv6: isIPv6(address),
+      isIpv6Only: true,
+      address,
+      port,
+      reusesPort,
+      answersFromSameAddress: address === EVERY_IPV4_ADDRESS || address === EVERY_IPV6_ADDRESS,
+      merges: true,
+      receiveBufferBytes: LISTENER_BUFFER_BYTES,
+    };
+    return new BatchSocket(this.#hub, options, this);
+  }
+}
+
+function batchPeerOf(peer: Peer): BatchPeer {
+  if (peer instanceof BatchPeer) return peer;
+  throw new TypeError('the peer is of another engine');
+}
+
+const UPSTREAM_BUFFER_BYTES = 1 << 20;
+/** The TC bit in the third byte of a message. */
+const TC = 0x02;
+
+/** A UDP port that sends queries and receives replies in batches. */
+class BatchUpstreamPort implements UpstreamPort, SocketHandler {
+  readonly #hub: BatchHub;
+  readonly #owner: PortOwner;
+  readonly #isIpv6: boolean;
+  readonly #isConnected: boolean;
+  readonly #socket: BatchSocket;
+  readonly #sender: BatchPeer;
+  #server: ServerAddress | undefined;
+  readonly #toServer = BatchPeer.copy();
+
+  /** Throws the system's error. */
+  constructor(hub: BatchHub, options: UpstreamPortOptions, owner: PortOwner) {
+    const { isIpv6, sourceAddress, port, server } = options;
+    this.#hub = hub;
+    this.#owner = owner;
+    this.#isIpv6 = isIpv6;
+    this.#isConnected = server !== undefined;
+    this.#sender = BatchPeer.inArena(hub.inbox);
+    this.#socket = new BatchSocket(
+      hub,
+      {
+        isIpv6,
+        address: sourceAddress ?? '',
+        port,
+        merges: server !== undefined && isLoopback(server.address),
+        receiveBufferBytes: UPSTREAM_BUFFER_BYTES,
+        remote: server,
+      },
+      this,
+    );
+  }
+
+  send(query: Uint8Array, server: ServerAddress): void {
+    if (this.#socket.isClosed) return;
+    const peer = this.#isConnected ? undefined : this.#peerOf(server);
+    this.#hub.outgoing.push(this.#socket, query, query.length, peer);
+    this.#hub.flushSoon();
+  }
+
+  onDatagram(slot: number): void {
+    const { inbox } = this.#hub;
+    this.#sender.pointTo(inbox, slot);
+    const reply = this.#hub.copyReply(slot);
+    // A reply that did not fit counts as truncated: it is fetched over TCP.
+    if ((inbox.flagsOf(slot) & MSG_TRUNC) !== 0) reply[2]! |= TC;
+    this.#owner.onDatagram(reply, this.#sender);
+  }
+
+  onError(): void {
+    if (this.#isConnected) this.#owner.onUnreachable();
+  }
+
+  onUnsent(): void {
+    // The time-out covers lost queries.
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #peerOf(server: ServerAddress): BatchPeer {
+    if (this.#server !== server) {
+      this.#toServer.setName(encodeSocketName(server.address, server.port, this.#isIpv6));
+      this.#server = server;
+    }
+    return this.#toServer;
+  }
+}
+
+/** The largest query or reply that is received whole; the rest of a larger one is lost. */
+const MAX_DATAGRAM_BYTES = 4_096;
+/** Datagrams that come merged are this long together at most; pages that nothing is received into take no memory. */
+const MERGED_BYTES = 65_536;
+/** So many datagrams are received from one socket in a row before the others' turn; the last batch is handled whole. */
+const MAX_DATAGRAMS = 8 * SLOTS;
+
+/**
+ * What the sockets of a batch engine share: the memory for received and for sent batches. One batch at a
+ * time is received, answered and sent.
+ */
+class BatchHub {
+  readonly libc: Libc;
+  readonly offload: Offload;
+  readonly inbox: MessageArena;
+  /** Answers written in place while a batch is handled. */
+  readonly answers: Outbox;
+  /** Copies: queries to servers, and deferred answers. */
+  readonly outgoing: Outbox;
+  readonly #reply = Buffer.allocUnsafeSlow(MAX_DATAGRAM_BYTES);
+  /** Its views, by their length; made when they are needed. */
+  readonly #replyViews: Buffer[] = [];
+  #isDraining = false;
+  #batches = 0;
+
+  constructor(libc: Libc) {
+    this.libc = libc;
+    this.offload = findOffload(libc);
+    const slotBytes = this.offload.canMerge ? MERGED_BYTES : MAX_DATAGRAM_BYTES;
+    this.inbox = new MessageArena(libc, slotBytes, 0);
+    this.answers = new Outbox(libc);
+    this.outgoing = new Outbox(libc);
+  }
+
+  /** See `UdpEngine.batch`. */
+  get batch(): number {
+    return this.#isDraining ? this.#batches : 0;
+  }
+
+  /** Receives what waits in a socket, up to MAX_DATAGRAMS, and sends the answers and queries that result. */
+  drain(socket: BatchSocket): void {
+    this.#isDraining = true;
+    try {
+      for (let datagrams = 0; datagrams < MAX_DATAGRAMS && !socket.isClosed;) {
+        this.#batches++;
+        const messages = socket.receive(this.inbox);
+        if (messages > 0) holdClock();
+        datagrams += this.#takeAll(socket, messages);
+        this.flush();
+        if (messages < SLOTS) break;
+      }
+    } finally {
+      releaseClock();
+      this.#isDraining = false;
+      this.flush();
+    }
+  }
+
+  /** Runs `work`, which sends deferred answers, and sends these together. */
+  together(work: () => void): void {
+    const wasDraining = this.#isDraining;
+    if (!wasDraining) this.#batches++;
+    this.#isDraining = true;
+    try {
+      work();
+    } finally {
+      this.#isDraining = wasDraining;
+      this.flushSoon();
+    }
+  }
+
+  /** Sends what waits, unless the end of the current batch does so anyway. */
+  flushSoon(): void {
+    if (!this.#isDraining) this.flush();
+  }
+
+  /** Sends what waits. */
+  flush(): void {
+    this.answers.flush();
+    this.outgoing.flush();
+  }
+
+  /**
+   * The reply of a server in a slot of the inbox, valid until the next one: a new Buffer for each is garbage that costs
+   * more than this copy into the same memory.
+   */
+  copyReply(slot: number): Buffer {
+    const length = this.inbox.lengthOf(slot);
+    copyStart(this.inbox.payloads[slot]!, length, this.#reply);
+    return (this.#replyViews[length] ??= this.#reply.subarray(0, length));
+  }
+
+  /** Returns how many datagrams the messages are. */
+  #takeAll(socket: BatchSocket, messages: number): number {
+    const { inbox } = this;
+    let datagrams = 0;
+    for (let slot = 0; slot < messages; slot++) {
+      const segmentBytes = inbox.takeSegmentBytes(slot);
+      datagrams += this.#takeMessage(socket, slot, segmentBytes || inbox.lengthOf(slot));
+      inbox.allowReceive(slot);
+    }
+    return datagrams;
+  }
+
+  #takeMessage(socket: BatchSocket, slot: number, segmentBytes: number): number {
+    const { inbox } = this;
+    const length = inbox.lengthOf(slot);
+    const isCut = (inbox.flagsOf(slot) & MSG_TRUNC) !== 0;
+    let datagrams = 0;
+    let at = 0;
+    do {
+      if (socket.isClosed) break;
+      const bytes = Math.min(segmentBytes, length - at);
+      const isLast = at + bytes === length;
+      inbox.placeDatagram(slot, at, bytes, isCut && isLast, MAX_DATAGRAM_BYTES);
+      socket.handler.onDatagram(slot);
+      datagrams++;
+      at += bytes;
+    } while (at < length);
+    return datagrams;
+  }
+}
+
+interface BatchSocketOptions {
+  readonly isIpv6: boolean;
+  /** Of an IPv6 socket: without it, IPv4 arrives there as well. */
+  readonly isIpv6Only?: boolean;
+  /** Empty: any address. */
+  readonly address: string;
+  readonly port: number;
+  /** Other sockets may have the same address and port, and each gets the datagrams of some senders. */
+  readonly reusesPort?: boolean;
+  /** The only peer. */
+  readonly remote?: ServerAddress | undefined;
+  /** Answers leave from the address that their query was sent to; for a socket on all addresses. */
+  readonly answersFromSameAddress?: boolean;
+  /** Datagrams of a sender that sends several as one may come merged; the hub takes them apart. */
+  readonly merges?: boolean;
+  readonly receiveBufferBytes: number;
+}
+
+/** Receives what arrives at a socket. */
+interface SocketHandler {
+  /** A datagram is in this slot of the hub's inbox, during the call. What is behind it there can be the next one. */
+  onDatagram(slot: number): void;
+  /** The error of an earlier datagram, such as a port without a listener. */
+  onError(): void;
+  /** A datagram was dropped, because the system did not accept it. */
+  onUnsent(): void;
+}
+
+interface HeldMessage {
+  readonly bytes: Uint8Array;
+  readonly peer: BatchPeer;
+}
+
+/** This many messages wait while the system accepts no more; further ones are dropped. */
+const MAX_HELD = 256;
+/** Errors of an earlier datagram, which say nothing about the current one. */
+const STALE_ERRORS: ReadonlySet<number> = new Set([
+  linux.ECONNREFUSED,
+  linux.EHOSTUNREACH,
+  linux.ENETUNREACH,
+]);
+
+/** A UDP socket of the batch engine. */
+class BatchSocket implements OutboxSocket {
+  readonly fd: number;
+  readonly port: number;
+  readonly joining: Joining | undefined;
+  readonly handler: SocketHandler;
+  isClosed = false;
+  readonly #hub: BatchHub;
+  readonly #options: BatchSocketOptions;
+  readonly #watch: Watch;
+  readonly #held: HeldMessage[] = [];
+  #hasRepeated = false;
+
+  /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
+  constructor(hub: BatchHub, options: BatchSocketOptions, handler: SocketHandler) {
+    this.#hub = hub;
+    this.#options = options;
+    this.handler = handler;
+    if (hub.offload.canJoin) this.joining = new Joining();
+    const { libc } = hub;
+    const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
+    this.fd = libc.socket(options.isIpv6 ? linux.AF_INET6 : linux.AF_INET, type, 0);
+    if (this.fd < 0) throw systemError('socket', libc.errno());
+    try {
+      this.#setUp(options);
+      this.port = this.#boundPort();
+      this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
+    } catch (error) {
+      libc.close(this.fd);
+      throw error;
+    }
+  }
+
+  receive(inbox: MessageArena): number {
+    const { libc } = this.#hub;
+    const count = libc.recvmmsg(
+      this.fd,
+      inbox.bytes,
+      inbox.payloads.length,
+      linux.MSG_DONTWAIT,
+      null,
+    );
+    if (count >= 0) return count;
+    const errno = libc.errno();
+    if (errno !== linux.EAGAIN && errno !== linux.EINTR) this.handler.onError();
+    return 0;
+  }
+
+  mustWait(errno: number): boolean {
+    return errno === linux.EAGAIN || errno === linux.ENOBUFS;
+  }
+
+  mayRepeat(errno: number): boolean {
+    if (!STALE_ERRORS.has(errno) || this.#hasRepeated) return false;
+    this.#hasRepeated = true;
+    // Not immediately: the handler is in the middle of sending.
+    setImmediate(() => {
+      if (!this.isClosed) this.handler.onError();
+    });
+    return true;
+  }
+
+  hold(arena: MessageArena, slot: number): void {
+    if (this.isClosed || this.#held.length >= MAX_HELD) {
+      this.handler.onUnsent();
+      return;
+    }
+    const sender = BatchPeer.inArena(arena);
+    sender.pointTo(arena, slot);
+    const peer = BatchPeer.copy();
+    peer.copyFrom(sender);
+    this.#held.push({ bytes: arena.payloads[slot]!.slice(0, arena.payloadLengthOf(slot)), peer });
+    if (this.#held.length === 1)
+      this.#watch.start({ readable: true, writable: true }, this.#onReady);
+  }
+
+  noteSent(): void {
+    this.#hasRepeated = false;
+  }
+
+  countUnsent(): void {
+    this.#hasRepeated = false;
+    this.handler.onUnsent();
+  }
+
+  /** See `DatagramSocket.leavePort`. */
+  leavePort(): void {
+    // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
+    const { address, isIpv6 } = this.#options;
+    this.#connect(address, DISCARD_PORT, isIpv6);
+  }
+
+  /** May be called twice. */
+  close(): void {
+    if (this.isClosed) return;
+    this.#hub.flush();
+    this.isClosed = true;
+    this.#held.length = 0;
+    this.#watch.close();
+    this.#hub.libc.close(this.fd);
+  }
+
+  /** Called by the event loop, where an exception would be lost. */
+  readonly #onReady = (status: number, { readable, writable }: ReadyEvents): void => {
+    if (this.isClosed) return;
+    try {
+      if (writable) this.#sendHeld();
+      if (readable || status < 0) this.#hub.drain(this);
+      // The event loop stops watching a descriptor that has an error; `drain` has read that error.
+      if (status < 0) this.#watchOn();
+    } catch (error) {
+      setImmediate(() => {
+        throw error;
+      });
+    }
+  };
+
+  #sendHeld(): void {
+    const held = this.#held.splice(0);
+    for (const { bytes, peer } of held) this.#hub.outgoing.push(this, bytes, bytes.length, peer);
+    this.#hub.flush();
+    if (this.#held.length === 0) this.#watchOn();
+  }
+
+  #watchOn(): void {
+    if (this.isClosed) return;
+    this.#watch.start({ readable: true, writable: this.#held.length > 0 }, this.#onReady);
+  }
+
+  #setUp({ isIpv6, address, port, remote, ...options }: BatchSocketOptions): void {
+    this.#growReceiveBuffer(options.receiveBufferBytes);
+    // Independent of the system's default.
+    if (isIpv6) {
+      const isIpv6Only = options.isIpv6Only === true ? 1 : 0;
+      this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, isIpv6Only);
+    }
+    if (options.answersFromSameAddress === true) {
+      if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
+      else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
+    }
+    if (options.merges === true && this.#hub.offload.canMerge) {
+      this.#setOption(linux.SOL_UDP, linux.UDP_GRO, 1);
+    }
+    if (options.reusesPort === true && !this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) {
+      throw systemError('setsockopt', this.#hub.libc.errno());
+    }
+    const own = encodeSocketName(address || (isIpv6 ? '::' : '0.0.0.0'), port, isIpv6);
+    const { libc } = this.#hub;
+    if (libc.bind(this.fd, own, own.length) < 0) throw systemError('bind', libc.errno());
+    if (remote === undefined) return;
+    const isConnected = this.#connect(remote.address, remote.port, isIpv6);
+    if (!isConnected) throw systemError('connect', libc.errno());
+  }
+
+  #connect(address: string, port: number, isIpv6: boolean): boolean {
+    const name = encodeSocketName(address, port, isIpv6);
+    return this.#hub.libc.connect(this.fd, name, name.length) === 0;
+  }
+
+  /** Buffers a burst while the event loop is busy; the system may grant less. */
+  #growReceiveBuffer(bytes: number): void {
+    // Beyond the system's limit; needs NET_ADMIN.
+    if (this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUFFORCE, bytes)) return;
+    this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUF, bytes);
+  }
+
+  #setOption(level: number, option: number, value: number): boolean {
+    return this.#hub.libc.setsockopt(this.fd, level, option, Int32Array.of(value), 4) === 0;
+  }
+
+  #boundPort(): number {
+    const { libc } = this.#hub;
+    const name = new Uint8Array(MAX_NAME_BYTES);
+    if (libc.getsockname(this.fd, name, Int32Array.of(name.length)) < 0) {
+      throw systemError('getsockname', libc.errno());
+    }
+    return portOf(name);
+  }
+}
+
+/** An error as Node throws it. */
+function systemError(syscall: string, errno: number): NodeJS.ErrnoException {
+  const code = getSystemErrorName(-errno);
+  return Object.assign(new Error(`${syscall} ${code}`), { code, errno: -errno, syscall });
+}
+
+/** Whether the system takes several datagrams as one message (UDP_SEGMENT), and gives several as one (UDP_GRO). */
+interface Offload {
+  readonly canJoin: boolean;
+  readonly canMerge: boolean;
+  /** What is missing and why, for the log; undefined when nothing is. */
+  readonly lack: string | undefined;
+}
+
+function findOffload(libc: Libc): Offload {
+  const fd = libc.socket(linux.AF_INET, linux.SOCK_DGRAM | linux.SOCK_CLOEXEC, 0);
+  const lacks: string[] = [];
+  const has = (name: string, option: number, value: number): boolean => {
+    if (libc.setsockopt(fd, linux.SOL_UDP, option, Int32Array.of(value), 4) === 0) return true;
+    lacks.push(`${name}: ${getSystemErrorName(-libc.errno())}`);
+    return false;
+  };
+  const canJoin = has('UDP_SEGMENT', linux.UDP_SEGMENT, 0);
+  const canMerge = has('UDP_GRO', linux.UDP_GRO, 1);
+  if (fd >= 0) libc.close(fd);
+  return {
+    canJoin,
+    canMerge,
+    lack: lacks.length === 0 ? undefined : `without ${lacks.join(', ')}`,
+  };
 }

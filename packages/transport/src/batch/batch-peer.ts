@@ -1,6 +1,8 @@
-import type { Peer } from '../datagram-socket.js';
-import { AddressTexts } from './address-texts.js';
-import { AF_INET } from './constants.js';
+import { isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { addressBytes, addressText, readUint16, writeUint16 } from '@kube-dns/wire';
+import type { Peer } from '../udp-engine.js';
+import { AF_INET, AF_INET6 } from './constants.js';
 import { type MessageArena, NAME_WORDS, PACKET_INFO_WORDS } from './message-arena.js';
 
 const IPV4_CONTROL_BYTES = 32;
@@ -15,9 +17,9 @@ const LINK_LOCAL = 0x80fe;
 const FAMILY_MASK = 0xffff;
 const IPV4_NAME_WORD = 1;
 const IPV6_NAME_WORD = 2;
+const SCOPE_WORD = 6;
 /** The third word of ::ffff:0:0/96, as a signed number. */
 const MAPPED_WORD = -0x1_0000;
-const texts = new AddressTexts();
 
 /**
  * The other end of a datagram: its address and, as a control message, the address that a query was sent
@@ -133,4 +135,99 @@ function leaveRouteOpen(words: Int32Array, controlAt: number, controlBytes: numb
   else if ((words[controlAt + IPV6_ADDRESS]! & LINK_LOCAL_MASK) !== LINK_LOCAL) {
     words[controlAt + IPV6_INTERFACE] = 0;
   }
+}
+
+const SLOT_BITS = 10;
+/** Of a socket name: the family, and the words of an address. */
+const TEXT_WORDS = 5;
+
+/**
+ * The texts of the addresses in socket names. That of a client that was seen a moment ago is not built again: each
+ * address has one slot, which it shares with others.
+ */
+export class AddressTexts {
+  readonly #words = new Int32Array(TEXT_WORDS << SLOT_BITS);
+  readonly #texts: string[] = new Array<string>(1 << SLOT_BITS).fill('');
+
+  /** The text of the address in the socket name at this word. */
+  of(words: Int32Array, nameAt: number): string {
+    const family = words[nameAt]! & FAMILY_MASK;
+    const isIpv4 = family === AF_INET;
+    // The name of an interface can change.
+    if (!isIpv4 && words[nameAt + SCOPE_WORD] !== 0) return textAt(words, nameAt);
+    const at = nameAt + (isIpv4 ? IPV4_NAME_WORD : IPV6_NAME_WORD);
+    const first = words[at]!;
+    const second = isIpv4 ? 0 : words[at + 1]!;
+    const third = isIpv4 ? 0 : words[at + 2]!;
+    const last = isIpv4 ? 0 : words[at + 3]!;
+    const slot = Math.imul(first ^ second ^ third ^ last, 0x9e37_79b1) >>> (32 - SLOT_BITS);
+    const cached = this.#words;
+    const cachedAt = slot * TEXT_WORDS;
+    const isCached =
+      cached[cachedAt] === family &&
+      cached[cachedAt + 1] === first &&
+      cached[cachedAt + 2] === second &&
+      cached[cachedAt + 3] === third &&
+      cached[cachedAt + 4] === last;
+    if (isCached) return this.#texts[slot]!;
+    cached[cachedAt] = family;
+    cached[cachedAt + 1] = first;
+    cached[cachedAt + 2] = second;
+    cached[cachedAt + 3] = third;
+    cached[cachedAt + 4] = last;
+    return (this.#texts[slot] = textAt(words, nameAt));
+  }
+}
+
+const texts = new AddressTexts();
+
+function textAt(words: Int32Array, nameAt: number): string {
+  return addressOf(new Uint8Array(words.buffer, words.byteOffset + nameAt * 4, MAX_NAME_BYTES));
+}
+
+/** struct sockaddr_in6, the longer of the two. */
+export const MAX_NAME_BYTES = 28;
+const IPV4_NAME_BYTES = 16;
+const PORT_AT = 2;
+const IPV4_AT = 4;
+const IPV6_AT = 8;
+const SCOPE_AT = 24;
+
+/** A struct sockaddr_in or sockaddr_in6; an IPv4 address for an IPv6 socket is mapped (RFC 4291 section 2.5.5.2). */
+export function encodeSocketName(address: string, port: number, isIpv6Socket: boolean): Uint8Array {
+  const [host = '', scope = ''] = address.split('%');
+  const bytes = addressBytes(isIpv6Socket && !isIPv6(host) ? `::ffff:${host}` : host);
+  const isIpv6 = bytes.length === 16;
+  const name = new Uint8Array(isIpv6 ? MAX_NAME_BYTES : IPV4_NAME_BYTES);
+  // The family is in the order of the machine, which is little-endian here.
+  name[0] = isIpv6 ? AF_INET6 : AF_INET;
+  writeUint16(name, PORT_AT, port);
+  name.set(bytes, isIpv6 ? IPV6_AT : IPV4_AT);
+  if (isIpv6) new DataView(name.buffer).setUint32(SCOPE_AT, scopeNumber(scope), true);
+  return name;
+}
+
+/** The port in a socket name. */
+export function portOf(name: Uint8Array): number {
+  return readUint16(name, PORT_AT);
+}
+
+/** The address in a socket name, as node:dgram writes it. */
+export function addressOf(name: Uint8Array): string {
+  if (name[0] === AF_INET) return addressText(name.subarray(IPV4_AT, IPV4_AT + 4));
+  const address = addressText(name.subarray(IPV6_AT, SCOPE_AT));
+  const scope = name[SCOPE_AT]! | (name[SCOPE_AT + 1]! << 8);
+  return scope === 0 ? address : `${address}%${scopeName(scope)}`;
+}
+
+function scopeNumber(scope: string): number {
+  if (/^\d*$/.test(scope)) return Number(scope);
+  return networkInterfaces()[scope]?.find(({ scopeid }) => (scopeid ?? 0) > 0)?.scopeid ?? 0;
+}
+
+function scopeName(scope: number): string {
+  for (const [name, addresses] of Object.entries(networkInterfaces())) {
+    if (addresses?.some(({ scopeid }) => scopeid === scope) === true) return name;
+  }
+  return String(scope);
 }

@@ -1,25 +1,15 @@
 import { isIPv6 } from 'node:net';
 import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
-import type { Peer } from '../datagram-socket.js';
 import { descriptorShare } from '../descriptor-limit.js';
-import { DgramEngine } from '../dgram/dgram-engine.js';
+import { DgramEngine } from '../dgram-engine.js';
 import { EncryptedServers } from '../encrypted/pool.js';
-import { isLoopback } from '../loopback.js';
-import { randomId } from '../random-id.js';
+import { portsToTry, randomId, reservedPorts, type SourcePorts } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
-import type { ServerAddress } from '../server-address.js';
-import { portsToTry, reservedPorts, type SourcePorts } from '../source-ports.js';
-import type { UdpEngine } from '../udp-engine.js';
-import type { PortOwner, UpstreamPort } from '../upstream-port.js';
+import { isLoopback, type ServerAddress } from '../server-address.js';
+import type { Peer, PortOwner, UdpEngine, UpstreamPort } from '../udp-engine.js';
 import { TcpSlots } from './quota.js';
-import type {
-  QuerySocket,
-  ReplyHandler,
-  SentQuery,
-  ServerSockets,
-  UpstreamTarget,
-} from './server-sockets.js';
+import type { QuerySocket, ReplyHandler, SentQuery, ServerSockets, UpstreamTarget } from './server-sockets.js';
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram by default. */
