@@ -475,6 +475,26 @@ function inspect(name: string, type: number = TYPE.A): CachedEntry | undefined {
   return testbed.cache.inspect(key, key.length, type);
 }
 
+describe('an expired answer that is known to be wrong', () => {
+  it.each([TYPE.A, 0])('is dropped with its denial, for a question of type %i', (type) => {
+    testbed.create(10, { maxStaleSeconds: 100 });
+    testbed.deny('a.example');
+    testbed.deny('b.example');
+    testbed.now += 10;
+    const key = keyOf('a.example');
+    testbed.cache.dropExpired(key, key.length, type);
+    expect(testbed.cache.entryCount).toBe(1);
+    expect(testbed.has('a.example')).toBe(false);
+  });
+
+  it('stays until it has expired', () => {
+    testbed.store('a.example', addressRecords(30, '10.0.0.1'));
+    const key = keyOf('a.example');
+    testbed.cache.dropExpired(key, key.length, TYPE.A);
+    expect(testbed.has('a.example')).toBe(true);
+  });
+});
+
 describe('looking at a cached answer', () => {
   it('shows its age, what is left of its TTL, and its records', () => {
     testbed.create(10);
