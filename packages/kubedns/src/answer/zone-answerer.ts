@@ -9,7 +9,7 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import type { Service } from '../cluster/service.js';
+import type { Service } from '../watch/projections.js';
 import type { PodMode } from '../config/naming.js';
 import { addressType } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';

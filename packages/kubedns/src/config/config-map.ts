@@ -1,9 +1,9 @@
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { configVersion, type Log, logRefusedConfig, type RefusedConfig } from '@kube-dns/daemon';
-import type { ApiReader } from '../cluster/api-client.js';
-import { ListWatch } from '../cluster/list-watch.js';
-import type { Projection } from '../cluster/object-store.js';
-import type { WatchPace } from '../cluster/watch-pace.js';
+import type { ApiReader } from '../watch/api-client.js';
+import { ListWatch } from '../watch/list-watch.js';
+import type { Projection } from '../watch/store.js';
+import type { WatchPace } from '../watch/pace.js';
 
 /** The keys of a configuration with their texts, and the version of this content. */
 export interface ConfigMapContent {

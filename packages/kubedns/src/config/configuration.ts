@@ -8,7 +8,7 @@ import {
   type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
-import type { ApiClient } from '../cluster/api-client.js';
+import type { ApiClient } from '../watch/api-client.js';
 import { ConfigMapSource } from './config-map.js';
 import type { KubednsFlags } from './flags.js';
 

@@ -15,8 +15,8 @@ import {
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';
-import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
-import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
+import { ENDPOINTS_SOURCES } from '../watch/cluster-watch.js';
+import { DEFAULT_STORE_LIMITS } from '../watch/store.js';
 import {
   addressFlag,
   domainFlag,

@@ -3,12 +3,14 @@ import { errorText } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName } from '@kube-dns/wire';
 import {
+  countOf,
   type EndpointSlice,
+  isSameService,
   isSameSlice,
   projectEndpointSlice,
-} from '../cluster/endpoint-slice.js';
-import { countOf } from '../cluster/packed-addresses.js';
-import { isSameService, projectService, type Service } from '../cluster/service.js';
+  projectService,
+  type Service,
+} from '../watch/projections.js';
 import type { EndpointNames } from '../config/naming.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import type { ApiObjects } from './api-objects.js';

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { encodeKey, NameTable } from '@kube-dns/wire';
-import type { ApiReader } from '../cluster/api-client.js';
+import type { ApiReader } from '../watch/api-client.js';
 import { type Locality, NodeLocality } from './node-locality.js';
 
 /** A federation: its name is a label of its names, its domain is the end of their CNAME targets. */

@@ -1,6 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node';
 import { errorText, isDnsLabel, type Log } from '@kube-dns/daemon';
-import type { ApiReader } from '../cluster/api-client.js';
+import type { ApiReader } from '../watch/api-client.js';
 
 /** Zone and region of a cluster, each a DNS label. */
 export interface Locality {

@@ -1,5 +1,5 @@
 import type { MetricFamily } from '@kube-dns/daemon';
-import type { ClusterWatch } from '../cluster/cluster-watch.js';
+import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';

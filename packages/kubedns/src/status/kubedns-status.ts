@@ -7,8 +7,8 @@ import {
   type StatusSource,
 } from '@kube-dns/daemon';
 import { serverProblems, serverRows, type Subscribers } from '@kube-dns/resolver';
-import type { ClusterWatch } from '../cluster/cluster-watch.js';
-import type { ResourceStatistics } from '../cluster/watch-statistics.js';
+import type { ClusterWatch } from '../watch/cluster-watch.js';
+import type { ResourceStatistics } from '../watch/list-watch.js';
 import type { Configuration } from '../config/configuration.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { Federations } from '../federation/federations.js';
