@@ -3,7 +3,7 @@ import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ConfigError } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
 import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
-import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/config-map.js';
+import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/configuration.js';
 import { recordedLog, type RecordedLog } from './support/recorded-log.js';
 
 let api: ApiServer;

@@ -12,7 +12,7 @@ import {
   IPV4_BYTES,
   type PackedAddresses,
 } from '../watch/projections.js';
-import type { PtrMode } from '../config/naming.js';
+import type { PtrMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';

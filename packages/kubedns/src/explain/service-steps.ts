@@ -4,6 +4,7 @@ import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName } from '@kube-dns/wire';
 import {
   countOf,
+  type EndpointNames,
   type EndpointSlice,
   isSameService,
   isSameSlice,
@@ -11,7 +12,6 @@ import {
   projectService,
   type Service,
 } from '../watch/projections.js';
-import type { EndpointNames } from '../config/naming.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import type { ApiObjects } from './api-objects.js';
 import { endpointsOf } from './endpoint-fields.js';

@@ -1,12 +1,12 @@
 import type { Log } from '@kube-dns/daemon';
 import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
-import type { EndpointNames } from '../config/naming.js';
 import type { ApiClient } from './api-client.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics } from './list-watch.js';
 import type { WatchPace } from './pace.js';
 import {
   checkLabels,
+  type EndpointNames,
   type EndpointSlice,
   isSameService,
   isSameSlice,

@@ -6,9 +6,12 @@ import type {
   V1ObjectReference,
   V1Service,
 } from '@kubernetes/client-node';
-import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
 import type { Projection } from './store.js';
+
+/** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
+export const ENDPOINT_NAMES = ['hash', 'ip', 'pod'] as const;
+export type EndpointNames = (typeof ENDPOINT_NAMES)[number];
 
 /** Options of reading an object; `onRejected` is called for each part that is left out. */
 export interface ObjectReading {

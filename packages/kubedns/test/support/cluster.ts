@@ -1,6 +1,6 @@
 import { ClusterState } from '../../src/watch/cluster-watch.js';
+import type { EndpointNames } from '../../src/watch/projections.js';
 import { type ApiObject, ObjectStore } from '../../src/watch/store.js';
-import type { EndpointNames } from '../../src/config/naming.js';
 import { AnnouncedRecords, type ZoneChanges } from '../../src/subscription/announced-records.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 

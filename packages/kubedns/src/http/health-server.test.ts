@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type HttpServer, startHttpServer } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
 import { recordedLog } from '../../test/support/recorded-log.js';
-import { dumpHandler } from './dump-handler.js';
+import { dumpHandler } from './health-server.js';
 
 const PIECE = 'x'.repeat(1_024);
 
