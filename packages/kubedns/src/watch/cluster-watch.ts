@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
-import type { ApiClient } from './api-client.js';
+import type { ApiReader } from './api-client.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics } from './list-watch.js';
 import type { WatchPace } from './pace.js';
@@ -29,12 +29,6 @@ export interface RecordStore {
   putNamespace(name: string, exists: boolean): void;
 }
 
-export interface ClusterStateOptions {
-  readonly records: RecordStore;
-  /** `hash` unless given. */
-  readonly endpointNames?: EndpointNames;
-}
-
 /** As measured, with its entry in the zone. */
 const NAMESPACE_BYTES = 900;
 
@@ -49,8 +43,14 @@ export class ClusterState {
   readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
   readonly namespaces: ObjectSink<V1Namespace, Projection>;
 
-  constructor(options: ClusterStateOptions) {
-    const { records, endpointNames: names = 'hash' } = options;
+  /** `endpointNames` is `hash` unless given. */
+  constructor({
+    records,
+    endpointNames: names = 'hash',
+  }: {
+    readonly records: RecordStore;
+    readonly endpointNames?: EndpointNames;
+  }) {
     this.services = {
       project: (_key, object, onRejected) => projectService(object, { names, onRejected }),
       isSame: isSameService,
@@ -91,7 +91,7 @@ export const ENDPOINTS_SOURCES = ['auto', 'slices', 'endpoints'] as const;
 export type EndpointsSource = (typeof ENDPOINTS_SOURCES)[number];
 
 export interface ClusterWatchOptions {
-  readonly client: ApiClient;
+  readonly client: ApiReader;
   readonly records: RecordStore;
   readonly log: Log;
   /** Called when all namespaces are listed: possibly after the sync, and again after they were lost. */
@@ -140,19 +140,16 @@ export class ClusterWatch {
   #hasAllNamespaces = false;
 
   constructor(options: ClusterWatchOptions) {
-    const { client, log, records, random, pace, onEvent, endpointsSource = 'auto' } = options;
+    const { client, log, random, pace, limits, onEvent, endpointsSource = 'auto' } = options;
     this.#log = log;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
-    const state = new ClusterState({
-      records,
-      endpointNames: options.endpointNames ?? 'hash',
-    });
+    const state = new ClusterState(options);
     const base = {
       client,
       log,
       random,
       pace,
-      limits: options.limits,
+      limits,
       onEvent,
       // The versions of one say nothing of how far another was: all are of the cluster that is gone.
       onRestored: (reason: string) => {
