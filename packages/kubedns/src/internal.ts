@@ -1,12 +1,11 @@
 // The parsers and the answerer of this container, which packages/proofs tests with hostile bytes and packages/bench measures, and the tables of its README.
 export { composeAnswerer } from './answer/composition.js';
 export { QueryStatistics } from './answer/query-statistics.js';
-export { ClusterState } from './cluster/cluster-state.js';
-export { ItemReader } from './cluster/item-reader.js';
-export { LineReader } from './cluster/json-lines.js';
-export { type ApiObject, ObjectStore } from './cluster/object-store.js';
-export { parseRetryAfter } from './cluster/retry-after.js';
-export { readEvent } from './cluster/watch.js';
+export { ClusterState } from './watch/cluster-watch.js';
+export { ItemReader, LineReader } from './watch/json-stream.js';
+export { type ApiObject, ObjectStore } from './watch/store.js';
+export { parseRetryAfter } from './watch/api-client.js';
+export { readEvent } from './watch/list-watch.js';
 export { Explainer } from './explain/explainer.js';
 export { PROGRAM } from './config/flags.js';
 export { Upstreams } from './config/upstreams.js';

@@ -13,7 +13,7 @@ import { PROGRAM } from './config/flags.js';
 import { startHealthServer } from './http/health-server.js';
 import { readMetricsEnvironment } from './http/metrics-environment.js';
 import { startProfilingServer } from './http/profiling-server.js';
-import { allFamilies } from './metrics/all-families.js';
+import { allFamilies } from './metrics/metric-families.js';
 import { KubednsServer } from './server.js';
 import { kubednsStatus } from './status/kubedns-status.js';
 

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
 import { KubeConfig } from '@kubernetes/client-node';
-import { ApiClient } from '../src/cluster/api-client.js';
-import { loadKubeConfig } from '../src/cluster/kube-config.js';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 import { itOverIPv6 } from './support/ipv6.js';
 
 const SERVICE_ACCOUNT = 'var/run/secrets/kubernetes.io/serviceaccount';

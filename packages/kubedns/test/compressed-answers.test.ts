@@ -3,8 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { constants, createGzip, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { ApiClient } from '../src/cluster/api-client.js';
-import { loadKubeConfig } from '../src/cluster/kube-config.js';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 import { closeAll, eventText, Follower, listText, owned, rawServer } from './support/follower.js';
 
 afterEach(closeAll);

@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ConfigError } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
-import { ApiClient } from '../src/cluster/api-client.js';
-import { loadKubeConfig } from '../src/cluster/kube-config.js';
-import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/config-map.js';
-import { type RecordedLog, recordedLog } from './support/recorded-log.js';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
+import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/configuration.js';
+import { recordedLog, type RecordedLog } from './support/recorded-log.js';
 
 let api: ApiServer;
 let log: RecordedLog;

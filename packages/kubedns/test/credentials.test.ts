@@ -8,8 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { ApiClient } from '../src/cluster/api-client.js';
-import { loadKubeConfig } from '../src/cluster/kube-config.js';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 
 /** Throw-away certificates of two authorities, valid for a hundred years, for 127.0.0.1. */
 const fixture = (name: string) =>

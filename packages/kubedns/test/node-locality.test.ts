@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { until } from '@kube-dns/testkit';
 import { encodeKey } from '@kube-dns/wire';
-import { ApiClient } from '../src/cluster/api-client.js';
-import { loadKubeConfig } from '../src/cluster/kube-config.js';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 import { Federations } from '../src/federation/federations.js';
-import { type RecordedLog, recordedLog } from './support/recorded-log.js';
+import { recordedLog, type RecordedLog } from './support/recorded-log.js';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const REGION = 'topology.kubernetes.io/region';

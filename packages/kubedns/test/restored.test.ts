@@ -95,6 +95,8 @@ describe('a cluster that was restored', () => {
     server.watches[0]!.response.write(eventText('BOOKMARK', '', '20'));
     await until('the list', () => follower.watch.relists === 1);
     await until('the watch', () => server.watches.length === 2);
+    // The version of the event, before it: a recheck that finds a lower one would list once more.
+    server.version = '21';
     server.watches[1]!.response.write(eventText('ADDED', 'ancient', '7'));
     server.watches[1]!.response.write(eventText('ADDED', 'new', '21'));
     await until('the new one', () => follower.has('new'));

@@ -1,5 +1,5 @@
 import type { AnswerWriter, Section } from '@kube-dns/wire';
-import { IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
+import { IPV6_BYTES, type PackedAddresses } from '../watch/projections.js';
 import { addressType } from '../zone/address.js';
 
 /** Scratch of `addAddress`, valid within one call: it must not allocate. */

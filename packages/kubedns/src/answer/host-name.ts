@@ -1,5 +1,5 @@
 import { MAX_NAME_BYTES } from '@kube-dns/wire';
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
+import type { EndpointGroup } from '../watch/projections.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ServiceIndex } from '../zone/service-index.js';

@@ -1,6 +1,10 @@
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
-import { type AddressSize, countOf } from '../cluster/packed-addresses.js';
-import { NO_PORTS, type PortList } from '../cluster/ports.js';
+import {
+  type AddressSize,
+  countOf,
+  type EndpointGroup,
+  NO_PORTS,
+  type PortList,
+} from '../watch/projections.js';
 import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
 
 const FIRST_CAPACITY = 64;

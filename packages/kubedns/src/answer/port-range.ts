@@ -1,4 +1,4 @@
-import type { Port, PortList } from '../cluster/ports.js';
+import type { Port, PortList } from '../watch/projections.js';
 
 /** In place of the offset of a port's label: every named port of the protocol. */
 export const ANY_PORT = -1;

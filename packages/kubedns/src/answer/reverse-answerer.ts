@@ -6,9 +6,13 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
-import { addressNumber, IPV4_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
-import type { PtrMode } from '../config/naming.js';
+import {
+  addressNumber,
+  type EndpointGroup,
+  IPV4_BYTES,
+  type PackedAddresses,
+} from '../watch/projections.js';
+import type { PtrMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';

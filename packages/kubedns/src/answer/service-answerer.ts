@@ -1,12 +1,12 @@
 import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE } from '@kube-dns/wire';
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import {
   type AddressSize,
   countOf,
+  type EndpointGroup,
   IPV4_BYTES,
   IPV6_BYTES,
   type PackedAddresses,
-} from '../cluster/packed-addresses.js';
+} from '../watch/projections.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ServiceIndex } from '../zone/service-index.js';
 import type { ZoneService } from '../zone/zone-service.js';

@@ -1,4 +1,4 @@
-import type { PortList } from '../cluster/ports.js';
+import type { PortList } from '../watch/projections.js';
 import { readHashLabel } from '../zone/endpoint-name.js';
 import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
 import type { ZoneName } from '../zone/zone-name.js';

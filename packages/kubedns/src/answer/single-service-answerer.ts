@@ -1,5 +1,5 @@
 import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE } from '@kube-dns/wire';
-import { IPV4_BYTES } from '../cluster/packed-addresses.js';
+import { IPV4_BYTES } from '../watch/projections.js';
 import { Locations } from './locations.js';
 import type { ServiceAnswererOptions } from './service-answerer.js';
 import type { ServiceQuestion } from './service-question.js';

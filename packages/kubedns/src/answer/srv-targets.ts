@@ -1,6 +1,10 @@
 import { type AnswerWriter, MAX_NAME_BYTES, SECTION } from '@kube-dns/wire';
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
-import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
+import {
+  type EndpointGroup,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  type PackedAddresses,
+} from '../watch/projections.js';
 import type { ServiceIndex } from '../zone/service-index.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { addAddress } from './address-record.js';

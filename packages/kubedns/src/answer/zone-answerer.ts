@@ -9,8 +9,8 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import type { Service } from '../cluster/service.js';
-import type { PodMode } from '../config/naming.js';
+import type { Service } from '../watch/projections.js';
+import type { PodMode } from '../config/flags.js';
 import { addressType } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { NO_TRANSFERS, POD_NAME, UNAVAILABLE, UNFINISHED } from './explanations.js';

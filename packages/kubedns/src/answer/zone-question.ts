@@ -1,6 +1,6 @@
 import { suffixOffset } from '@kube-dns/wire';
-import { IPV4_BYTES } from '../cluster/packed-addresses.js';
-import type { PodMode } from '../config/naming.js';
+import { IPV4_BYTES } from '../watch/projections.js';
+import type { PodMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { podAddress, readPodIpv4 } from '../zone/pod-name.js';
 import { NO_SERVICE } from '../zone/service-index.js';

@@ -5,9 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/base';
 import { type DnsConfig, EMPTY_DNS_CONFIG, StartupError } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
-import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
-import { ApiClient } from '../cluster/api-client.js';
-import { loadKubeConfig } from '../cluster/kube-config.js';
+import { recordedLog, type RecordedLog } from '../../test/support/recorded-log.js';
+import { ApiClient, loadKubeConfig } from '../watch/api-client.js';
 import { Configuration } from './configuration.js';
 import { PROGRAM } from './flags.js';
 

@@ -1,20 +1,26 @@
+import type { V1ConfigMap } from '@kubernetes/client-node';
 import {
   ConfigDirectory,
   type ConfigStatus,
+  configVersion,
   type DnsConfig,
   EMPTY_DNS_CONFIG,
   type Log,
+  logRefusedConfig,
   parseDnsConfig,
   type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
-import type { ApiClient } from '../cluster/api-client.js';
-import { ConfigMapSource } from './config-map.js';
+import type { ApiReader } from '../watch/api-client.js';
+import { ListWatch } from '../watch/list-watch.js';
+import type { WatchPace } from '../watch/pace.js';
+import type { Projection } from '../watch/store.js';
+import { Task } from '../watch/task.js';
 import type { KubednsFlags } from './flags.js';
 
 export interface ConfigurationOptions {
   readonly flags: KubednsFlags;
-  readonly client: ApiClient;
+  readonly client: ApiReader;
   readonly log: Log;
   /** Applies a valid configuration as a whole. */
   readonly apply: (config: DnsConfig) => void;
@@ -23,7 +29,7 @@ export interface ConfigurationOptions {
 /** Where the configuration comes from. */
 export type ConfigSource = 'flags' | 'directory' | 'configmap';
 
-/** The part of a source that this module uses. */
+/** A ConfigMap or a directory. */
 interface Source {
   readonly rejected: number;
   readonly refused: RefusedConfig | undefined;
@@ -39,14 +45,17 @@ const EXIT_FATAL = 255;
  */
 export class Configuration {
   readonly source: ConfigSource;
+  /** The active version: a hash of its content; '' for an empty content and for the flags. */
+  version = '';
+  /** How many configurations were applied. */
+  generation = 0;
+  /** When the active configuration was applied, in ms since the epoch; 0 before the first. */
+  appliedMs = 0;
   readonly #options: ConfigurationOptions;
   readonly #source: Source | undefined;
   /** The source as people name it. */
-  readonly #place: string = '';
+  readonly #sourceName: string = '';
   #files: ReadonlyMap<string, string> = new Map();
-  #version = '';
-  #generation = 0;
-  #appliedMs = 0;
 
   /** Throws a StartupError when the flags name two sources. */
   constructor(options: ConfigurationOptions) {
@@ -56,17 +65,17 @@ export class Configuration {
     if (name !== '' && path !== '') {
       throw new StartupError('--config-map and --config-dir cannot both be used', EXIT_FATAL);
     }
-    const onChange = (content: { version: string; files: ReadonlyMap<string, string> }) => {
+    const onChange = (content: ConfigMapContent) => {
       this.#apply(parseDnsConfig(content.files), content.version);
       this.#files = content.files;
     };
     if (name !== '') {
       this.source = 'configmap';
-      this.#place = `ConfigMap ${namespace}/${name}`;
+      this.#sourceName = `ConfigMap ${namespace}/${name}`;
       this.#source = new ConfigMapSource({ client, namespace, name, log, onChange });
     } else if (path !== '') {
       this.source = 'directory';
-      this.#place = path;
+      this.#sourceName = path;
       const periodMs = flags['config-period'];
       this.#source = new ConfigDirectory({ path, periodMs, log, onChange });
     } else {
@@ -79,29 +88,14 @@ export class Configuration {
     return this.#source?.rejected ?? 0;
   }
 
-  /** The active version: a hash of its content; '' for an empty content and for the flags. */
-  get version(): string {
-    return this.#version;
-  }
-
-  /** How many configurations were applied. */
-  get generation(): number {
-    return this.#generation;
-  }
-
-  /** When the active configuration was applied, in ms since the epoch; 0 before the first. */
-  get appliedMs(): number {
-    return this.#appliedMs;
-  }
-
   /** What the status page says of it; undefined where it is from the flags. */
   get status(): ConfigStatus | undefined {
     if (this.#source === undefined) return undefined;
-    const from = this.#place;
+    const from = this.#sourceName;
     return {
       source: from,
-      version: this.#version,
-      appliedMs: this.#appliedMs,
+      version: this.version,
+      appliedMs: this.appliedMs,
       refused: this.#source.refused,
       settings: Array.from(this.#files, ([setting, value]) => ({ setting, value, from })),
     };
@@ -110,21 +104,21 @@ export class Configuration {
   /** Resolves when a configuration is active: that of the source, or else the defaults. */
   async start(): Promise<void> {
     const { flags, log } = this.#options;
-    const isGiven = {
+    const isUsed = {
       federations: flags.federations.size > 0,
       nameservers: flags.nameservers.length > 0,
     };
-    if (isGiven.federations) log.warn('--federations is deprecated: use the key of the ConfigMap');
+    if (isUsed.federations) log.warn('--federations is deprecated: use the key of the ConfigMap');
     if (this.#source === undefined) {
       const { federations, nameservers } = flags;
       this.#apply({ ...EMPTY_DNS_CONFIG, federations, upstreamNameservers: nameservers }, '');
       return;
     }
-    for (const [flag, given] of Object.entries(isGiven)) {
-      if (given) log.warn(`--${flag} is not used: the configuration comes from the ${this.source}`);
+    for (const [flag, isSet] of Object.entries(isUsed)) {
+      if (isSet) log.warn(`--${flag} is not used: the configuration comes from the ${this.source}`);
     }
     await this.#source.start();
-    if (this.#appliedMs === 0) this.#apply(EMPTY_DNS_CONFIG, '');
+    if (this.appliedMs === 0) this.#apply(EMPTY_DNS_CONFIG, '');
   }
 
   /** Stops following the source; may be called twice. */
@@ -134,12 +128,131 @@ export class Configuration {
 
   #apply(config: DnsConfig, version: string): void {
     this.#options.apply(config);
-    this.#version = version;
-    this.#generation++;
-    this.#appliedMs = Date.now();
+    this.version = version;
+    this.generation++;
+    this.appliedMs = Date.now();
     const { log } = this.#options;
     if (this.#source !== undefined) {
       log.verbose(2, `config: applied version ${version.slice(0, 12) || '(empty)'}`);
     }
   }
+}
+
+/** The keys of a configuration with their texts, and the version of this content. */
+interface ConfigMapContent {
+  readonly version: string;
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export interface ConfigMapSourceOptions {
+  readonly client: ApiReader;
+  readonly namespace: string;
+  readonly name: string;
+  readonly log: Log;
+  /** Applies a new version; throws to refuse it. Gets no keys and version '' when the object does not exist. */
+  readonly onChange: (content: ConfigMapContent) => void;
+  /** How long the start waits for the API server. */
+  readonly startLimitMs?: number;
+  readonly random?: () => number;
+  readonly pace?: Partial<WatchPace>;
+}
+
+const START_LIMIT_MS = 5_000;
+const NO_CONTENT: ConfigMapContent = { version: '', files: new Map() };
+
+/**
+ * Follows the named ConfigMap (the original applied every ConfigMap of its namespace). Each new content is
+ * delivered once; the deletion is delivered as no content. Content that `onChange` refuses is logged, and
+ * the last good content stays active.
+ */
+export class ConfigMapSource {
+  readonly #options: ConfigMapSourceOptions;
+  readonly #watch: ListWatch<V1ConfigMap, Projection>;
+  /** The start, until its wait is over. */
+  readonly #start = new Task();
+  /** The version last delivered, refused or not. */
+  #version: string | undefined;
+  /** How many versions were refused. */
+  rejected = 0;
+  /** Why the version that is there now is not active; undefined when it is. */
+  refused: RefusedConfig | undefined;
+
+  constructor(options: ConfigMapSourceOptions) {
+    const { client, namespace, name, log, random, pace } = options;
+    this.#options = options;
+    const ownKey = `${namespace}/${name}`;
+    this.#watch = new ListWatch<V1ConfigMap, Projection>({
+      client: {
+        get: (request) => {
+          request.query.set('fieldSelector', `metadata.name=${name}`);
+          return client.get(request);
+        },
+      },
+      path: `/api/v1/namespaces/${namespace}/configmaps`,
+      log,
+      sink: {
+        // A server that ignores the selector must not configure us with other objects.
+        project: (key, object) => {
+          if (key === ownKey) this.#deliver(contentOf(object));
+          // No field of the object needs storing: its content has been delivered.
+          return { version: '', listNumber: 0 };
+        },
+        change: (key, _before, after) => {
+          if (key === ownKey && after === undefined) this.#deliver(NO_CONTENT);
+        },
+      },
+      onSynced: () => {
+        if (this.#version === undefined) {
+          log.info(`config: there is no ConfigMap ${namespace}/${name}`);
+          this.#deliver(NO_CONTENT);
+        }
+        this.#start.abort();
+      },
+      onDenied: () => this.#start.abort(),
+      random,
+      pace,
+    });
+  }
+
+  /**
+   * Resolves when the ConfigMap was read, when reading it is forbidden, or after `startLimitMs` without an
+   * answer of the API server; the ConfigMap is followed in any case. Never rejects.
+   */
+  async start(): Promise<void> {
+    const { name, namespace, log, startLimitMs = START_LIMIT_MS } = this.#options;
+    this.#watch.start();
+    await this.#start.pause(startLimitMs);
+    if (this.#version !== undefined) return;
+    log.warn(
+      `config: the ConfigMap ${namespace}/${name} could not be read yet; using the defaults`,
+    );
+  }
+
+  /** Stops following; may be called twice. */
+  async close(): Promise<void> {
+    this.#start.abort();
+    await this.#watch.close();
+  }
+
+  #deliver(content: ConfigMapContent): void {
+    if (content.version === this.#version) return;
+    this.#version = content.version;
+    try {
+      this.#options.onChange(content);
+      this.refused = undefined;
+    } catch (error) {
+      this.rejected++;
+      this.refused = logRefusedConfig(this.#options.log, error);
+    }
+  }
+}
+
+/** The keys, sorted by name as in a directory. */
+function contentOf({ data }: V1ConfigMap): ConfigMapContent {
+  const entries: [string, unknown][] = Object.entries(data ?? {});
+  const files = new Map<string, string>();
+  for (const [key, text] of entries.sort(([left], [right]) => (left < right ? -1 : 1))) {
+    if (typeof text === 'string') files.set(key, text);
+  }
+  return { version: configVersion(files), files };
 }

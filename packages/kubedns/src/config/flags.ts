@@ -1,32 +1,24 @@
-import {
-  boolFlag,
-  choiceFlag,
-  type FlagSpec,
-  type FlagValues,
-  intFlag,
-  portFlag,
-  type Program,
-  stringFlag,
-  waitFlag,
-} from '@kube-dns/base';
-import { queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
+import { isIP } from 'node:net';
+import { boolFlag, choiceFlag, type FlagDefinition, type FlagSpec, type FlagValues, intFlag, MAX_PORT, portFlag, type Program, stringFlag, waitFlag } from '@kube-dns/base';
+import { isDnsLabel, isDnsSubdomain, isIpAddress, parseFederations, parseNameservers, queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
-import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
-import { MAX_TTL_SECONDS } from '@kube-dns/wire';
-import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
-import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
-import {
-  addressFlag,
-  domainFlag,
-  federationsFlag,
-  nameserversFlag,
-  objectNameFlag,
-  rateFlag,
-  serversFlag,
-  urlFlag,
-} from './flag-kinds.js';
-import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
+import { COOKIELESS_PER_SECOND, type ServerAddress, UDP_ENGINES } from '@kube-dns/transport';
+import { bindAddress, EVERY_ADDRESS, MAX_TTL_SECONDS } from '@kube-dns/wire';
+import { ENDPOINTS_SOURCES } from '../watch/cluster-watch.js';
+import { ENDPOINT_NAMES } from '../watch/projections.js';
+import { DEFAULT_STORE_LIMITS } from '../watch/store.js';
 
+/** The PTR records of an address that several services share: of all of them, or of the first. */
+export const PTR_MODES = ['all', 'first'] as const;
+export type PtrMode = (typeof PTR_MODES)[number];
+
+/** How names of pods are answered: from the label alone, without looking for a pod, or never. */
+export const POD_MODES = ['insecure', 'disabled'] as const;
+export type PodMode = (typeof POD_MODES)[number];
+
+/** Leaves space for names below the zone, such as `hostmaster.<zone>`. */
+const MAX_DOMAIN_LENGTH = 240;
+const DNS_PORT = 53;
 const SECOND = 1_000;
 /** Each has its own retransmissions. */
 const MAX_NOTIFIED = 16;
@@ -150,3 +142,127 @@ export const PROGRAM: Program<typeof KUBEDNS_FLAGS> = {
   summary: 'Serves the records of a Kubernetes cluster over DNS.',
   flags: KUBEDNS_FLAGS,
 };
+
+/** A zone whose labels are all valid (kubernetes/dns cmd/kube-dns/app/options: clusterDomainVar). */
+function domainFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help),
+    parse: (text) => {
+      const domain = text.replace(/\.$/, '');
+      if (domain.length > MAX_DOMAIN_LENGTH) {
+        throw new Error(`longer than ${MAX_DOMAIN_LENGTH} characters`);
+      }
+      for (const label of domain.split('.')) {
+        if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
+      }
+      return `${domain}.`;
+    },
+  };
+}
+
+/** A URL with scheme and host, environment variables in it expanded. */
+function urlFlag(help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag('', help, 'url'),
+    parse: (text) => {
+      const expanded = text.replace(
+        /\$(?:\{([^}]*)\}|(\w+))/g,
+        (_match, braced: string | undefined, bare: string | undefined) =>
+          process.env[braced ?? bare ?? ''] ?? '',
+      );
+      const url = URL.canParse(expanded) ? new URL(expanded) : undefined;
+      if (url === undefined || !/^https?:$/.test(url.protocol)) {
+        throw new Error(`${JSON.stringify(expanded)} is not an http or https URL`);
+      }
+      return expanded;
+    },
+  };
+}
+
+/** An IP address to serve on, in brackets or not; empty is every address. */
+function addressFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help, 'ip'),
+    parse: (text) => {
+      const address = bindAddress(text);
+      if (address === EVERY_ADDRESS || isIP(address) !== 0) return text;
+      throw new Error('not an IP address');
+    },
+  };
+}
+
+/** A rate that may be left out, and is `usual` then: `--flag`, `--flag=100`; undefined without the flag, and for false. */
+function rateFlag(usual: number, help: string): FlagDefinition<number | undefined> {
+  const flag = intFlag(usual, help, { min: 0 });
+  return {
+    parse: (text) => {
+      if (text === 'false') return undefined;
+      return text === 'true' ? usual : flag.parse(text, usual, true);
+    },
+    initial: undefined,
+    isBoolean: true,
+    help,
+    valueName: 'int',
+    formatDefault: () => '',
+  };
+}
+
+/** The name of an object of the API, or empty. */
+function objectNameFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help, 'name'),
+    parse: (text) => {
+      if (text !== '' && !isDnsSubdomain(text)) {
+        throw new Error('not a lower-case name of letters, digits, "-" and "."');
+      }
+      return text;
+    },
+  };
+}
+
+/** Name servers, `ip[:port],…` or encrypted ones; the last flag wins. */
+function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
+  return {
+    parse: (text) => parseNameservers(text),
+    initial: [],
+    help,
+    valueName: 'ip[:port],…',
+    formatDefault: () => '',
+  };
+}
+
+/** Servers, `ip[#port],…`, no more than `max` of them; repeated flags add up. */
+function serversFlag(help: string, max: number): FlagDefinition<readonly ServerAddress[]> {
+  return {
+    parse: (text, previous) => {
+      const servers = [...previous, ...text.split(',').map(parseServer)];
+      if (servers.length > max) throw new Error(`more than ${max} servers`);
+      return servers;
+    },
+    initial: [],
+    isList: true,
+    help,
+    valueName: 'ip[#port],…',
+    formatDefault: () => '',
+  };
+}
+
+function parseServer(text: string): ServerAddress {
+  const [, address = '', portText] = /^([^#]*)(?:#([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
+  const port = Number(portText ?? DNS_PORT);
+  if (isIpAddress(address) && port >= 1 && port <= MAX_PORT) return { address, port };
+  throw new Error(`${JSON.stringify(text.trim())} is not ip or ip#port`);
+}
+
+/** Federations, `name=domain,…`; repeated flags add up. Hidden from the usage, as in the original. */
+function federationsFlag(help: string): FlagDefinition<ReadonlyMap<string, string>> {
+  return {
+    parse: (text, previous) => new Map([...previous, ...parseFederations(text)]),
+    initial: new Map<string, string>(),
+    isList: true,
+    help,
+    valueName: 'name=domain,…',
+    isHidden: true,
+    formatDefault: () => '',
+  };
+}

@@ -1,9 +1,7 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { errorText } from '@kube-dns/base';
-import type { ApiReader } from '../cluster/api-client.js';
-import { ItemReader } from '../cluster/item-reader.js';
-import { Unread } from '../cluster/json-text.js';
-import { listKind } from '../cluster/list-kind.js';
+import type { ApiReader } from '../watch/api-client.js';
+import { ItemReader, listKind, Unread } from '../watch/json-stream.js';
 
 /** A service and its slices as the API server has them at this moment. */
 export interface ApiObjects {

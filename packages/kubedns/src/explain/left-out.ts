@@ -1,8 +1,7 @@
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { TYPE, typeText } from '@kube-dns/wire';
 import { SERVICE_LABELS } from '../answer/service-question.js';
-import type { Service } from '../cluster/service.js';
-import { countOf } from '../cluster/packed-addresses.js';
+import { countOf, type Service } from '../watch/projections.js';
 import { endpointsOf, endpointText, type SeenEndpoint } from './endpoint-fields.js';
 import { portSteps } from './port-steps.js';
 import type { SeenService } from './service-steps.js';

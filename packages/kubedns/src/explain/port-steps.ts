@@ -1,8 +1,7 @@
 import { nearest } from '@kube-dns/base';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { TYPE } from '@kube-dns/wire';
-import type { Port } from '../cluster/ports.js';
-import type { Service } from '../cluster/service.js';
+import type { Port, Service } from '../watch/projections.js';
 import type { AskedPart } from './left-out.js';
 import type { SeenService } from './service-steps.js';
 import { listed, portText } from './words.js';

@@ -1,7 +1,7 @@
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { addressText, ReverseAddress } from '@kube-dns/wire';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
-import type { PtrMode } from '../config/naming.js';
+import type { PackedAddresses } from '../watch/projections.js';
+import type { PtrMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { listed } from './words.js';

@@ -3,13 +3,15 @@ import { errorText } from '@kube-dns/base';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName } from '@kube-dns/wire';
 import {
+  countOf,
+  type EndpointNames,
   type EndpointSlice,
+  isSameService,
   isSameSlice,
   projectEndpointSlice,
-} from '../cluster/endpoint-slice.js';
-import { countOf } from '../cluster/packed-addresses.js';
-import { isSameService, projectService, type Service } from '../cluster/service.js';
-import type { EndpointNames } from '../config/naming.js';
+  projectService,
+  type Service,
+} from '../watch/projections.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import type { ApiObjects } from './api-objects.js';
 import { endpointsOf } from './endpoint-fields.js';

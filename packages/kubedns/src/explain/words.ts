@@ -1,6 +1,5 @@
 import { addressText, decodeName, typeText } from '@kube-dns/wire';
-import { countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
-import type { Port } from '../cluster/ports.js';
+import { countOf, type PackedAddresses, type Port } from '../watch/projections.js';
 
 /** More items of a list than this are counted. */
 const MAX_LISTED = 10;

@@ -1,27 +1,16 @@
-import {
-  type BucketHistogram,
-  type CountedListener,
-  counter,
-  gauge,
-  histogram,
-  info,
-  labelledBy,
-  listenerFamilies,
-  type MetricDescription,
-  type MetricFamily,
-  type EncryptedNameServer,
-  nameServerFamilies,
-  type ProgramFacts,
-} from '@kube-dns/daemon';
-
+import { type BucketHistogram, type CountedListener, counter, type EncryptedNameServer, gauge, histogram, info, labelledBy, listenerFamilies, type MetricDescription, type MetricFamily, nameServerFamilies, type ProgramFacts } from '@kube-dns/daemon';
 import { type NotifyTarget, type SubscriberCounts, subscriberFamilies } from '@kube-dns/push';
-import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
+import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
-
-import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
-import { TELEMETRY_METRICS } from './telemetry-metrics.js';
+import type { KubednsFlags } from '../config/flags.js';
+import type { Upstreams } from '../config/upstreams.js';
+import type { ClusterWatch } from '../watch/cluster-watch.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import { countRecords } from '../zone/record-count.js';
+import { corednsFamilies } from './coredns-families.js';
+import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, TELEMETRY_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** Counts of the watch of one resource. */
@@ -73,6 +62,35 @@ export interface MetricSources extends ProgramFacts {
 
 /** A ConfigMap may have tens of thousands; the rest has no metrics of its own. */
 const MAX_STUB_DOMAINS = 1_000;
+
+/** What the metrics say of the program, and the prefix of the names of skydns. */
+type MetricsAbout = Pick<MetricSources, 'prefix' | 'version' | 'isReady' | 'unexpectedErrors'>;
+
+/** The parts of kubedns that its metrics read. */
+type MeteredParts = Omit<
+  MetricSources,
+  keyof MetricsAbout | 'zoneCounts' | 'watches' | 'stubServers'
+> & {
+  readonly flags: Pick<KubednsFlags, 'coredns-metrics' | 'domain' | 'dns-port'>;
+  readonly zone: ClusterZone;
+  readonly watch: Pick<ClusterWatch, 'statistics'>;
+  readonly servers: Pick<Upstreams, 'stubServers'>;
+};
+
+/** Every metric, with `--coredns-metrics` also under the names of CoreDNS. */
+export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFamily[] {
+  const { flags, zone, watch, servers, statistics } = parts;
+  const own = metricFamilies({
+    ...parts,
+    ...about,
+    zoneCounts: () => countRecords(zone),
+    watches: () => watch.statistics,
+    stubServers: () => servers.stubServers(),
+  });
+  if (!flags['coredns-metrics']) return own;
+  const { domain, 'dns-port': port } = flags;
+  return [...own, ...corednsFamilies(own, { statistics, domain, port })];
+}
 
 /** Every metric of kubedns, as the metric table defines it. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {

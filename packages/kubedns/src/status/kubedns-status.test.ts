@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NameServerHealth } from '@kube-dns/daemon';
-import { RESTART_REASONS, type ResourceStatistics } from '../cluster/watch-statistics.js';
+import { RESTART_REASONS } from '../watch/pace.js';
+import type { ResourceStatistics } from '../watch/list-watch.js';
 import { ClusterZone } from '../zone/cluster-zone.js';
 import { type KubednsParts, kubednsStatus } from './kubedns-status.js';
 

@@ -1,19 +1,13 @@
 import { formatHostPort } from '@kube-dns/base';
-import {
-  type CountedNameServer,
-  type Setting,
-  type StatusFacts,
-  type StatusSections,
-  type StatusSource,
-} from '@kube-dns/daemon';
+import type { CountedNameServer, Setting, StatusFacts, StatusSections, StatusSource } from '@kube-dns/daemon';
 import type { Publisher } from '@kube-dns/push';
 import { serverProblems, serverRows } from '@kube-dns/resolver';
-import type { ClusterWatch } from '../cluster/cluster-watch.js';
-import type { ResourceStatistics } from '../cluster/watch-statistics.js';
 import type { Configuration } from '../config/configuration.js';
+import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { Federations } from '../federation/federations.js';
-import type { KubednsFlags } from '../config/flags.js';
+import type { ClusterWatch } from '../watch/cluster-watch.js';
+import type { ResourceStatistics } from '../watch/list-watch.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { countRecords } from '../zone/record-count.js';
 
@@ -110,7 +104,7 @@ function sections(parts: KubednsParts): StatusSections {
       names: subscribers.feed.names,
       subscribersDropped: subscribers.dropped,
     },
-    Subscribers: subscribers.rows().map(({ host, port, ...row }) => ({
+    Publisher: subscribers.rows().map(({ host, port, ...row }) => ({
       subscriber: formatHostPort({ host, port }),
       subscribedSeconds: seconds(row.forMs),
       lastMessageSeconds: seconds(row.lastSeenAgoMs),

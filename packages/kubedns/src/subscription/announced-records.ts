@@ -1,8 +1,11 @@
 import { encodeKey, encodeReverseName, prependLabels } from '@kube-dns/wire';
-import type { RecordStore } from '../cluster/cluster-state.js';
-import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
-import type { Service } from '../cluster/service.js';
+import type { RecordStore } from '../watch/cluster-watch.js';
+import type {
+  EndpointGroup,
+  EndpointSlice,
+  PackedAddresses,
+  Service,
+} from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
 

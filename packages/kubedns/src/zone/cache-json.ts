@@ -1,6 +1,10 @@
 import { decodeName } from '@kube-dns/wire';
-import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
-import type { PortList } from '../cluster/ports.js';
+import {
+  IPV4_BYTES,
+  IPV6_BYTES,
+  type PackedAddresses,
+  type PortList,
+} from '../watch/projections.js';
 import { writeIpv6Text } from './address.js';
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
 import { writeHashLabel } from './endpoint-name.js';

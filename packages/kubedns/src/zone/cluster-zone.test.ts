@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey, encodeName, readUint32 } from '@kube-dns/wire';
-import type { ApiObject } from '../cluster/object-store.js';
+import type { ApiObject } from '../watch/store.js';
 import { Cluster } from '../../test/support/cluster.js';
 import {
   HEADLESS,

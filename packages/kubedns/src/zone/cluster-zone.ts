@@ -6,10 +6,8 @@ import {
   readUint32,
   writeUint32,
 } from '@kube-dns/wire';
-import type { RecordStore } from '../cluster/cluster-state.js';
-import type { EndpointSlice } from '../cluster/endpoint-slice.js';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
-import type { Service } from '../cluster/service.js';
+import type { RecordStore } from '../watch/cluster-watch.js';
+import type { EndpointSlice, PackedAddresses, Service } from '../watch/projections.js';
 import { AddressIndex } from './address-index.js';
 import { areEndpointsChanged } from './endpoint-change.js';
 import { type NamespaceLists, ServiceLists } from './service-lists.js';

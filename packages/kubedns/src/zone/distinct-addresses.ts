@@ -1,5 +1,5 @@
 import { FNV_OFFSET, hashByte } from '@kube-dns/wire';
-import type { AddressSize, PackedAddresses } from '../cluster/packed-addresses.js';
+import type { AddressSize, PackedAddresses } from '../watch/projections.js';
 import { SlotTable } from './slot-table.js';
 
 /** Collects the distinct addresses of one family in the order of their addition. */

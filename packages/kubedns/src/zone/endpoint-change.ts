@@ -1,6 +1,9 @@
-import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
-import { countOf } from '../cluster/packed-addresses.js';
-import { equalPorts } from '../cluster/ports.js';
+import {
+  countOf,
+  type EndpointGroup,
+  type EndpointSlice,
+  equalPorts,
+} from '../watch/projections.js';
 
 /** Maximum endpoints looked at for one change; where they do not suffice, it counts as a change. */
 const MAX_STEPS = 20_000;

@@ -1,12 +1,13 @@
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import {
   type AddressSize,
   countOf,
+  type EndpointGroup,
   IPV4_BYTES,
   IPV6_BYTES,
+  joinPorts,
   type PackedAddresses,
-} from '../cluster/packed-addresses.js';
-import { joinPorts, type PortList } from '../cluster/ports.js';
+  type PortList,
+} from '../watch/projections.js';
 import { DistinctAddresses } from './distinct-addresses.js';
 import { addressHash, readHashLabel } from './endpoint-name.js';
 import { SlotTable } from './slot-table.js';

@@ -1,5 +1,5 @@
 import { parseAddress } from '@kube-dns/wire';
-import { IPV4_BYTES } from '../cluster/packed-addresses.js';
+import { IPV4_BYTES } from '../watch/projections.js';
 
 /**
  * The address that the first label of a pod's name encodes: `10-0-0-1`, or IPv6 with `-` for `:`.

@@ -1,5 +1,4 @@
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
-import { countOf } from '../cluster/packed-addresses.js';
+import { countOf, type PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from './cluster-zone.js';
 import type { ZoneService } from './zone-service.js';
 

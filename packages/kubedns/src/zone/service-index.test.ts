@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { encodeKey, encodeName } from '@kube-dns/wire';
 import type { V1Service } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import type { ObjectReading } from '../cluster/object-reading.js';
-import { projectService, type Service } from '../cluster/service.js';
+import { type ObjectReading, projectService, type Service } from '../watch/projections.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import { ZoneService } from './zone-service.js';
 

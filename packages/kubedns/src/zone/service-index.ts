@@ -1,6 +1,5 @@
 import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
-import { IPV4_BYTES } from '../cluster/packed-addresses.js';
-import { NO_PORTS, type PortList } from '../cluster/ports.js';
+import { IPV4_BYTES, NO_PORTS, type PortList } from '../watch/projections.js';
 import type { ZoneService } from './zone-service.js';
 
 const FIRST_CAPACITY = 64;

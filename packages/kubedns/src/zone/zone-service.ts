@@ -1,7 +1,12 @@
-import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
-import { addressNumbers, countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
-import { equalPorts } from '../cluster/ports.js';
-import type { Service } from '../cluster/service.js';
+import {
+  addressNumbers,
+  countOf,
+  type EndpointGroup,
+  type EndpointSlice,
+  equalPorts,
+  type PackedAddresses,
+  type Service,
+} from '../watch/projections.js';
 import { EndpointView, findLabel, labelHashes } from './endpoint-view.js';
 
 /** Maximum endpoints of a view: it is made within a millisecond. */

@@ -18,9 +18,10 @@ import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
 import { UpstreamRecords } from '../../src/answer/upstream-records.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
-import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
+import type { PtrMode } from '../../src/config/flags.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
 import type { ZoneChanges } from '../../src/subscription/announced-records.js';
+import type { EndpointNames } from '../../src/watch/projections.js';
 import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
 

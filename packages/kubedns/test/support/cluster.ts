@@ -1,6 +1,6 @@
-import { ClusterState } from '../../src/cluster/cluster-state.js';
-import { type ApiObject, ObjectStore } from '../../src/cluster/object-store.js';
-import type { EndpointNames } from '../../src/config/naming.js';
+import { ClusterState } from '../../src/watch/cluster-watch.js';
+import type { EndpointNames } from '../../src/watch/projections.js';
+import { type ApiObject, ObjectStore } from '../../src/watch/store.js';
 import { AnnouncedRecords, type ZoneChanges } from '../../src/subscription/announced-records.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 
@@ -34,7 +34,6 @@ export class Cluster {
     const state = new ClusterState({
       records: changes === undefined ? this.zone : new AnnouncedRecords(this.zone, changes),
       endpointNames,
-      onRejected: (_resource, key, reason) => onRejected(key, reason),
     });
     this.services = new ObjectStore(state.services, onRejected);
     this.endpointSlices = new ObjectStore(state.endpointSlices, onRejected);

@@ -2,11 +2,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ApiServer, type Bookmarks, createApiServer } from '@kube-dns/apiserver';
 import { until } from '@kube-dns/testkit';
-import { ApiClient } from '../../src/cluster/api-client.js';
-import { loadKubeConfig } from '../../src/cluster/kube-config.js';
-import { ListWatch } from '../../src/cluster/list-watch.js';
-import type { ListWatchOptions } from '../../src/cluster/list-watch-options.js';
-import type { ApiObject, Projection } from '../../src/cluster/object-store.js';
+import { ApiClient, loadKubeConfig } from '../../src/watch/api-client.js';
+import { ListWatch, type ListWatchOptions } from '../../src/watch/list-watch.js';
+import type { ApiObject, Projection } from '../../src/watch/store.js';
 import { recordedLog } from './recorded-log.js';
 import { serviceObject } from './objects.js';
 

@@ -5,13 +5,12 @@ import {
   type RestartOptions,
 } from '@kube-dns/apiserver';
 import { freePort } from '@kube-dns/testkit';
-import { ApiClient } from '../../src/cluster/api-client.js';
+import { ApiClient, loadKubeConfig } from '../../src/watch/api-client.js';
 import {
   ClusterWatch,
   type ClusterWatchOptions,
   type EndpointsSource,
-} from '../../src/cluster/cluster-watch.js';
-import { loadKubeConfig } from '../../src/cluster/kube-config.js';
+} from '../../src/watch/cluster-watch.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 import { recordedLog } from './recorded-log.js';
 import { textsAt } from './record-text.js';

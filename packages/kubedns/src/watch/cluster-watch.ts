@@ -1,0 +1,351 @@
+import type { Log } from '@kube-dns/daemon';
+import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+import type { ApiReader } from './api-client.js';
+import { KUBE_SYSTEM, KUBERNETES } from './history.js';
+import { ListWatch, type ResourceStatistics } from './list-watch.js';
+import type { WatchPace } from './pace.js';
+import {
+  checkLabels,
+  type EndpointNames,
+  type EndpointSlice,
+  isSameService,
+  isSameSlice,
+  projectEndpoints,
+  projectEndpointSlice,
+  projectService,
+  type Service,
+  serviceBytes,
+  sliceBytes,
+} from './projections.js';
+import type { ObjectSink, Projection, StoreLimits } from './store.js';
+import { Task } from './task.js';
+
+/** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
+export interface RecordStore {
+  /** A service was added, changed or deleted (undefined); `key` is `namespace/name`. */
+  putService(key: string, service: Service | undefined): void;
+  /** A slice was added (no `before`), changed, or deleted (no `after`). */
+  replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void;
+  putNamespace(name: string, exists: boolean): void;
+}
+
+/** As measured, with its entry in the zone. */
+const NAMESPACE_BYTES = 900;
+
+/**
+ * Projects the objects of each resource on arrival, and passes changes to the record store: not those of
+ * annotations, labels, nodes and other fields that are in no answer.
+ */
+export class ClusterState {
+  readonly services: ObjectSink<V1Service, Service>;
+  readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
+  /** Endpoints objects become slices; duplicates of real slices are merged in the zone. */
+  readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
+  readonly namespaces: ObjectSink<V1Namespace, Projection>;
+
+  /** `endpointNames` is `hash` unless given. */
+  constructor({
+    records,
+    endpointNames: names = 'hash',
+  }: {
+    readonly records: RecordStore;
+    readonly endpointNames?: EndpointNames;
+  }) {
+    this.services = {
+      project: (_key, object, onRejected) => projectService(object, { names, onRejected }),
+      isSame: isSameService,
+      bytesOf: serviceBytes,
+      change: (key, _before, after) => records.putService(key, after),
+    };
+    const slices = {
+      bytesOf: sliceBytes,
+      isSame: isSameSlice,
+      change: (_key: string, before?: EndpointSlice, after?: EndpointSlice) =>
+        records.replaceSlice(before, after),
+    };
+    this.endpointSlices = {
+      project: (_key, object, onRejected) => projectEndpointSlice(object, { names, onRejected }),
+      ...slices,
+    };
+    this.endpoints = {
+      project: (_key, object, onRejected) => projectEndpoints(object, { names, onRejected }),
+      ...slices,
+    };
+    this.namespaces = {
+      project: (name) => {
+        checkLabels(name);
+        return { version: '', listNumber: 0 };
+      },
+      isSame: () => true,
+      bytesOf: () => NAMESPACE_BYTES,
+      change: (key, _before, after) => records.putNamespace(key, after !== undefined),
+    };
+  }
+}
+
+/**
+ * The source of the endpoints of headless services. `auto` uses slices, and Endpoints while access to slices
+ * is denied, as it is for the built-in ClusterRole `system:kube-dns`.
+ */
+export const ENDPOINTS_SOURCES = ['auto', 'slices', 'endpoints'] as const;
+export type EndpointsSource = (typeof ENDPOINTS_SOURCES)[number];
+
+export interface ClusterWatchOptions {
+  readonly client: ApiReader;
+  readonly records: RecordStore;
+  readonly log: Log;
+  /** Called when all namespaces are listed: possibly after the sync, and again after they were lost. */
+  readonly onNamespacesListed: () => void;
+  /** Called when access to listed namespaces is denied from now on; they are dropped. */
+  readonly onNamespacesLost?: () => void;
+  /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
+  readonly onEvent?: (latencyMs: number) => void;
+  /** `auto` unless given. */
+  readonly endpointsSource?: EndpointsSource;
+  /** `hash` unless given. */
+  readonly endpointNames?: EndpointNames;
+  readonly random?: () => number;
+  readonly pace?: Partial<WatchPace>;
+  /** Of each resource. */
+  readonly limits?: StoreLimits;
+  /** How long readiness waits for namespaces, which are optional; 10 s unless given. */
+  readonly namespacesLimitMs?: number;
+}
+
+/** What the watches of all resources have in common. */
+interface ResourceWatch extends ResourceStatistics {
+  start(): void;
+  relist(reason: string): void;
+  close(): Promise<void>;
+}
+
+const CONTACT_INTERVAL_MS = 5_000;
+const NAMESPACES_LIMIT_MS = 10_000;
+/** Some 1.5 s of tries. */
+const NAMESPACES_FAILURES = 6;
+
+/** Watches all resources that DNS needs, and reports when all of them were listed once. */
+export class ClusterWatch {
+  readonly #log: Log;
+  readonly #all: readonly ResourceWatch[];
+  /** The watches that run from the start. */
+  readonly #started: readonly ResourceWatch[];
+  /** Resources without a first complete list; once empty, it stays empty. */
+  readonly #pending = new Set<string>();
+  /** The first sync, until it is complete or the watch is closed. */
+  readonly #sync = new Task();
+  readonly #life = new Task();
+  readonly #namespacesLimitMs: number;
+  #isSynced = false;
+  #hasAllNamespaces = false;
+
+  constructor(options: ClusterWatchOptions) {
+    const { client, log, random, pace, limits, onEvent, endpointsSource = 'auto' } = options;
+    this.#log = log;
+    this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
+    const state = new ClusterState(options);
+    const base = {
+      client,
+      log,
+      random,
+      pace,
+      limits,
+      onEvent,
+      // The versions of one say nothing of how far another was: all are of the cluster that is gone.
+      onRestored: (reason: string) => {
+        for (const watch of this.#all) watch.relist(reason);
+      },
+    };
+    const services = new ListWatch({
+      ...base,
+      path: '/api/v1/services',
+      landmark: { ...KUBERNETES, isIdentity: true },
+      sink: state.services,
+      onSynced: () => this.#settle('services'),
+    });
+    const endpoints = new ListWatch({
+      ...base,
+      path: '/api/v1/endpoints',
+      sink: state.endpoints,
+      onSynced: () => {
+        // Not before: the old slices were the only data. Their watch may be back, or be connecting.
+        const dropSlices = () => slices.stop().then(() => slices.forget());
+        if (slices.isDenied) void dropSlices().then(() => slices.start());
+        this.#settle('endpoints');
+      },
+    });
+    const slices = new ListWatch({
+      ...base,
+      path: '/apis/discovery.k8s.io/v1/endpointslices',
+      sink: state.endpointSlices,
+      onSynced: () => {
+        void endpoints.stop().then(() => endpoints.forget());
+        this.#settle('endpoints');
+        this.#settle('endpointslices');
+      },
+      ...(endpointsSource === 'auto' && {
+        onDenied: () => {
+          log.warn(
+            'endpointslices are denied, so endpoints are used: one family, 1,000 per service',
+          );
+          if (!this.#isSynced) this.#pending.add('endpoints');
+          endpoints.start();
+          this.#settle('endpointslices');
+        },
+      }),
+    });
+    const namespaces = new ListWatch({
+      ...base,
+      path: '/api/v1/namespaces',
+      landmark: KUBE_SYSTEM,
+      sink: state.namespaces,
+      onSynced: () => {
+        this.#hasAllNamespaces = true;
+        options.onNamespacesListed();
+        this.#settle('namespaces');
+      },
+      // Without them a namespace exists when it has a service.
+      onDenied: () => {
+        if (this.#hasAllNamespaces) options.onNamespacesLost?.();
+        this.#hasAllNamespaces = false;
+        void namespaces.forget();
+        this.#settle('namespaces');
+      },
+      onFailure: (inARow) => {
+        if (inARow >= NAMESPACES_FAILURES) this.#doWithoutNamespaces();
+      },
+    });
+    const usesEndpoints = endpointsSource === 'endpoints';
+    this.#started = [services, usesEndpoints ? endpoints : slices, namespaces];
+    this.#all = [services, slices, endpoints, namespaces];
+    for (const { resource } of this.#started) this.#pending.add(resource);
+  }
+
+  /** Whether everything was listed once; stays true. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Whether objects are missing because a resource exceeds its limits. */
+  get isOverLimit(): boolean {
+    return this.#all.some(({ isOverLimit }) => isOverLimit);
+  }
+
+  /** The resources whose first list is pending. */
+  get pending(): readonly string[] {
+    return [...this.#pending];
+  }
+
+  /** Milliseconds since the last contact with the API server, of the resource with the oldest one; 0 while all are watched. */
+  get noContactMs(): number {
+    return Math.max(...this.#all.map(({ noContactMs }) => noContactMs));
+  }
+
+  /** Live counts of each resource, also of those that are not watched. */
+  get statistics(): Iterable<ResourceStatistics> {
+    return this.#all;
+  }
+
+  /** Called once. */
+  start(): void {
+    for (const watch of this.#started) watch.start();
+    void this.#limitNamespaces();
+    void this.#reportContact();
+  }
+
+  /** Resolves when everything was listed once, after `timeoutMs`, or at `close`: to whether it was. */
+  async waitForSync(timeoutMs: number): Promise<boolean> {
+    await this.#sync.pause(timeoutMs);
+    return this.isSynced;
+  }
+
+  async close(): Promise<void> {
+    this.#sync.abort();
+    this.#life.abort();
+    await Promise.all(this.#all.map((watch) => watch.close()));
+  }
+
+  async #limitNamespaces(): Promise<void> {
+    if (await this.#sync.pause(this.#namespacesLimitMs)) this.#doWithoutNamespaces();
+  }
+
+  async #reportContact(): Promise<void> {
+    const contact = new ContactLog(this.#log);
+    while (await this.#life.pause(CONTACT_INTERVAL_MS)) contact.report(this.#all, this.pending);
+  }
+
+  #doWithoutNamespaces(): void {
+    if (!this.#pending.has('namespaces') || this.#sync.isAborted) return;
+    this.#log.warn('namespaces cannot be listed yet; a namespace with a service exists');
+    this.#settle('namespaces');
+  }
+
+  #settle(name: string): void {
+    this.#pending.delete(name);
+    if (this.#isSynced || this.#pending.size > 0 || this.#sync.isAborted) return;
+    this.#isSynced = true;
+    this.#sync.abort();
+    this.#log.info('ready: the whole cluster was seen');
+  }
+}
+
+/** Replacing a server takes some seconds, which is not worth a line. */
+const FIRST_MS = 30_000;
+const LONGEST_MS = 3_600_000;
+
+/** One watched resource. */
+interface WatchedResource {
+  readonly resource: string;
+  readonly objects: number;
+  /** Milliseconds since the last contact with the server; 0 while a watch is open. */
+  readonly noContactMs: number;
+}
+
+/**
+ * Logs what a long start waits for, and how old the data is while the server is away: after 30 s, then at
+ * doubled intervals up to an hour, and when it is back.
+ */
+export class ContactLog {
+  readonly #log: Log;
+  /** Of resources without contact, by their names: for how many ms, and when the next line is due. */
+  readonly #away = new Map<string, { readonly ms: number; readonly nextMs: number }>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Logs what is due; `pending` are the resources whose first list is. */
+  report(resources: readonly WatchedResource[], pending: readonly string[]): void {
+    if (pending.length > 0) {
+      const names = pending.map((name) => {
+        const objects = resources.find(({ resource }) => resource === name)?.objects ?? 0;
+        return objects > 0 ? `${name} (${objects} so far)` : name;
+      });
+      this.#log.info(`waiting for ${names.join(', ')}`);
+    }
+    for (const { resource, noContactMs } of resources) {
+      if (noContactMs >= FIRST_MS) this.#noteAway(resource, noContactMs, pending);
+      else this.#noteBack(resource);
+    }
+  }
+
+  #noteAway(resource: string, ms: number, pending: readonly string[]): void {
+    const { nextMs } = this.#away.get(resource) ?? { nextMs: FIRST_MS };
+    const isDue = ms >= nextMs;
+    this.#away.set(resource, { ms, nextMs: isDue ? ms + Math.min(ms, LONGEST_MS) : nextMs });
+    if (!isDue) return;
+    const since = `${resource}: no contact with the API server for ${seconds(ms)} s`;
+    this.#log.warn(pending.includes(resource) ? since : `${since}; serving the last known records`);
+  }
+
+  #noteBack(resource: string): void {
+    const away = this.#away.get(resource);
+    if (away === undefined) return;
+    this.#away.delete(resource);
+    this.#log.info(`${resource}: the API server is back after ${seconds(away.ms)} s`);
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1_000);
+}

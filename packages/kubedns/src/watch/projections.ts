@@ -1,0 +1,467 @@
+import { MAX_PORT } from '@kube-dns/base';
+import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
+import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
+import type {
+  V1Endpoints,
+  V1EndpointSlice,
+  V1ObjectReference,
+  V1Service,
+} from '@kubernetes/client-node';
+import { dashedLabel } from '../zone/endpoint-name.js';
+import type { Projection } from './store.js';
+
+/** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
+export const ENDPOINT_NAMES = ['hash', 'ip', 'pod'] as const;
+export type EndpointNames = (typeof ENDPOINT_NAMES)[number];
+
+/** Options of reading an object; `onRejected` is called for each part that is left out. */
+export interface ObjectReading {
+  readonly names: EndpointNames;
+  readonly onRejected: (reason: string) => void;
+}
+
+/** Bytes of an address of each family. */
+export const IPV4_BYTES = 4;
+export const IPV6_BYTES = 16;
+/** The memory of an address, with its entry in the zone's index, as measured. */
+const ADDRESS_BYTES = 50;
+export type AddressSize = typeof IPV4_BYTES | typeof IPV6_BYTES;
+
+/**
+ * Concatenated addresses of one family, one byte per character: a short string takes less than half the
+ * memory of any other array of bytes in V8, and there are tens of thousands of these.
+ */
+export interface PackedAddresses {
+  readonly size: AddressSize;
+  readonly bytes: string;
+}
+
+export const NO_IPV4: PackedAddresses = { size: IPV4_BYTES, bytes: '' };
+export const NO_IPV6: PackedAddresses = { size: IPV6_BYTES, bytes: '' };
+
+/** How many addresses there are. */
+export function countOf({ size, bytes }: PackedAddresses): number {
+  return bytes.length / size;
+}
+
+/** The `addressNumber` of each address. */
+export function addressNumbers({ size, bytes }: PackedAddresses): Uint32Array {
+  const numbers = new Uint32Array(bytes.length / size);
+  for (let at = 0; at < bytes.length; at++) {
+    numbers[Math.floor(at / size)]! ^= placed(bytes.charCodeAt(at), at);
+  }
+  return numbers;
+}
+
+/** A number of 32 bits to find an address by: of IPv4 the address itself. */
+export function addressNumber(address: Uint8Array, size: number): number {
+  let number = 0;
+  for (let at = 0; at < size; at++) number ^= placed(address[at]!, at);
+  return number >>> 0;
+}
+
+/** A byte at its place in its word. */
+function placed(byte: number, at: number): number {
+  return byte << (24 - 8 * (at % 4));
+}
+
+/** Packs the addresses of one family; those of the other family are left out. */
+function packAddresses(texts: readonly string[], size: AddressSize): PackedAddresses {
+  const all = texts.map(addressBytes).filter(({ length }) => length === size);
+  if (all.length === 0) return size === IPV4_BYTES ? NO_IPV4 : NO_IPV6;
+  return { size, bytes: Buffer.concat(all).toString('latin1') };
+}
+
+/** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
+export interface Port {
+  /** Empty for an unnamed port. */
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** The ports of a service or of a set of endpoints. */
+export interface PortList {
+  /** Each once, sorted by protocol, then name, then number. */
+  readonly ports: readonly Port[];
+  /** Every port number once: 53 over TCP and over UDP is one number. */
+  readonly numbers: readonly number[];
+}
+
+/** A port in an API object. */
+interface PortFields {
+  readonly name?: string | null;
+  readonly protocol?: string | null;
+  readonly port?: number | null;
+}
+
+/** The memory of a port, as measured. */
+const PORT_BYTES = 100;
+
+/** How many lists are remembered; most services of a cluster have one of a few. */
+const REMEMBERED_LISTS = 256;
+/** Longer ones are not remembered: they would stay in memory after their objects. */
+const MAX_REMEMBERED_PORTS = 16;
+
+/** The last list of each hash: equal lists are one object, in a large cluster a few in place of tens of thousands. */
+const remembered: (PortList | undefined)[] = new Array<undefined>(REMEMBERED_LISTS).fill(undefined);
+
+/** The ports of endpoints without a port. */
+export const NO_PORTS: PortList = { ports: [], numbers: [] };
+
+/** Reads the ports of an API object. One without a number means all ports, which SRV cannot express. */
+function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
+  const ports: Port[] = [];
+  for (const { name, protocol, port } of fields ?? []) {
+    if (port === undefined || port === null) continue;
+    if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+      throw new Error(`port ${JSON.stringify(port)} is not a port number`);
+    }
+    ports.push({
+      name: (name ?? '').toLowerCase(),
+      protocol: (protocol ?? 'TCP').toLowerCase(),
+      port,
+    });
+  }
+  return portList(ports);
+}
+
+/** The ports of both lists, each once. */
+export function joinPorts(left: PortList, right: PortList): PortList {
+  const both = portList([...left.ports, ...right.ports]);
+  return both.ports.length === left.ports.length ? left : both;
+}
+
+/** Whether two lists are the same. */
+export function equalPorts(left: PortList, right: PortList): boolean {
+  return (
+    left === right ||
+    (left.ports.length === right.ports.length &&
+      left.ports.every((port, i) => comparePorts(port, right.ports[i]!) === 0))
+  );
+}
+
+function portList(all: readonly Port[]): PortList {
+  if (all.length === 0) return NO_PORTS;
+  const sorted = all.toSorted(comparePorts);
+  const ports = sorted.filter((port, i) => i === 0 || comparePorts(sorted[i - 1]!, port) !== 0);
+  return shared({ ports, numbers: [...new Set(ports.map(({ port }) => port))] });
+}
+
+/** The equal list that is remembered, else this one, which then is. */
+function shared(list: PortList): PortList {
+  if (list.ports.length > MAX_REMEMBERED_PORTS) return list;
+  let hash = FNV_OFFSET;
+  for (const { name, port } of list.ports) {
+    for (let i = 0; i < name.length; i++) hash = hashByte(hash, name.charCodeAt(i));
+    hash = hashByte(hash, port);
+  }
+  const at = finishHash(hash) & (REMEMBERED_LISTS - 1);
+  const found = remembered[at];
+  return found !== undefined && equalPorts(found, list) ? found : (remembered[at] = list);
+}
+
+function comparePorts(left: Port, right: Port): number {
+  return (
+    compareTexts(left.protocol, right.protocol) ||
+    compareTexts(left.name, right.name) ||
+    left.port - right.port
+  );
+}
+
+function compareTexts(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** A service without ports, with its name and namespace in the zone, as measured. */
+const SERVICE_BYTES = 1_400;
+/** The API allows two, one of each family. */
+const MAX_CLUSTER_IPS = 16;
+const NO_NAME = new Uint8Array(0);
+
+/** The fields of a Service that DNS needs. */
+export interface Service extends Projection {
+  readonly kind: 'cluster-ip' | 'headless' | 'external-name';
+  /** All cluster addresses; the address of an ExternalName that is one; else empty. */
+  readonly ipv4: PackedAddresses;
+  readonly ipv6: PackedAddresses;
+  /** The labels of these addresses; undefined where they are generated. */
+  readonly ipv4Labels: readonly string[] | undefined;
+  readonly ipv6Labels: readonly string[] | undefined;
+  readonly ports: PortList;
+  /** The CNAME target of an ExternalName in wire form; undefined when it is an address. */
+  readonly cname: Uint8Array | undefined;
+}
+
+/** Projects a Service of the API; throws when a field is invalid. */
+export function projectService(object: V1Service, reading: ObjectReading): Service {
+  const namespace = object.metadata?.namespace ?? '';
+  const name = object.metadata?.name ?? '';
+  checkLabels(namespace, name);
+  const { spec } = object;
+  const isExternal = spec?.type === 'ExternalName';
+  const target = isExternal ? (spec.externalName ?? '').replace(/\.$/, '') : '';
+  if (isExternal && target === '') throw new Error('the service has no externalName');
+  const addresses = isExternal ? [target].filter(isIpAddress) : clusterAddresses(spec, reading);
+  return {
+    version: '',
+    listNumber: 0,
+    // One that waits for its address counts as headless, as in kubernetes/dns pkg/dns/dns.go.
+    kind: isExternal ? 'external-name' : addresses.length > 0 ? 'cluster-ip' : 'headless',
+    ipv4: packAddresses(addresses, IPV4_BYTES),
+    ipv6: packAddresses(addresses, IPV6_BYTES),
+    ipv4Labels: labelsOf(addresses, IPV4_BYTES, reading.names),
+    ipv6Labels: labelsOf(addresses, IPV6_BYTES, reading.names),
+    ports: readPorts(spec?.ports),
+    cname: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
+  };
+}
+
+/** Whether two states of a service have the same records. */
+export function isSameService(before: Service, after: Service): boolean {
+  return (
+    before.kind === after.kind &&
+    before.ipv4.bytes === after.ipv4.bytes &&
+    before.ipv6.bytes === after.ipv6.bytes &&
+    equalPorts(before.ports, after.ports) &&
+    Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0
+  );
+}
+
+/** The memory of a service, with its name, namespace and addresses in the zone, in bytes: as measured. */
+export function serviceBytes({ ports, ipv4, ipv6 }: Service): number {
+  const addresses = countOf(ipv4) + countOf(ipv6);
+  return SERVICE_BYTES + addresses * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
+}
+
+/** Throws when one of the texts is not a DNS label. */
+export function checkLabels(...labels: readonly string[]): void {
+  for (const label of labels) {
+    if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
+  }
+}
+
+function clusterAddresses(spec: V1Service['spec'], reading: ObjectReading): string[] {
+  const texts = spec?.clusterIPs?.length ? spec.clusterIPs : [spec?.clusterIP ?? ''];
+  const limit = new CountLimit('cluster addresses', MAX_CLUSTER_IPS);
+  const used = limit.take(texts);
+  limit.report(reading);
+  return used.filter((text) => {
+    if (text === '' || text === 'None') return false;
+    if (isIpAddress(text)) return true;
+    throw new Error(`clusterIP ${JSON.stringify(text)} is not an IP address`);
+  });
+}
+
+function labelsOf(
+  addresses: readonly string[],
+  size: AddressSize,
+  names: EndpointNames,
+): readonly string[] | undefined {
+  if (names !== 'ip') return undefined;
+  const isIpv6 = size === IPV6_BYTES;
+  return addresses.filter((text) => text.includes(':') === isIpv6).map(dashedLabel);
+}
+
+/** Ready endpoints of one family that serve the same ports. */
+export interface EndpointGroup extends PackedAddresses {
+  /** The label of each endpoint, lower case, empty where it is generated; undefined when all are. */
+  readonly labels: readonly string[] | undefined;
+  ports: PortList;
+  /** The hashes of the labels; the zone sets them for a service with very many endpoints. */
+  hashes?: Uint32Array;
+  /** The `addressNumbers`; the zone sets them, too. */
+  numbers?: Uint32Array;
+}
+
+/** The fields of an EndpointSlice, or of an Endpoints object, that DNS needs. */
+export interface EndpointSlice extends Projection {
+  /** `namespace/name` of the service it belongs to; empty when it belongs to none. */
+  service: string;
+  readonly groups: readonly EndpointGroup[];
+}
+
+/** The common fields of an endpoint in EndpointSlice and Endpoints objects. */
+interface EndpointFields {
+  readonly address: string;
+  readonly hostname: string | null | undefined;
+  readonly pod: string | undefined;
+}
+
+/** Without its groups; a group without its content; a string without its characters: as measured. */
+const SLICE_BYTES = 300;
+const GROUP_BYTES = 100;
+const LABEL_BYTES = 40;
+/**
+ * The API allows 1,000 endpoints in a slice, and its controllers write as many into an Endpoints object. No
+ * answer has space for more than this, and more take too long to be indexed.
+ */
+const MAX_ENDPOINTS = 4_096;
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+
+/**
+ * Projects an EndpointSlice of the API; an endpoint without a `ready` condition is ready. Throws when the
+ * object has another shape; only the invalid endpoint itself is left out.
+ */
+export function projectEndpointSlice(
+  object: V1EndpointSlice,
+  reading: ObjectReading,
+): EndpointSlice {
+  const { metadata, addressType, ports } = object;
+  const namespace = metadata?.namespace ?? '';
+  const name = metadata?.labels?.[SERVICE_LABEL] ?? '';
+  if (name !== '') checkLabels(namespace, name);
+  const service = name === '' ? '' : `${namespace}/${name}`;
+  // The schema has no records for slices of names, even where a name looks like an address.
+  if (addressType === 'FQDN') return { version: '', listNumber: 0, service, groups: [] };
+  const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
+  const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  const endpoints = ready.flatMap(({ addresses, hostname, targetRef }) => {
+    const pod = podOf(targetRef);
+    return limit.take(addresses).map((address) => ({ address, hostname, pod }));
+  });
+  limit.report(reading);
+  const groups = groupEndpoints(endpoints, readPorts(ports), reading);
+  return { version: '', listNumber: 0, service, groups };
+}
+
+/** The memory of a slice and of its addresses in the zone, in bytes: as measured. */
+export function sliceBytes({ groups }: EndpointSlice): number {
+  let bytes = SLICE_BYTES;
+  for (const { labels = [], ports, ...addresses } of groups) {
+    bytes += GROUP_BYTES + countOf(addresses) * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
+    for (const label of labels) bytes += LABEL_BYTES + label.length;
+  }
+  return bytes;
+}
+
+/** The pod of an endpoint; it may refer to something else. */
+function podOf(target: V1ObjectReference | undefined): string | undefined {
+  return target?.kind === 'Pod' ? target.name : undefined;
+}
+
+/** Groups endpoints with the same ports by family. */
+function groupEndpoints(
+  endpoints: readonly EndpointFields[],
+  ports: PortList,
+  reading: ObjectReading,
+): EndpointGroup[] {
+  const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
+  const ipv4 = groupOf(good, IPV4_BYTES, ports, reading);
+  const ipv6 = groupOf(good, IPV6_BYTES, ports, reading);
+  // Literals: an array that grew, as flatMap's, has memory for 16 more groups.
+  if (ipv4 === undefined) return ipv6 === undefined ? [] : [ipv6];
+  return ipv6 === undefined ? [ipv4] : [ipv4, ipv6];
+}
+
+function groupOf(
+  endpoints: readonly EndpointFields[],
+  size: AddressSize,
+  ports: PortList,
+  { names }: ObjectReading,
+): EndpointGroup | undefined {
+  const own = endpoints.filter(({ address }) => address.includes(':') === (size === IPV6_BYTES));
+  if (own.length === 0) return undefined;
+  const all = own.map((endpoint) => labelOf(endpoint, names));
+  const labels = all.some((label) => label !== '') ? all : undefined;
+  const texts = own.map(({ address }) => address);
+  return { size, bytes: packAddresses(texts, size).bytes, labels, ports };
+}
+
+/** Whether two states of a slice have the same endpoints, in any order. */
+export function isSameSlice(before: EndpointSlice, after: EndpointSlice): boolean {
+  return (
+    before.service === after.service &&
+    before.groups.length === after.groups.length &&
+    before.groups.every((group, i) => isSameGroup(group, after.groups[i]!))
+  );
+}
+
+function isSameGroup(before: EndpointGroup, after: EndpointGroup): boolean {
+  if (before.size !== after.size || before.bytes.length !== after.bytes.length) return false;
+  if (!equalPorts(before.ports, after.ports)) return false;
+  const keys = keysOf(before);
+  return keysOf(after).every((key, i) => key === keys[i]);
+}
+
+/** The address and the label of each endpoint, sorted. */
+function keysOf({ size, bytes, labels }: EndpointGroup): string[] {
+  const keyOf = (_: unknown, i: number) =>
+    bytes.slice(i * size, (i + 1) * size) + (labels?.[i] ?? '');
+  return Array.from({ length: bytes.length / size }, keyOf).sort();
+}
+
+/** The hostname of the endpoint, else the label of the configured naming; empty: generated. */
+function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointNames): string {
+  if (hostname) return hostname.toLowerCase();
+  if (names === 'ip') return dashedLabel(address);
+  // The name of a pod may have dots and may be too long for a label.
+  return names === 'pod' && typeof pod === 'string' && isDnsLabel(pod) ? pod : '';
+}
+
+function isSound({ address, hostname }: EndpointFields, { onRejected }: ObjectReading): boolean {
+  // The API promises text; check it, because a regular expression converts anything to text.
+  if (typeof address !== 'string' || !isIpAddress(address)) {
+    onRejected(`endpoint ${JSON.stringify(address)} is not an IP address`);
+    return false;
+  }
+  if (hostname && !(typeof hostname === 'string' && isDnsLabel(hostname.toLowerCase()))) {
+    onRejected(`endpoint ${address}: hostname ${JSON.stringify(hostname)} is not a DNS label`);
+    return false;
+  }
+  return true;
+}
+
+/** There is one for each set of ports: the API's controllers make a few. */
+const MAX_SUBSETS = 256;
+
+/**
+ * Projects an Endpoints object of the API to the same fields as a slice: the addresses of a subset share
+ * its ports. It belongs to the service of the same name. Addresses that are not ready are left out.
+ */
+export function projectEndpoints(object: V1Endpoints, reading: ObjectReading): EndpointSlice {
+  const namespace = object.metadata?.namespace ?? '';
+  const name = object.metadata?.name ?? '';
+  checkLabels(namespace, name);
+  const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
+  const subsetLimit = new CountLimit('subsets', MAX_SUBSETS);
+  const groups = subsetLimit.take(object.subsets ?? []).flatMap(({ addresses, ports }) => {
+    const endpoints = limit.take(addresses ?? []).map(({ ip, hostname, targetRef }) => ({
+      address: ip,
+      hostname,
+      pod: podOf(targetRef),
+    }));
+    return groupEndpoints(endpoints, readPorts(ports), reading);
+  });
+  limit.report(reading);
+  subsetLimit.report(reading);
+  return { version: '', listNumber: 0, service: `${namespace}/${name}`, groups };
+}
+
+/** Takes the first items of an object's lists, as many as are used, and counts the others. */
+class CountLimit {
+  readonly #what: string;
+  readonly #max: number;
+  #used = 0;
+  #others = 0;
+
+  /** `what` names the items in the log, as `endpoints`. */
+  constructor(what: string, max: number) {
+    this.#what = what;
+    this.#max = max;
+  }
+
+  /** Those of the list that are used. */
+  take<T>(items: readonly T[]): readonly T[] {
+    const used = items.slice(0, this.#max - this.#used);
+    this.#used += used.length;
+    this.#others += items.length - used.length;
+    return used;
+  }
+
+  /** Reports the others, after all lists. */
+  report({ onRejected }: ObjectReading): void {
+    if (this.#others > 0) onRejected(`${this.#others} more ${this.#what} than ${this.#max}`);
+  }
+}
