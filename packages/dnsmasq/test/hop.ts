@@ -1,7 +1,7 @@
 import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
 import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { ReplyIntake } from '../src/answer/reply-intake.js';
-import { defaultOptions } from '../src/options/option-values.js';
+import { defaultOptions } from '../src/options/option-table.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Routes } from '../src/routing/routes.js';
 import type { RelayedChanges } from '../src/telling/relayed-changes.js';

@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
-import { defaultOptions } from '../options/option-values.js';
+import { defaultOptions } from '../options/option-table.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
