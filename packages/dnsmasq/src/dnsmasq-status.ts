@@ -20,7 +20,7 @@ import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/tra
 import type { Telemetry } from '@kube-dns/telemetry';
 import type { AppliedConfig } from './metrics/applied-config.js';
 import type { CacheTotals } from './metrics/cache-totals.js';
-import type { DnsmasqOptions } from './options/option-values.js';
+import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
 
 export interface DnsmasqStatusParts {

@@ -10,13 +10,11 @@ import {
   runProgram,
 } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
-import { isMeantForNanny, isNannyFlag, PROGRAM } from './config/flags.js';
+import { PROGRAM, splitArguments } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
 import { LogFile } from './log/log-file.js';
-import { splitArguments } from './options/argument-line.js';
-import { EXIT_BAD_FILE } from './options/exit-codes.js';
-import type { DnsmasqOptions } from './options/option-values.js';
-import { optionsText } from './options/options-text.js';
+import { EXIT_BAD_FILE } from './errors.js';
+import { type DnsmasqOptions, optionsText } from './options/option-table.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
 
@@ -25,7 +23,7 @@ const METRICS_PATH = '/metrics';
 const EXIT_MISC = 5;
 
 function run(argv: readonly string[]): void {
-  const halves = splitArguments(argv, isNannyFlag, isMeantForNanny);
+  const halves = splitArguments(argv);
   runProgram(
     PROGRAM,
     async ({ values, log, signals, writeLogTo, facts, statusPages }) => {

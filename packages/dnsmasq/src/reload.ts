@@ -3,7 +3,7 @@ import type { QueryForwarder } from '@kube-dns/transport';
 import type { AnswerCache } from '@kube-dns/resolver';
 import type { LocalData } from './local/local-data.js';
 import type { CacheTotals } from './metrics/cache-totals.js';
-import type { DnsmasqOptions } from './options/option-values.js';
+import type { DnsmasqOptions } from './options/option-table.js';
 import type { ServerRule } from './options/server-value.js';
 import type { RouterEvents } from './routing/router-events.js';
 

@@ -39,9 +39,9 @@ import { CacheTotals } from './metrics/cache-totals.js';
 import { metricFamilies } from './metrics/metric-families.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { Pages } from './pages.js';
-import { EXIT_BAD_FILE } from './options/exit-codes.js';
+import { EXIT_BAD_FILE } from './errors.js';
 import { cacheOptions, cachingRules } from './options/answer-caching.js';
-import type { DnsmasqOptions } from './options/option-values.js';
+import type { DnsmasqOptions } from './options/option-table.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
 

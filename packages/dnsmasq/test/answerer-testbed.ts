@@ -18,9 +18,9 @@ import {
 } from '@kube-dns/resolver';
 import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
-import { defaultOptions } from '../src/options/option-values.js';
+import { defaultOptions } from '../src/options/option-table.js';
 import { parseServerRule } from '../src/options/server-value.js';
-import type { StaleOptions } from '../src/options/stale-value.js';
+import type { StaleOptions } from '../src/options/values.js';
 import { Router } from '../src/routing/router.js';
 import { addressRecords, PLAIN_RULES, SourceRecord } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';

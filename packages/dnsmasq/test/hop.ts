@@ -3,7 +3,7 @@ import { AnswerCache } from '@kube-dns/resolver';
 import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { TYPE } from '@kube-dns/wire';
 import { ReplyIntake } from '../src/answer/reply-intake.js';
-import { defaultOptions } from '../src/options/option-values.js';
+import { defaultOptions } from '../src/options/option-table.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Routes } from '../src/routing/routes.js';
 

@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { FILTERED_TYPE } from '../explanations.js';
-import { parseAddressRange, parseAlias } from '../options/address-range.js';
+import { parseAddressRange, parseAlias } from '../options/values.js';
 
 let testbed: AnswererTestbed;
 

@@ -8,7 +8,7 @@ import {
 } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import type { Interfaces } from '../listen/listen-addresses.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 
 /** Whether `--local-service` is active: options that name listening addresses disable it. */
 export function isLocalServiceOn(options: DnsmasqOptions): boolean {

@@ -7,7 +7,7 @@ import {
   ReverseAddress,
   TYPE,
 } from '@kube-dns/wire';
-import { typeName } from '../options/rr-type.js';
+import { typeName } from '../options/values.js';
 
 const UNPRINTABLE = '<name unprintable>';
 const LOWEST_PRINTABLE = 0x20;

@@ -22,7 +22,7 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { typeName } from '../options/rr-type.js';
+import { typeName } from '../options/values.js';
 import { addressOfReverse, nameText, typeText, valueText } from './log-text.js';
 
 /** The start of a line, which identifies the query. */

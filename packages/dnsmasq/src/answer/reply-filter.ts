@@ -15,7 +15,7 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-import { type AddressAlias, type AddressRange, isInRange } from '../options/address-range.js';
+import { type AddressAlias, type AddressRange, isInRange } from '../options/values.js';
 import { isPrivateIpv4, isPrivateIpv6 } from '../local/private-address.js';
 
 /** The rules for addresses in replies. */

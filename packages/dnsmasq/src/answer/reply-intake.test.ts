@@ -12,9 +12,9 @@ import {
 } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '@kube-dns/resolver';
-import { parseAddressRange, parseAlias } from '../options/address-range.js';
-import { defaultOptions } from '../options/option-values.js';
+import { defaultOptions } from '../options/option-table.js';
 import { parseServerRule } from '../options/server-value.js';
+import { parseAddressRange, parseAlias } from '../options/values.js';
 import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
 

@@ -15,7 +15,7 @@ import type {
   ServerStatistics,
 } from '@kube-dns/resolver';
 import type { HostsEntry } from '../local/hosts-table.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
 

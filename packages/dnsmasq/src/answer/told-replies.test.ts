@@ -1,18 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
-import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import {
-  addressRecords,
-  askCache,
-  keyOf,
-  PLAIN_RULES,
-  type Response,
-  responseFor,
-  soaRecord,
-} from '@kube-dns/resolver/testing';
-import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '@kube-dns/resolver';
-import { defaultOptions } from '../options/option-values.js';
+import { addressRecords, askCache, keyOf, PLAIN_RULES, type Response, responseFor, soaRecord } from '@kube-dns/resolver/testing';
+import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
+import { recordedLog } from '../../test/recorded-log.js';
+import { defaultOptions } from '../options/option-table.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';

@@ -10,8 +10,7 @@ import {
 } from '@kube-dns/base';
 import { queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
-import { OPTION_NAMES } from '../options/find-option.js';
-import { optionsText } from '../options/options-text.js';
+import { OPTION_NAMES, optionsText } from '../options/option-table.js';
 import { metricsAddressFlag } from './metrics-address.js';
 
 const SECOND = 1_000;
@@ -57,8 +56,36 @@ const ALL_NAMES = [...NANNY_NAMES, ...OPTION_NAMES];
 /** Fewer characters may well be short options of dnsmasq, such as `-kN`. */
 const LEAST_CHARACTERS = 5;
 
+/** Words that are compared with the nanny's flags; flags stand in front. */
+const MAX_WORDS = 16;
+
+/** The two halves of the command line of the dnsmasq-nanny container. */
+interface ArgumentHalves {
+  readonly nanny: readonly string[];
+  readonly dnsmasq: readonly string[];
+}
+
+/**
+ * Splits argv at the first `--`: nanny flags before, dnsmasq options after it, including a second `--`
+ * (kubernetes/dns cmd/dnsmasq-nanny/main.go). Without `--` a line that starts with one of the nanny's
+ * flags, or has a word that is meant as one, is all the nanny's, which refuses what is not. Any other line is
+ * dnsmasq's, because the oldest manifests run dnsmasq itself.
+ */
+export function splitArguments(argv: readonly string[]): ArgumentHalves {
+  const separator = argv.indexOf('--');
+  if (separator >= 0) {
+    return { nanny: argv.slice(0, separator), dnsmasq: argv.slice(separator + 1) };
+  }
+  const name = /^--?([^=]+)/.exec(argv[0] ?? '')?.[1];
+  const isNanny =
+    argv.length === 0 ||
+    (name !== undefined && isNannyFlag(name)) ||
+    argv.slice(0, MAX_WORDS).some(isMeantForNanny);
+  return isNanny ? { nanny: argv, dnsmasq: [] } : { nanny: [], dnsmasq: argv };
+}
+
 /** Whether a flag's name, without dashes, is one of the nanny's. */
-export function isNannyFlag(name: string): boolean {
+function isNannyFlag(name: string): boolean {
   return Object.hasOwn(NANNY_FLAGS, name) || SHARED_NAMES.test(name.replaceAll('-', '_'));
 }
 
@@ -66,7 +93,7 @@ export function isNannyFlag(name: string): boolean {
  * Whether a word of a line without `--` is meant as a nanny's flag: it looks like one, or like one that is mistyped, and
  * is no option of dnsmasq. dnsmasq would read `-metric-addr` as `-m etric-addr`.
  */
-export function isMeantForNanny(word: string): boolean {
+function isMeantForNanny(word: string): boolean {
   const [, dashes = '', name = ''] = /^(--?)([^=]+)/.exec(word) ?? [];
   if (name.length < LEAST_CHARACTERS) return false;
   if (dashes === '-') return nearest(name, NANNY_NAMES) !== undefined;

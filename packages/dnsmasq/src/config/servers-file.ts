@@ -1,11 +1,13 @@
 import { type Log, readTextFile } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
-import { findByName } from '../options/find-option.js';
 import type { GivenOptions } from '../options/given-options.js';
-import { SERVERS_FILE_OPTIONS } from '../options/forwarding-options.js';
-import type { OptionDefinition } from '../options/option-definition.js';
-import { parseOptionLine } from '../options/option-line.js';
-import { defaultOptions } from '../options/option-values.js';
+import {
+  applyOption,
+  defaultOptions,
+  findByName,
+  type OptionDefinition,
+} from '../options/option-table.js';
+import { parseOptionLine } from '../options/parse-options.js';
 import type { ServerRule } from '../options/server-value.js';
 import { UNSUPPORTED_OPTIONS } from '../options/unsupported-options.js';
 import { systemText } from '../log/system-text.js';
@@ -19,6 +21,8 @@ export interface ServersFileContent {
   readonly complaints: readonly string[];
 }
 
+/** The options that a servers file may have (src/option.c, LOPT_SERVERS_FILE). */
+const SERVERS_FILE_OPTIONS: ReadonlySet<string> = new Set(['server', 'rev-server']);
 const UNSUPPORTED: ReadonlySet<string> = new Set(UNSUPPORTED_OPTIONS.map(({ name }) => name));
 /** At most this many bad lines of a file are logged: it is read again at each SIGHUP. */
 const MAX_COMPLAINTS = 20;
@@ -69,8 +73,12 @@ export function parseServersFile(text: string, path: string): ServersFileContent
       const option = findByName(line.keyword);
       checkValue(option, line.value);
       if (!SERVERS_FILE_OPTIONS.has(option.name)) throw illegalOption();
-      const given = { name: option.name, value: line.value ?? '', place: where.replace('at ', '') };
-      draft.given.apply(given, draft, () => option.apply(draft, line.value ?? ''));
+      const value = line.value ?? '';
+      applyOption(draft, option, value, {
+        name: option.name,
+        value,
+        place: where.replace('at ', ''),
+      });
     } catch (error) {
       if (!(error instanceof OptionError)) throw error;
       const detail = error.message === '' ? '' : ` (${error.message})`;

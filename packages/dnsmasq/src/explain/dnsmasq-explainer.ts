@@ -28,7 +28,7 @@ import {
 } from '@kube-dns/wire';
 import { servedNetworks } from '../answer/local-service.js';
 import type { LocalData } from '../local/local-data.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import type { Router } from '../routing/router.js';
 import { isOfCluster } from '../upstream/cluster-servers.js';
 import { originOf, originText, type RecordOrigin, recordOrigins } from './local-origins.js';

@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/wire';
 import type { LocalData } from '../local/local-data.js';
 import { type GivenOption, optionText } from '../options/given-options.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import { hostsLine } from './hosts-line.js';
 
 /** Where a local record is from. */

@@ -1,8 +1,8 @@
 import { type Query, ReverseAddress, suffixOffset, TYPE } from '@kube-dns/wire';
 import { SynthNames } from '../local/synth-names.js';
 import type { GivenOption } from '../options/given-options.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
-import type { RuleDomains } from '../options/rule-domains.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
+import type { RuleDomains } from '../options/server-value.js';
 import { originOf, type RecordOrigin } from './local-origins.js';
 
 /** A rule that answers without a server: in words, and the options that say so. */

@@ -9,8 +9,8 @@ import {
   type UdpEngine,
 } from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
-import { EXIT_BAD_FILE } from '../options/exit-codes.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import { EXIT_BAD_FILE } from '../errors.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
 import type { ServedOpcodes } from './served-opcodes.js';

@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { type Log, StartupError } from '@kube-dns/daemon';
 import { EXIT_BAD_NETWORK } from './listeners.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 
 export type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;
 

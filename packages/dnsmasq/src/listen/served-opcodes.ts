@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Answerer, SessionService } from '@kube-dns/transport';
 import { sessionsBehindLocalService } from '../answer/local-service.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 
 /** What is served beside queries. */
 export interface ServedOpcodes {

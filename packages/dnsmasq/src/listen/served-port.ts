@@ -13,7 +13,7 @@ import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
 import type { ServedOpcodes } from './served-opcodes.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 
 export interface ServePortOptions extends ServedOpcodes {
   readonly options: DnsmasqOptions;

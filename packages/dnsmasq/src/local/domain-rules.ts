@@ -1,6 +1,5 @@
 import { type Query, ROOT_NAME, TYPE } from '@kube-dns/wire';
-import type { RuleDomains } from '../options/rule-domains.js';
-import type { AddressRule, ServerRule } from '../options/server-value.js';
+import type { AddressRule, RuleDomains, ServerRule } from '../options/server-value.js';
 import { DomainIndex, isUnqualified } from '../routing/domain-index.js';
 
 /** The merged rules of one domain. */

@@ -1,7 +1,6 @@
 import { encodeKey, parseAddress, reverseName, TYPE } from '@kube-dns/wire';
 import type { Interfaces } from '../listen/listen-addresses.js';
-import type { InterfaceName } from '../options/option-values.js';
-import type { LocalRecord } from '../options/record-values.js';
+import type { InterfaceName, LocalRecord } from '../options/record-values.js';
 
 /**
  * The addresses of `--interface-name` and `--dynamic-host` and their reverse: those that the interface

@@ -11,7 +11,7 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import { FoundRecords } from './found-records.js';
 import { type HostsEntry, HostsTable } from './hosts-table.js';
 import type { StaticRecords } from './static-records.js';

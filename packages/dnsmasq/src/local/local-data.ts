@@ -19,7 +19,7 @@ import {
   SYNTHESIZED,
 } from '../explanations.js';
 import { clientAddress } from '../listen/client-address.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import type { ServerRule } from '../options/server-value.js';
 import { isUnqualified } from '../routing/domain-index.js';
 import { DomainRules } from './domain-rules.js';

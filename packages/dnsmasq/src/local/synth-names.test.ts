@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeName, encodeKey, encodeName, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { parseSynthDomain } from '../options/synth-domain.js';
+import { parseSynthDomain } from '../options/record-values.js';
 import { SynthNames } from './synth-names.js';
 
 const domainsOf = (...values: string[]) =>

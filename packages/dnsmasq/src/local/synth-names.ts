@@ -8,7 +8,7 @@ import {
   TYPE,
   WireError,
 } from '@kube-dns/wire';
-import type { SynthDomain } from '../options/synth-domain.js';
+import type { SynthDomain } from '../options/record-values.js';
 
 const IPV4_BYTES = 4;
 const DOT = 0x2e;

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { DNSMASQ_VERSION } from '../answer/chaos-texts.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 
 /** dnsmasq src/dnsmasq.c, main. */
 const LARGE_CACHE = 10_000;

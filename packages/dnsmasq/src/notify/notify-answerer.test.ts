@@ -18,7 +18,7 @@ import {
   writeNotify,
   writeUint16,
 } from '@kube-dns/wire';
-import { parseNotifyRule } from '../options/notify-rule.js';
+import { parseNotifyRule } from '../options/values.js';
 import { NotifyAnswerer } from './notify-answerer.js';
 
 const RULES = [

@@ -21,8 +21,7 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import { PROHIBITED } from '../explanations.js';
-import { isInRange } from '../options/address-range.js';
-import type { NotifyRule } from '../options/notify-rule.js';
+import { isInRange, type NotifyRule } from '../options/values.js';
 
 /** NOTIFY messages that may drop answers, a second: a flood costs no more refetches than that. */
 const MAX_DROPS_PER_SECOND = 100;

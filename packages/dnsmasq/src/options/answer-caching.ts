@@ -1,6 +1,6 @@
 import type { AnswerCacheOptions, CachingRules } from '@kube-dns/resolver';
 import { TYPE } from '@kube-dns/wire';
-import type { DnsmasqOptions } from './option-values.js';
+import type { DnsmasqOptions } from './option-table.js';
 
 /** The options of the cache in the command line. */
 export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {

@@ -1,5 +1,3 @@
-import type { OptionsDraft } from './option-values.js';
-
 /** One option as it was given. */
 export interface GivenOption {
   readonly name: string;
@@ -8,12 +6,6 @@ export interface GivenOption {
   /** Where: `the command line`, `line 3 of /etc/dnsmasq.conf`. */
   readonly place: string;
 }
-
-/** The lists of the draft whose members an answer may come from. */
-const LISTS = [
-  ...(['serverRules', 'addressRules', 'records'] as const),
-  ...(['interfaceNames', 'synthDomains'] as const),
-] as const;
 
 /** The options in the order given, and which rules and records each of them made. */
 export class GivenOptions {
@@ -29,14 +21,10 @@ export class GivenOptions {
     return this.#makers.get(made);
   }
 
-  /** Applies an option to a draft, and notes it; nothing is noted if it throws. */
-  apply(given: GivenOption, draft: OptionsDraft, apply: () => void): void {
-    const before = LISTS.map((list) => draft[list].length);
-    apply();
+  /** Notes an option, and the rules and records that it made. */
+  note(given: GivenOption, made: readonly object[]): void {
     this.#all.push(given);
-    LISTS.forEach((list, i) => {
-      for (const made of draft[list].slice(before[i])) this.#makers.set(made, given);
-    });
+    for (const each of made) this.#makers.set(each, given);
   }
 }
 

@@ -2,9 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StartupError } from '@kube-dns/daemon';
 import { serverText } from '@kube-dns/transport';
 import { decodeName } from '@kube-dns/wire';
-import { defaultOptions, type DnsmasqOptions } from './option-values.js';
-import { KNOWN_OPTIONS } from './find-option.js';
-import { optionsText } from './options-text.js';
+import { defaultOptions, type DnsmasqOptions, KNOWN_OPTIONS, optionsText } from './option-table.js';
 import { parseOptions } from './parse-options.js';
 import { UNSUPPORTED_OPTIONS } from './unsupported-options.js';
 

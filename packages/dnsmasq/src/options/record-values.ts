@@ -1,4 +1,5 @@
 import {
+  decodeName,
   encodeKey,
   encodeName,
   MAX_LABEL_BYTES,
@@ -9,8 +10,7 @@ import {
   WireError,
 } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { shortNumber } from './number-value.js';
-import { parseType } from './rr-type.js';
+import { addressOf, parseType, shortNumber, wholeNumber } from './values.js';
 
 /** A static record of class IN; names are in wire form, uncompressed. */
 export interface LocalRecord {
@@ -72,8 +72,8 @@ function typeOf(address: Uint8Array): number {
 
 /** `name,name,…,target[,ttl]`. A name that has a CNAME already is refused. */
 export function cnameRecords(
-  records: readonly LocalRecord[],
   fields: readonly string[],
+  records: readonly LocalRecord[],
 ): LocalRecord[] {
   const last = fields.at(-1) ?? '';
   const hasTtl = fields.length > 2 && /^[0-9]+$/.test(last);
@@ -258,4 +258,142 @@ export function nameOf(text: string, words?: string): { name: Uint8Array; key: U
     if (error instanceof WireError) throw new OptionError(error.message, words);
     throw error;
   }
+}
+
+/** Finds a `--cname` that leads into a loop: the owner name of the last one, as dnsmasq reports it; else undefined. */
+export function findCnameLoop(records: readonly LocalRecord[]): string | undefined {
+  const targets = new Map<string, string>();
+  for (const { owner: ownerName, type, rdata } of records) {
+    const owner = keyText(ownerName);
+    // Only the first target is followed; --dns-rr can add more.
+    if (type !== TYPE.CNAME || targets.has(owner)) continue;
+    targets.set(owner, keyText(rdata));
+  }
+  const safe = new Set<string>();
+  for (const owner of [...targets.keys()].reverse()) {
+    const path = new Set<string>();
+    for (
+      let name: string | undefined = owner;
+      name !== undefined && !safe.has(name);
+      name = targets.get(name)
+    ) {
+      if (path.has(name)) return decodeName(Buffer.from(owner, 'latin1'));
+      path.add(name);
+    }
+    for (const name of path) safe.add(name);
+  }
+  return undefined;
+}
+
+/** `--interface-name` and `--dynamic-host`: a name for addresses of an interface, or in its networks. */
+export interface InterfaceName {
+  /** Lower-cased, in wire form. */
+  readonly name: Uint8Array;
+  readonly interface: string;
+  readonly families: 'both' | 'ipv4' | 'ipv6';
+  /** Addresses whose host parts replace that of the interface's address. */
+  readonly hosts?: readonly Uint8Array[];
+}
+
+const FAMILIES = { '': 'both', '4': 'ipv4', '6': 'ipv6' } as const;
+
+/** Reads `name,interface[/4|/6]`. Throws an OptionError. */
+export function parseInterfaceName([name = '', port = '']: readonly string[]): InterfaceName {
+  const [, device, family = ''] = /^([^/]+)(?:\/([46]))?$/.exec(port) ?? [];
+  if (device === undefined) {
+    const words = port === '' ? 'bad interface name' : undefined;
+    throw new OptionError(`bad interface ${JSON.stringify(port)}`, words);
+  }
+  const families = FAMILIES[family as keyof typeof FAMILIES];
+  return { name: nameOf(name).key, interface: device, families };
+}
+
+/**
+ * Reads `name,[IPv4],[IPv6],interface`: only the host part of each address is used, the network part is
+ * the interface's. Throws an OptionError.
+ */
+export function parseDynamicHost([name = '', ...rest]: readonly string[]): InterfaceName {
+  const addresses: Uint8Array[] = [];
+  let device = rest.shift() ?? '';
+  for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+    const address = parseAddress(device);
+    if (address === undefined) break;
+    addresses.push(address);
+    device = next;
+  }
+  if (addresses.length === 0) {
+    throw new OptionError('it takes a part of an address', 'missing address in dynamic host');
+  }
+  const words = 'bad dynamic host';
+  if (/^$|\/[46]$/.test(device)) throw new OptionError(`bad interface "${device}"`, words);
+  // The last address of each family is used.
+  const latest = new Map(addresses.map((address) => [address.length, address]));
+  const hosts = [...latest.values()];
+  return { name: nameOf(name, words).key, interface: device, families: 'both', hosts };
+}
+
+/** `--synth-domain`: names made from the addresses of a range, and their reverse. */
+export interface SynthDomain {
+  /** In wire form, as it was written and lower-cased. */
+  readonly name: Uint8Array;
+  readonly key: Uint8Array;
+  /** The range, both ends in it: 4 or 16 bytes. */
+  readonly first: Uint8Array;
+  readonly last: Uint8Array;
+  /** The text before the address. */
+  readonly prefix: string;
+  /** Names contain the index in the range instead of the address. */
+  readonly isIndexed: boolean;
+}
+
+/** Indexes in a range of IPv6 use the lower half of an address. */
+const MIN_INDEXED_IPV6_BITS = 64;
+/** The space in a label for a prefix next to an address (src/option.c, MAXLABEL - INET_ADDRSTRLEN). */
+const MAX_PREFIX = { ipv4: 47, ipv6: 17 } as const;
+
+/** Reads `domain,IP/bits[,prefix[*]]` or `domain,IP[,IP[,prefix[*]]]`. Throws an OptionError. */
+export function parseSynthDomain(fields: readonly string[]): SynthDomain {
+  const [domain = '', range] = fields;
+  if (domain === '' || range === undefined) throw new OptionError('it takes a domain and a range');
+  const { name, key } = nameOf(domain);
+  const slash = range.indexOf('/');
+  const { first, last, bits, rest } =
+    slash < 0 ? parseEnds(fields.slice(1)) : parseNetwork(range, slash, fields.slice(2));
+  const isIndexed = rest.endsWith('*');
+  const prefix = isIndexed ? rest.slice(0, -1) : rest;
+  const isIpv4 = first.length === 4;
+  if (rest !== '') nameOf(rest, 'bad prefix');
+  if (rest.length > (isIpv4 ? MAX_PREFIX.ipv4 : MAX_PREFIX.ipv6)) {
+    throw new OptionError(`${JSON.stringify(rest)} is too long`, 'bad prefix');
+  }
+  if (isIndexed && !isIpv4 && bits < MIN_INDEXED_IPV6_BITS) {
+    throw new OptionError('too many addresses to count', 'prefix length too small');
+  }
+  return { name, key, first, last, prefix, isIndexed };
+}
+
+interface SynthRange {
+  readonly first: Uint8Array;
+  readonly last: Uint8Array;
+  readonly bits: number;
+  readonly rest: string;
+}
+
+function parseNetwork(range: string, slash: number, [rest = '']: readonly string[]): SynthRange {
+  const address = addressOf(range.slice(0, slash));
+  const bits = wholeNumber(range.slice(slash + 1));
+  if (bits > address.length * 8) {
+    throw new OptionError(`${bits} bits are too many`, 'bad prefix length');
+  }
+  const host = address.map((_, i) => 0xff >> Math.min(8, Math.max(0, bits - 8 * i)));
+  const first = address.map((byte, i) => byte & ~host[i]!);
+  return { first, last: first.map((byte, i) => byte | host[i]!), bits, rest };
+}
+
+function parseEnds([from = '', to = from, rest = '']: readonly string[]): SynthRange {
+  const [first, last] = [addressOf(from), addressOf(to)];
+  if (first.length !== last.length) {
+    throw new OptionError(`${from} and ${to} are of different families`);
+  }
+  return { first, last, bits: 0, rest };
 }

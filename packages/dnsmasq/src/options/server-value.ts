@@ -4,9 +4,99 @@ import { networkInterfaces } from 'node:os';
 import { errorText, hideUrlSecrets, MAX_PORT, parseHostPort } from '@kube-dns/base';
 import { parseEncryptedServer } from '@kube-dns/daemon';
 import type { Encryption, ServerAddress } from '@kube-dns/transport';
-import { parseAddress } from '@kube-dns/wire';
+import {
+  BITS_PER_REVERSE_LABEL,
+  encodeKey,
+  parseAddress,
+  reverseName,
+  ROOT_NAME,
+  WireError,
+} from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { type RuleDomains, splitDomains } from './rule-domains.js';
+import { addressOf, wholeNumber } from './values.js';
+
+/** `*end.parent`: names with a label before `parent` that ends so. All lower-cased. */
+export interface WildcardDomain {
+  /** May be empty: every name below `parent` then. */
+  readonly labelEnd: Uint8Array;
+  /** In wire form. */
+  readonly parent: Uint8Array;
+}
+
+/** Domains without wildcards. */
+export interface PlainDomains {
+  /** Lower-cased names in wire form, each with all below it; the root is every name. */
+  readonly domains: readonly Uint8Array[];
+  /** Names of one label, too. */
+  readonly isUnqualified?: boolean;
+}
+
+/** The names that a rule applies to. */
+export interface RuleDomains extends PlainDomains {
+  readonly wildcards?: readonly WildcardDomain[];
+}
+
+/** Where the scheme of a server begins: at the slash before it, or with the text. */
+const SCHEME = /(?:^|\/)[a-z][a-z0-9+.-]*:\/\//i;
+
+/**
+ * Reads `/domain/…/` or one bare domain, in which `*` is an ordinary character; an empty one is the names
+ * of one label. Throws an OptionError.
+ */
+export function parsePlainDomains(value: string): PlainDomains {
+  const texts = value.replace(/^\/|\/$/g, '').split('/');
+  return {
+    domains: texts.filter((text) => text !== '').map(parseDomain),
+    ...(texts.includes('') ? { isUnqualified: true } : {}),
+  };
+}
+
+/** Splits `/domain/…/rest`; without domains it is every name. Throws an OptionError. */
+export function splitDomains(value: string): { domains: RuleDomains; rest: string } {
+  // The slashes of `https://…/…` divide no domains. Without a second slash there is no domain: `/` alone is every
+  // name, as the empty value.
+  const scheme = SCHEME.exec(value);
+  const end = scheme === null ? value.lastIndexOf('/') : scheme.index;
+  if (end < 1) {
+    const rest = value === '/' ? '' : value;
+    return { domains: { domains: [ROOT_NAME] }, rest };
+  }
+  const texts = value.startsWith('/') ? value.slice(1, end).split('/') : undefined;
+  if (texts === undefined) return { domains: { domains: [ROOT_NAME] }, rest: value };
+  const wildcards = texts.filter(isWildcard).map(parseWildcard);
+  return {
+    domains: {
+      domains: texts.filter((text) => text !== '' && !isWildcard(text)).map(parseDomain),
+      ...(wildcards.length > 0 ? { wildcards } : {}),
+      ...(texts.includes('') ? { isUnqualified: true } : {}),
+    },
+    rest: value.slice(end + 1),
+  };
+}
+
+function isWildcard(text: string): boolean {
+  return text.startsWith('*');
+}
+
+/** Leading and trailing dots are ignored; `#` is every name. */
+function parseDomain(text: string): Uint8Array {
+  const name = text.replace(/^\.+/, '');
+  if (text === '#' || name === '') return ROOT_NAME;
+  try {
+    return encodeKey(name);
+  } catch (error) {
+    if (error instanceof WireError) throw new OptionError(`bad domain: ${error.message}`);
+    throw error;
+  }
+}
+
+function parseWildcard(text: string): WildcardDomain {
+  const [labelEnd = '', ...parents] = text.slice(1).split('.');
+  return {
+    labelEnd: labelEnd === '' ? new Uint8Array(0) : parseDomain(labelEnd).slice(1, -1),
+    parent: parseDomain(parents.join('.')),
+  };
+}
 
 /** The source of queries to a server; the system chooses what is undefined. */
 export interface ServerSource {
@@ -183,4 +273,40 @@ export function parseServer(text: string): ServerAddress | undefined {
   } catch {
     return undefined; // the caller tries other forms and reports the error
   }
+}
+
+/**
+ * Reads `IP[/bits],server`: the server answers for the reverse zones of the addresses, several zones
+ * where the prefix ends inside a label. Throws an OptionError.
+ */
+export function parseReverseServer(value: string): ServerRule {
+  const comma = value.indexOf(',');
+  const range = comma < 0 ? value : value.slice(0, comma);
+  const { target } = parseServerRule(comma < 0 ? '' : value.slice(comma + 1).trim());
+  return { domains: reverseZones(range.trim()).map((zone) => encodeKey(zone)), target };
+}
+
+function reverseZones(text: string): string[] {
+  const [addressText = '', bitsText] = text.split('/', 2);
+  const address = addressOf(addressText);
+  const isIpv4 = address.length === 4;
+  const most = address.length * 8;
+  const words = `bad ${isIpv4 ? 'IPv4' : 'IPv6'} prefix length`;
+  const bits = bitsText === undefined ? most : wholeNumber(bitsText, most, words);
+  if (bits === 0) throw new OptionError('a prefix of 0 bits is every name', words);
+  const step = BITS_PER_REVERSE_LABEL[isIpv4 ? 'ipv4' : 'ipv6'];
+  const whole = Math.ceil(bits / step) * step;
+  return Array.from({ length: 2 ** (whole - bits) }, (_, i) =>
+    reverseName(withLastBits(address, bits, whole, i), whole),
+  );
+}
+
+/** The address with `value` in its bits from `from` to `to`; both are in one byte. */
+function withLastBits(address: Uint8Array, from: number, to: number, value: number): Uint8Array {
+  const changed = address.slice();
+  if (to === from) return changed;
+  const at = (to - 1) >> 3;
+  const mask = (2 ** (to - from) - 1) << ((8 - (to % 8)) % 8);
+  changed[at] = (changed[at]! & ~mask) | (value << ((8 - (to % 8)) % 8));
+  return changed;
 }

@@ -1,5 +1,5 @@
 import { NameTable } from '@kube-dns/wire';
-import type { WildcardDomain } from '../options/rule-domains.js';
+import type { WildcardDomain } from '../options/server-value.js';
 
 interface WildcardValue<T> {
   readonly labelEnd: Uint8Array;

@@ -1,7 +1,11 @@
 import { type ServerAddress, serverKey } from '@kube-dns/transport';
 import { decodeName, ROOT_NAME } from '@kube-dns/wire';
-import type { RuleDomains, WildcardDomain } from '../options/rule-domains.js';
-import type { ServerRule, ServerSource } from '../options/server-value.js';
+import type {
+  RuleDomains,
+  ServerRule,
+  ServerSource,
+  WildcardDomain,
+} from '../options/server-value.js';
 
 /** A server of a domain, and the source of queries to it. */
 export interface RoutedServer {

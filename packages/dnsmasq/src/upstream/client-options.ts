@@ -1,5 +1,5 @@
 import { writeUint16 } from '@kube-dns/wire';
-import type { SubnetRules, UmbrellaIds } from '../options/edns-changes.js';
+import type { SubnetRules, UmbrellaIds } from '../options/values.js';
 
 const IPV4_BYTES = 4;
 /** The address families of RFC 7871 section 6. */

@@ -2,7 +2,7 @@ import type { Log } from '@kube-dns/daemon';
 import type { AddedOptions } from '@kube-dns/transport';
 import { EDNS_OPTION, type Query } from '@kube-dns/wire';
 import { clientAddress } from '../listen/client-address.js';
-import type { EdnsChanges } from '../options/edns-changes.js';
+import type { EdnsChanges } from '../options/values.js';
 import { isSubnetData, subnetData, umbrellaData } from './client-options.js';
 import type { Neighbours } from './neighbours.js';
 import { encodeOption, findOption } from './option-bytes.js';

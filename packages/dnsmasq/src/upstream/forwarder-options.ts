@@ -1,7 +1,7 @@
 import type { Log } from '@kube-dns/daemon';
 import { type AnswerCache, staleRules } from '@kube-dns/resolver';
 import { type QueryForwarderOptions, retryPlan } from '@kube-dns/transport';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import { overflowLog } from './overflow-log.js';
 
 /** How questions are forwarded, as the command line says. */

@@ -4,7 +4,7 @@ import type { ServerAddress, ServerOrder, SourcePorts } from '@kube-dns/transpor
 import type { NannyFlags } from '../config/flags.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
-import type { DnsmasqOptions } from '../options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-table.js';
 import { parseServer } from '../options/server-value.js';
 import { addsOptions, EdnsOptions } from './edns-options.js';
 import { Neighbours } from './neighbours.js';

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { isMeantForNanny, isNannyFlag } from '../config/flags.js';
-import { splitArguments } from './argument-line.js';
+import { splitArguments } from './flags.js';
 
-const split = (line: string) =>
-  splitArguments(line.split(' ').filter(Boolean), isNannyFlag, isMeantForNanny);
+const split = (line: string) => splitArguments(line.split(' ').filter(Boolean));
 const halves = (nanny: string, dnsmasq: string) => ({
   nanny: nanny.split(' ').filter(Boolean),
   dnsmasq: dnsmasq.split(' ').filter(Boolean),
