@@ -56,7 +56,7 @@ export class EdnsSupport {
 
   /** Learns from a reply whether the server is silent to queries with EDNS. */
   noteReply({ query, sentAtMs, isPlainAgain }: RepliedQuery, reply: Uint8Array, nowMs: number) {
-    if (isPlainAgain && !hasOpt(reply)) {
+    if (isPlainAgain && !findOpt(reply)) {
       // Questions of the same time tell no more than one: the server may just have been away.
       if (sentAtMs <= this.#silenceAtMs) return;
       this.#silenceAtMs = nowMs;
@@ -87,12 +87,6 @@ function isBadVersion(reply: Uint8Array): boolean {
   const optAt = skipName(reply, HEADER_BYTES, reply.length) + QUESTION_FIXED_BYTES;
   const isOpt = reply[optAt] === 0 && readUint16(reply, optAt + 1) === TYPE.OPT;
   return isOpt && reply[optAt + 5] === BADVERS_HIGH;
-}
-
-function hasOpt(message: Uint8Array): boolean {
-  cursor.reset(message, message.length);
-  while (cursor.next()) if (cursor.type === TYPE.OPT) return true;
-  return false;
 }
 
 /** A copy of a query without an OPT record that asks for nothing: no DNSSEC, no option; else the query itself. */
@@ -189,12 +183,15 @@ export class UpstreamCookies {
 
 /** Where the COOKIE option of a message is; -1 without one. The cursor stays at the OPT record. */
 function optionAt(message: Uint8Array): number {
+  if (!findOpt(message)) return -1;
+  return findOption(message, cursor.rdataStart, cursor.end, EDNS_OPTION.COOKIE);
+}
+
+/** Moves the cursor to the OPT record of a message; false without one. */
+function findOpt(message: Uint8Array): boolean {
   cursor.reset(message, message.length);
-  while (cursor.next()) {
-    if (cursor.type !== TYPE.OPT) continue;
-    return findOption(message, cursor.rdataStart, cursor.end, EDNS_OPTION.COOKIE);
-  }
-  return -1;
+  while (cursor.next()) if (cursor.type === TYPE.OPT) return true;
+  return false;
 }
 
 function isBadCookie(reply: Uint8Array): boolean {

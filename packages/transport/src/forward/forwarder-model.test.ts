@@ -70,8 +70,8 @@ function checkRecords(answer: Buffer, query: Buffer): void {
   for (const record of answers) expect(record).toMatchObject({ type: 'A', data: addressOf(asked) });
 }
 
-describe('flights that are used again', () => {
-  it('give every client the answer to its own question, once, and no place is lost, whatever happens to others', async () => {
+describe('upstream queries that are used again', () => {
+  it('give every client the answer to its own question, once, and no slot is lost, whatever happens to others', async () => {
     await fc.assert(
       fc.asyncProperty(
         servers,

@@ -23,7 +23,7 @@ const opened = ownedBy(afterEach);
 /** When a question without a reply is sent again. */
 const RETRANSMISSION_MS = 1_000;
 /** What a client waits for SERVFAIL where a server that has replied before is silent; and the clients after it. */
-const LOST_MS = 1_800;
+const DEAD_MS = 1_800;
 const HOLD_MS = 100;
 
 describe.each(['tls', 'https'] as const)('questions to servers over %s', (protocol) => {
@@ -152,7 +152,7 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
     isSilent = true;
     fixture.wait(1);
-    for (const limitMs of [LOST_MS, HOLD_MS]) {
+    for (const limitMs of [DEAD_MS, HOLD_MS]) {
       const askedAtMs = fixture.nowMs;
       const client = await ask(group, `n${limitMs}`);
       expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 22]);

@@ -1,0 +1,340 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Script } from '@kube-dns/testkit';
+import { readUint16 } from '@kube-dns/wire';
+import { DirectServers } from '../../test/direct-servers.js';
+import {
+  answered,
+  ForwarderFixture,
+  questionsAt,
+  TIMEOUT_MS,
+  WaitingClient,
+} from '../../test/forwarder-fixture.js';
+import { queryFor, queryMessage, queryWithOption, readQuery } from '../../test/questions.js';
+import { held, says, silent } from '../../test/scripts.js';
+import { GroupLoad } from './quota.js';
+import type { ServerGroup } from './servers.js';
+
+describe('between clients', () => {
+  let fixture: ForwarderFixture;
+  beforeEach(() => {
+    fixture = new ForwarderFixture({ maxInFlight: 1_500 });
+  });
+  afterEach(() => fixture.close());
+
+  let port = 1_024;
+  const from = (address: string) => new WaitingClient(port++, address);
+  const slow: Parameters<ForwarderFixture['groupOf']>[0][number] = (request) =>
+    request.question.name.startsWith('slow') ? silent(request) : says('10.0.0.1')(request);
+  const resultsOf = (clients: readonly WaitingClient[]) => {
+    const counts: Record<string, number> = {};
+    for (const { result } of clients) counts[result] = (counts[result] ?? 0) + 1;
+    return counts;
+  };
+
+  describe('1,500 slow questions of one client', () => {
+    it('leave the places of 40 new names to another client', async () => {
+      const { group } = await fixture.groupOf([slow]);
+      const attacker = Array.from({ length: 1_600 }, (_none, i) =>
+        fixture.ask(group, `slow${i}`, from('10.0.0.1')),
+      );
+      expect(resultsOf(attacker)).toEqual({ '': 1_500, REFUSED: 100 });
+      const others = Array.from({ length: 40 }, (_none, i) =>
+        fixture.ask(group, `new${i}`, from('10.0.0.2')),
+      );
+      await answered(...others);
+      expect(resultsOf(others)).toEqual({ 'A 10.0.0.1': 40 });
+      // The oldest were refused, and some places are free again.
+      expect(resultsOf(attacker.slice(0, 40))).toEqual({ REFUSED: 40 });
+      expect(resultsOf(attacker.slice(40, 1_500))).toEqual({ '': 1_460 });
+      expect(group.load).toMatchObject({ questions: 1_460, joiners: 0 });
+      expect(fixture.forwarder.counters.overflows).toBe(140);
+      fixture.wait(TIMEOUT_MS);
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+    });
+
+    it('are all answered while nobody else asks', async () => {
+      const { group } = await fixture.groupOf([says('10.0.0.1')]);
+      const clients = Array.from({ length: 1_500 }, (_none, i) =>
+        fixture.ask(group, `n${i}`, from('10.0.0.1')),
+      );
+      await answered(...clients);
+      expect(resultsOf(clients)).toEqual({ 'A 10.0.0.1': 1_500 });
+    });
+  });
+
+  describe('slow questions of many clients', () => {
+    const fill = (group: ServerGroup, count: number) => {
+      for (let i = 0; i < 1_500; i++) fixture.ask(group, `slow${i}`, from(`10.0.1.${i % count}`));
+    };
+
+    it('leave a place to another client while they are nine', async () => {
+      const { group } = await fixture.groupOf([slow]);
+      fill(group, 9);
+      const other = fixture.ask(group, 'new', from('10.0.0.2'));
+      await answered(other);
+      expect(other.result).toBe('A 10.0.0.1');
+    });
+
+    it('leave none when they are ten or more', async () => {
+      const { group } = await fixture.groupOf([slow]);
+      fill(group, 10);
+      expect(fixture.ask(group, 'new', from('10.0.0.2')).result).toBe('REFUSED');
+    });
+  });
+
+  describe('a question whose client gives its place away', () => {
+    it('goes on for the others that joined it', async () => {
+      const few = new ForwarderFixture({ maxInFlight: 20 });
+      const { group } = await few.groupOf([silent]);
+      const first = few.ask(group, 'shared', from('10.0.0.1'));
+      const joined = few.ask(group, 'shared', from('10.0.0.2'));
+      for (let i = 1; i < 20; i++) few.ask(group, `slow${i}`, from('10.0.0.1'));
+      const added = [1, 2].map((i) => few.ask(group, `new${i}`, from('10.0.0.3')));
+      expect([first, joined, ...added].map(({ result }) => result)).toEqual([
+        'REFUSED',
+        '',
+        '',
+        '',
+      ]);
+      expect(group.load).toMatchObject({ questions: 20, joiners: 0 });
+      few.wait(TIMEOUT_MS);
+      expect([joined, ...added].map(({ result }) => result)).toEqual(Array(3).fill('SERVFAIL'));
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+      await few.close();
+    });
+  });
+
+  describe('clients that join a question', () => {
+    it('leave places to those of another address', async () => {
+      const few = new ForwarderFixture({ maxInFlight: 20 });
+      const { group } = await few.groupOf([silent]);
+      const attacker = Array.from({ length: 25 }, () => few.ask(group, 'a', from('10.0.0.1')));
+      expect(resultsOf(attacker)).toEqual({ '': 21, REFUSED: 4 });
+      const other = few.ask(group, 'a', from('10.0.0.2'));
+      expect(other.result).toBe('');
+      expect(attacker[1]!.result).toBe('REFUSED');
+      few.wait(TIMEOUT_MS);
+      expect(other.result).toBe('SERVFAIL');
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+      await few.close();
+    });
+  });
+});
+
+describe('in all', () => {
+  let fixture: ForwarderFixture;
+
+  beforeEach(() => {
+    fixture = new ForwarderFixture({ maxInFlight: 3_000 });
+  });
+
+  afterEach(() => fixture.close());
+
+  const from = (port: number) => new WaitingClient(port);
+
+  describe('many variants of a question', () => {
+    const variant = (i: number) => {
+      const bytes = Buffer.from([0xfd, 0xe9, 0, 2, i >> 8, i & 255]);
+      return { bytes, hasClientSubnet: false };
+    };
+    const forward = (group: ServerGroup, i: number, name = 'a') => {
+      const client = from(i + 1);
+      const out = new Uint8Array(512);
+      const query = queryFor({ name, ednsBytes: 1232 });
+      const options = variant(i);
+      const length = fixture.forwarder.forward(query, out, client, group, undefined, options);
+      if (length > 0) client.take(out.subarray(0, length));
+      return client;
+    };
+
+    it('have four IDs at a time before a silent server, whatever 1,500 queries say', async () => {
+      const { group, own } = await fixture.groupOf([silent]);
+      const clients = Array.from({ length: 1_500 }, (_none, i) => forward(group, i));
+      for (let i = 0; i < 1_500; i++) {
+        fixture.pass(
+          queryWithOption({ name: 'a', ednsBytes: 1232 }, 10, i),
+          group,
+          from(5_000 + i),
+        );
+      }
+      await fixture.asked(4);
+      fixture.wait(1_000);
+      await fixture.asked(8);
+      const pairs = questionsAt(own[0]!).map(
+        ({ query, peer }) => `${readUint16(query, 0)} ${peer.port}`,
+      );
+      expect(new Set(pairs).size).toBe(4);
+      const refused = clients.filter(({ result }) => result === 'REFUSED');
+      expect(refused).toHaveLength(1_500 - 4 - 64);
+      fixture.wait(TIMEOUT_MS);
+      expect(clients.filter(({ result }) => result === 'SERVFAIL')).toHaveLength(4 + 64);
+      fixture.wait(10_000);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+    });
+
+    it('have four IDs at a time, whatever their classes', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      for (let i = 0; i < 40; i++) {
+        const message = queryMessage({ name: i % 2 === 0 ? 'a' : 'A' });
+        message.writeUInt16BE(i + 1, message.length - 2);
+        fixture.pass(readQuery(message), group, from(i + 1));
+      }
+      await fixture.asked(4);
+      expect(group.servers[0]!.counts.queries).toBe(4);
+      fixture.wait(TIMEOUT_MS);
+      fixture.wait(10_000);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+    });
+
+    it('have four IDs at a time when each has a record of its own, as others end and begin', async () => {
+      await fixture.close();
+      const servers = new DirectServers();
+      fixture = new ForwarderFixture({ maxInFlight: 3_000 }, false, servers.engine);
+      const { group } = fixture.groupAt([{ address: '192.0.2.53', port: 53 }]);
+      const clients: WaitingClient[] = [];
+      const asked = new Set<number>();
+      let most = 0;
+      for (let i = 0; i < 60; i++) {
+        const record = Buffer.from([0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 2, 1, i]);
+        const message = Buffer.concat([queryMessage({ name: 'a' }), record]);
+        message.writeUInt16BE(1, 8);
+        clients.push(from(i + 1));
+        fixture.pass(readQuery(message), group, clients[i]);
+        fixture.wait(TIMEOUT_MS / 20);
+        for (const { name, query } of servers.sent.splice(0)) {
+          // The last byte is that of the record's data; probes have none.
+          if (name === '\x01a\0' && query[9] === 1) asked.add(query.at(-1)!);
+        }
+        const open = [...asked].filter((number) => clients[number]!.result === '').length;
+        const { inFlight, remembered } = fixture.forwarder;
+        // Those that only wait for a late reply, too.
+        most = Math.max(most, open + remembered - inFlight);
+      }
+      expect(asked.size).toBeGreaterThan(4);
+      expect(most).toBe(4);
+    });
+
+    it('are asked four at a time, all in turn, and other names at once', async () => {
+      let open = 0;
+      let most = 0;
+      const { group } = await fixture.groupOf([
+        async (request) => {
+          most = Math.max(most, ++open);
+          await new Promise((resolve) => setImmediate(resolve));
+          open--;
+          return says('10.0.0.1')(request);
+        },
+      ]);
+      const clients = Array.from({ length: 40 }, (_none, i) => forward(group, i));
+      const other = forward(group, 0, 'b');
+      await answered(other, ...clients);
+      expect(clients.map(({ result }) => result)).toEqual(Array(40).fill('A 10.0.0.1'));
+      expect(most).toBeLessThanOrEqual(5);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+    });
+
+    it('wait for their turn when the questions before them were answered long ago', async () => {
+      const script: Script = (request) =>
+        request.question.name === 'b' ? says('10.0.0.1')(request) : null;
+      const { group } = await fixture.groupOf([script]);
+      await answered(...Array.from({ length: 10 }, (_none, i) => forward(group, i, 'b')));
+      fixture.wait(2_000);
+      for (let i = 0; i < 10; i++) forward(group, i);
+      for (let ms = 0; ms < 800; ms += 50) fixture.wait(50);
+      await fixture.asked(4, 'a');
+      expect(group.servers[0]!.counts.queries).toBe(10 + 4);
+    });
+
+    it('take the place of one that only waits for a late reply', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      for (let i = 0; i < 4; i++) forward(group, i);
+      fixture.wait(TIMEOUT_MS);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 4 });
+      forward(group, 4);
+      await fixture.asked(5);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 1, remembered: 4 });
+    });
+  });
+
+  describe('the pace of sending', () => {
+    it('is one sending for 2,000 copies of a datagram, and five more until the time-out', async () => {
+      const { group, counts } = await fixture.groupOf([silent]);
+      const client = fixture.ask(group, { name: 'a', id: 5 });
+      for (let i = 0; i < 2_000; i++) fixture.ask(group, { name: 'a', id: 5 }, client);
+      expect(counts[0]!.queries).toBe(1);
+      expect(fixture.forwarder.counters.sentForUdp).toBe(1);
+      for (let ms = 50; ms < TIMEOUT_MS; ms += 50) {
+        fixture.wait(50);
+        fixture.ask(group, { name: 'a', id: 5 }, client);
+        fixture.ask(group, { name: 'a', id: ms }, from(ms));
+        expect(counts[0]!.queries).toBeLessThanOrEqual(1 + Math.floor(ms / 500));
+      }
+      expect(counts[0]!.queries).toBe(6);
+    });
+  });
+
+  describe('too many questions', () => {
+    beforeEach(async () => {
+      await fixture.close();
+      fixture = new ForwarderFixture({ maxInFlight: 3 });
+    });
+
+    it('are refused at once, group by group, until there is room again', async () => {
+      const { script, release } = held('10.0.0.1');
+      const { group } = await fixture.groupOf([script]);
+      const { group: other } = await fixture.groupOf([says('10.0.0.2')], { domain: 'corp' });
+      const waiting = ['a', 'b', 'c'].map((name, i) => fixture.ask(group, name, from(i + 1)));
+      expect(fixture.ask(group, 'd').result).toBe('REFUSED');
+      expect(fixture.forwarder).toMatchObject({ counters: { overflows: 1, sentForUdp: 3 } });
+      await answered(fixture.ask(other, 'd'));
+      await fixture.asked(4);
+      release();
+      await answered(...waiting);
+      fixture.ask(group, 'e');
+      expect(fixture.forwarder.counters.overflows).toBe(1);
+    });
+
+    it('are refused also when they join others', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      const clients = [1, 2, 3, 4, 5].map((port) => fixture.ask(group, 'a', from(port)));
+      expect(clients.map(({ result }) => result)).toEqual(['', '', '', '', 'REFUSED']);
+    });
+
+    it('are refused in the group that they joined, not in others', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      const { script, release } = held('10.0.0.2');
+      const { group: other } = await fixture.groupOf([script], { domain: 'corp' });
+      for (const port of [1, 2, 3, 4, 5]) fixture.ask(group, 'a', from(port));
+      const clients = [6, 7].map((port) => fixture.ask(other, 'b', from(port)));
+      await fixture.asked(2);
+      release();
+      await answered(...clients);
+      expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.2', 'A 10.0.0.2']);
+      fixture.wait(TIMEOUT_MS);
+      expect([group.load.joiners, other.load.joiners]).toEqual([0, 0]);
+    });
+
+    it('are reported with the domain of their group', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      const { group: corp } = await fixture.groupOf([silent], { domain: 'corp' });
+      for (let i = 0; i < 4; i++) fixture.ask(group, `n${i}`);
+      for (let i = 4; i < 9; i++) fixture.ask(corp, `n${i}`);
+      expect(fixture.overflows).toEqual(['.', 'corp', 'corp']);
+    });
+
+    it('are bounded together where groups share a load', async () => {
+      const load = new GroupLoad();
+      const { group } = await fixture.groupOf([silent], { load });
+      const { group: corp } = await fixture.groupOf([silent], { domain: 'corp', load });
+      for (const name of ['a', 'b']) fixture.ask(group, name);
+      fixture.ask(corp, 'c');
+      expect([group, corp].map((each) => fixture.ask(each, 'd').result)).toEqual([
+        'REFUSED',
+        'REFUSED',
+      ]);
+      fixture.wait(TIMEOUT_MS);
+      expect(load).toMatchObject({ questions: 0, joiners: 0 });
+    });
+  });
+});
