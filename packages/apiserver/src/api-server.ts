@@ -5,14 +5,19 @@ import { ApiError, ApiserverError } from './errors.js';
 import { createApp } from './http/app.js';
 import { Listener } from './http/listener.js';
 import type { TestControls } from './http/test-routes.js';
-import { WatchHub, type Bookmarks } from './http/watch-hub.js';
+import { WatchHub, type Bookmarks } from './http/watch.js';
 import type { KubeObject, Manifest } from './object.js';
 import { ObjectAccess } from './object-access.js';
-import { RequestLog } from './request-log.js';
+import {
+  RequestLog,
+  Switches,
+  unreadyCache,
+  type Failure,
+  type RestartOptions,
+} from './switches.js';
 import { parseCidr, type IpFamily, type IpRange } from './resources/ip.js';
 import type { KindName, ObjectTypes } from './resources/resource-table.js';
-import type { StoreContents } from './store/store.js';
-import { Switches, unreadyCache, type Failure, type RestartOptions } from './switches.js';
+import type { StoreContents } from './store.js';
 
 /** How an API server is set up; every option has a default. */
 export interface ApiServerOptions {

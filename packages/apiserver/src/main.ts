@@ -1,6 +1,6 @@
 import { createApiServer } from './api-server.js';
 import { ApiserverError, messageOf, UsageError } from './errors.js';
-import { ManifestFollower } from './manifests/follower.js';
+import { ManifestFollower } from './manifests.js';
 import { parseProgramOptions, USAGE, type ProgramOptions } from './program-options.js';
 
 function printError(message: string): void {

@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster/cluster.js';
 import { ApiError } from './errors.js';
 import { objectKey, type KubeObject, type Manifest } from './object.js';
-import { apiVersionOf, type ResourceKind } from './resources/resource-kind.js';
+import type { ResourceKind } from './resources/resource-kind.js';
 import {
   findKind,
   kindNamed,
@@ -118,15 +118,4 @@ export class ObjectAccess {
   get count(): number {
     return this.#cluster.store.count();
   }
-}
-
-/** `Service "x" in namespace "y"`: an object as messages name it. */
-export function describeManifest({ kind, metadata }: Manifest, namespace: string): string {
-  const name = `${kind} "${metadata.name ?? metadata.generateName ?? ''}"`;
-  return namespace ? `${name} in namespace "${namespace}"` : name;
-}
-
-/** A text that identifies an object: `apiVersion|kind|namespace|name`. */
-export function identityOf({ kind, namespace, name }: ObjectName): string {
-  return [apiVersionOf(kind), kind.kind, namespace, name].join('|');
 }

@@ -1,6 +1,6 @@
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
-import { subresourcesOf } from './target.js';
+import { subresourcesOf } from './request.js';
 
 /** The release whose behaviour is followed; kubectl warns when its version differs much. */
 const VERSION = { major: '1', minor: '33', gitVersion: 'v1.33.0' };

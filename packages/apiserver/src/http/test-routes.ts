@@ -9,7 +9,7 @@ import {
   type RestartOptions,
 } from '../switches.js';
 import { parseBody } from './body.js';
-import { isBookmarks, type Bookmarks } from './watch-hub.js';
+import { isBookmarks, type Bookmarks } from './watch.js';
 
 /** The switches of a server, for tests in the same process and over HTTP. */
 export interface TestControls {
