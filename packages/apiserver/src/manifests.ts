@@ -17,7 +17,6 @@ const POLL_INTERVAL_MS = 2000;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MANIFEST_NAME = /^[^.].*\.(?:ya?ml|json)$/;
 
-/** One object of a manifest file. */
 interface FileObject {
   readonly file: string;
   /** The position in the file, such as `document 2, line 14`. */
@@ -50,7 +49,6 @@ interface FoundManifests {
   readonly folders: ReadonlyMap<string, string>;
 }
 
-/** Which files are followed, and who receives errors. */
 interface FollowerOptions {
   /** Files, and folders of `.yaml`, `.yml` and `.json` files without hidden ones and sub-folders. */
   readonly paths: readonly string[];
@@ -103,7 +101,6 @@ export class ManifestFollower {
     });
   }
 
-  /** Follows the files from now on. */
   async follow(objects: ObjectAccess): Promise<void> {
     // Immediately: something may have changed since the files were read.
     await this.#rescan(objects);
@@ -235,7 +232,6 @@ export class ManifestFollower {
 
 // Files
 
-/** Whether an error means that a file or folder does not exist. */
 function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }

@@ -114,7 +114,6 @@ export class ObjectAccess {
     return structuredClone(objects) as ObjectTypes[K][];
   }
 
-  /** Number of objects of all kinds. */
   get count(): number {
     return this.#cluster.store.count();
   }

@@ -108,8 +108,8 @@ function mergeObjects(
     const order = orderOf(patch, field, mergeKey, listPath);
     const stored = asStored(target[field]);
     const isOrdered = `${ORDER_PREFIX}${field}` in patch && mergeKey !== '';
-    const places = isOrdered ? placesAfter(stored, merged, mergeKey) : stored;
-    result[field] = inOrder(merged, places, order, mergeKey);
+    const positions = isOrdered ? orderAfterMerge(stored, merged, mergeKey) : stored;
+    result[field] = inOrder(merged, positions, order, mergeKey);
   }
   return result;
 }
@@ -225,19 +225,19 @@ function asStored(list: unknown): readonly unknown[] {
 }
 
 /**
- * The stored list, with items that were added in the places of those that were deleted: kube-apiserver
+ * The stored list, with items that were added in the positions of those that were deleted: kube-apiserver
  * changes it while it merges, and takes the order from it afterwards.
  */
-function placesAfter(
+function orderAfterMerge(
   stored: readonly unknown[],
   merged: readonly unknown[],
   mergeKey: string,
 ): unknown[] {
   const idsOf = (list: readonly unknown[]) => new Set(list.map((item) => identify(item, mergeKey)));
-  const kept = idsOf(merged);
-  const known = idsOf(stored);
-  const remaining = stored.filter((item) => kept.has(identify(item, mergeKey)));
-  const added = merged.filter((item) => !known.has(identify(item, mergeKey)));
+  const mergedIds = idsOf(merged);
+  const storedIds = idsOf(stored);
+  const remaining = stored.filter((item) => mergedIds.has(identify(item, mergeKey)));
+  const added = merged.filter((item) => !storedIds.has(identify(item, mergeKey)));
   return [...remaining, ...added.slice(0, stored.length - remaining.length)];
 }
 
@@ -251,25 +251,27 @@ function inOrder(
   order: readonly unknown[],
   mergeKey: string,
 ): unknown[] {
-  const placeIn = (list: readonly unknown[]) => {
-    const places = new Map<string, number>();
+  const positionIn = (list: readonly unknown[]) => {
+    const positions = new Map<string, number>();
     for (const [i, item] of list.entries()) {
       const id = identify(item, mergeKey);
-      if (!places.has(id)) places.set(id, i);
+      if (!positions.has(id)) positions.set(id, i);
     }
-    return (item: unknown) => places.get(identify(item, mergeKey));
+    return (item: unknown) => positions.get(identify(item, mergeKey));
   };
-  const rankOf = placeIn(order);
-  const placeOf = placeIn(stored);
+  const rankOf = positionIn(order);
+  const positionOf = positionIn(stored);
   const named = merged.filter((item) => rankOf(item) !== undefined);
   named.sort((a, b) => rankOf(a)! - rankOf(b)!);
   const others = merged.filter((item) => rankOf(item) === undefined);
   let next = 0;
-  const isEarlier = (place: number | undefined) =>
-    next < others.length && place !== undefined && (placeOf(others[next]) ?? place) < place;
+  const isEarlier = (position: number | undefined) =>
+    next < others.length &&
+    position !== undefined &&
+    (positionOf(others[next]) ?? position) < position;
   const result: unknown[] = [];
   for (const item of named) {
-    while (isEarlier(placeOf(item))) result.push(others[next++]);
+    while (isEarlier(positionOf(item))) result.push(others[next++]);
     result.push(item);
   }
   return [...result, ...others.slice(next)];

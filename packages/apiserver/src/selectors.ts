@@ -3,10 +3,8 @@ import type { KubeObject } from './object.js';
 import { refuseLabelValue, refuseQualifiedName } from './resources/names.js';
 import type { ResourceKind } from './resources/resource-kind.js';
 
-/** Labels of one object. */
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether an object with these labels is selected. */
 type LabelSelector = (labels: Labels) => boolean;
 
 /** One requirement: `key`, `!key`, `key OP value` or `key in (a,b)`. */
@@ -163,14 +161,12 @@ export function parseLabelSelector(text: string): LabelSelector {
   return (labels) => requirements.every((matches) => matches(labels));
 }
 
-/** One term of a field selector. */
 interface FieldTerm {
   readonly field: string;
   readonly value: string;
   readonly isEqual: boolean;
 }
 
-/** Whether an object with these field values is selected. */
 type FieldSelector = (fields: Readonly<Record<string, string>>) => boolean;
 
 /** Splits at commas that no backslash escapes. */
@@ -204,7 +200,6 @@ export function fieldSelectorOf(terms: readonly FieldTerm[]): FieldSelector {
     terms.every(({ field, value, isEqual }) => ((fields[field] ?? '') === value) === isEqual);
 }
 
-/** The selectors of a list or watch. */
 interface SelectorText {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;

@@ -95,7 +95,6 @@ export interface StoreContents {
   readonly objects: ReadonlyMap<string, readonly KubeObject[]>;
 }
 
-/** What a store begins with, and the size of its history. */
 interface StoreOptions {
   /** Default: no objects, and the version of a new etcd. */
   readonly contents?: StoreContents | undefined;

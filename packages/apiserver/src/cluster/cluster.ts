@@ -15,7 +15,6 @@ export interface ClusterOptions {
   readonly historyLimit: number;
 }
 
-/** What one run of the cluster has. */
 interface Run {
   readonly store: Store;
   readonly registry: Registry;

@@ -223,7 +223,7 @@ export function maintainKubernetesService(
 const { Foreground, Orphan } = COLLECTOR_FINALIZERS;
 
 /** Where a dependent is stored. */
-interface Place {
+interface Location {
   readonly kind: ResourceKind;
   readonly key: string;
 }
@@ -241,8 +241,8 @@ function ownersOf(object: KubeObject | undefined): readonly OwnerReference[] {
 export class GarbageCollector {
   readonly #store: Store;
   readonly #registry: Registry;
-  /** The dependents by the UID of their owner, and by their place. */
-  readonly #dependents = new Map<string, Map<string, Place>>();
+  /** The dependents by the UID of their owner, and by their location. */
+  readonly #dependents = new Map<string, Map<string, Location>>();
 
   constructor(store: Store, registry: Registry) {
     this.#store = store;
@@ -271,9 +271,9 @@ export class GarbageCollector {
   #index(kind: ResourceKind, object: KubeObject): void {
     const key = keyOf(object);
     for (const { uid } of ownersOf(object)) {
-      let places = this.#dependents.get(uid);
-      if (!places) this.#dependents.set(uid, (places = new Map<string, Place>()));
-      places.set(`${kind.plural} ${key}`, { kind, key });
+      let locations = this.#dependents.get(uid);
+      if (!locations) this.#dependents.set(uid, (locations = new Map<string, Location>()));
+      locations.set(`${kind.plural} ${key}`, { kind, key });
     }
   }
 

@@ -400,7 +400,6 @@ function decodeObject(
   };
 }
 
-/** A conflict of a UID, with the stored one. */
 function uidConflict(kind: ResourceKind, name: string, uid: string, stored: string): Error {
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored}`;
   return conflict(kind, name, why);
@@ -516,7 +515,6 @@ function validateFinalizers(
   return errors;
 }
 
-/** Checks name, labels, annotations, finalizers and owners of any object. */
 function validateMetadata(
   metadata: ObjectMeta,
   kind: ResourceKind,

@@ -22,7 +22,6 @@ const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 /** Every served combination of group and version, as `v1` or `group/version`. */
 const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
 
-/** The path of an API version; its resources are below it. */
 function rootOf(apiVersion: string): string {
   return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
 }

@@ -17,7 +17,6 @@ interface PageToken {
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The `continue` text of a position in a list. */
 function encodePageToken({ revision, start }: PageToken): string {
   const value = { v: TOKEN_VERSION, rv: revision, start: `/${start}` };
   return Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -67,12 +66,6 @@ export interface ListScope {
   readonly hasSelector: boolean;
 }
 
-/** One page of a list. */
-interface ListPage {
-  readonly objects: readonly KubeObject[];
-  readonly meta: ListMeta;
-}
-
 /** The 504 for a future version. Source: storage NewTooLargeResourceVersionError. */
 export function refuseFutureVersion(wanted: number, current: number): ApiError {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
@@ -83,12 +76,11 @@ export function refuseFutureVersion(wanted: number, current: number): ApiError {
 }
 
 /** What a page shows: the list at a version, from a key on. */
-interface PageStart {
-  readonly revision: number;
-  readonly from: string;
-}
-
-function startOf(store: Store, { prefix }: ListScope, options: ListOptions): PageStart {
+function startOf(
+  store: Store,
+  { prefix }: ListScope,
+  options: ListOptions,
+): { readonly revision: number; readonly from: string } {
   const { resourceVersion: wanted = 0, resourceVersionMatch: match, limit } = options;
   if (options.continue) {
     if (wanted !== 0) {
@@ -104,17 +96,15 @@ function startOf(store: Store, { prefix }: ListScope, options: ListOptions): Pag
   return { revision: isExact ? wanted : store.revision, from: prefix };
 }
 
-/** The version that a list needs, which may be yet to come; 0: any. */
-function versionOfList(options: ListOptions): number {
-  if (!options.continue) return options.resourceVersion ?? 0;
-  return parsePageToken(options.continue).revision;
-}
-
 /**
  * One page of a list. All pages of a list show the state at its first page; when that state is
  * discarded, a further page is a 410.
  */
-export function listPage(store: Store, scope: ListScope, options: ListOptions): ListPage {
+export function listPage(
+  store: Store,
+  scope: ListScope,
+  options: ListOptions,
+): { readonly objects: readonly KubeObject[]; readonly meta: ListMeta } {
   const { revision, from } = startOf(store, scope, options);
   if (revision > store.revision) throw refuseFutureVersion(revision, store.revision);
   const all = store.listAt(scope.resource, revision);
@@ -174,7 +164,10 @@ function selectPage(
 /** The version that the answer to a read must have at least, which may be yet to come; 0: any. */
 export function requiredVersion(verb: Verb, query: URLSearchParams): number {
   if (verb === 'get') return readVersion(query, false) ?? 0;
-  if (verb === 'list') return versionOfList(parseListOptions(query));
+  if (verb === 'list') {
+    const { continue: token, resourceVersion = 0 } = parseListOptions(query);
+    return token ? parsePageToken(token).revision : resourceVersion;
+  }
   if (verb !== 'watch') return 0;
   const { sendsInitialEvents, resourceVersion = 0 } = parseListOptions(query, true);
   // Another watch waits for later events itself.

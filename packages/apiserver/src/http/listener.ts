@@ -42,7 +42,6 @@ export class Listener {
     return `http://${isIPv6(address) ? `[${address}]` : address}:${this.#port}`;
   }
 
-  /** Calls `listener` with each request from now on. */
   serve(listener: RequestListener): void {
     this.#server.on('request', listener);
   }

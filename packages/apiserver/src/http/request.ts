@@ -268,12 +268,12 @@ function optionsOfQuery(query: URLSearchParams): JsonObject {
   const grace = query.get('gracePeriodSeconds');
   const orphan = query.get('orphanDependents');
   // As in kube-apiserver, an empty precondition is none.
-  const given = (name: string) => (query.get(name) === '' ? null : query.get(name));
+  const precondition = (name: string) => (query.get(name) === '' ? null : query.get(name));
   return {
     dryRun: query.getAll('dryRun'),
     preconditions: {
-      uid: given('uid'),
-      resourceVersion: given('resourceVersion'),
+      uid: precondition('uid'),
+      resourceVersion: precondition('resourceVersion'),
     },
     propagationPolicy: query.get('propagationPolicy'),
     ...(grace !== null && { gracePeriodSeconds: /^-?\d+$/.test(grace) ? Number(grace) : grace }),
@@ -295,9 +295,9 @@ function propagationOf({
  * effect. Source: apimachinery ValidateDeleteOptions.
  */
 export function parseDeleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
-  const given = body ?? optionsOfQuery(query);
-  if (!isJsonObject(given)) throw new ApiError('BadRequest', 'the delete options are no object');
-  const { value, fault } = checkShape(given, DELETE_OPTIONS);
+  const options = body ?? optionsOfQuery(query);
+  if (!isJsonObject(options)) throw new ApiError('BadRequest', 'the delete options are no object');
+  const { value, fault } = checkShape(options, DELETE_OPTIONS);
   if (fault) {
     const message = `cannot read ${fault.found} into field DeleteOptions.${fault.path} of type ${fault.expected}`;
     throw new ApiError('BadRequest', message);

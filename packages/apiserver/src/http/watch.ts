@@ -21,7 +21,6 @@ export function isBookmarks(value: unknown): value is Bookmarks {
   return BOOKMARKS.some((bookmarks) => bookmarks === value);
 }
 
-/** The bounds that all watches share. */
 interface WatchLimits {
   /** Events that may wait for one slow client. */
   readonly queueLimit: number;
@@ -57,7 +56,6 @@ export class WatchHub {
     return resources.filter((item) => resource === undefined || item === resource).length;
   }
 
-  /** Breaks the connection of every watch. */
   dropAll(): void {
     for (const stream of this.#streams.keys()) stream.destroy();
   }
@@ -166,7 +164,6 @@ class WatchStream {
     if (this.#isBlocked) this.destroy();
   }
 
-  /** Breaks the connection. */
   destroy(): void {
     this.#response.destroy();
   }
@@ -203,7 +200,6 @@ const MAX_TIMEOUT_SECONDS = 2_147_483;
 /** Source: storage/cacher nextBookmarkTime. */
 const RARE_LEAD_MS = 2000;
 
-/** What a watch does from time to time, and when. */
 interface WatchTimersOptions {
   /** What the client asked for; 0: the default of the server; negative: over at once. */
   readonly timeoutSeconds: number;
@@ -231,7 +227,6 @@ export function startWatchTimers(options: WatchTimersOptions): () => void {
   };
 }
 
-/** What the answer to a watch needs. */
 interface WatchRequest {
   readonly store: Store;
   readonly hub: WatchHub;

@@ -275,9 +275,9 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
   ],
 
   setDefaults(slice) {
-    const given: Partial<EndpointSlice> = slice;
-    slice.endpoints = given.endpoints ?? [];
-    slice.ports = given.ports ?? [];
+    const partial: Partial<EndpointSlice> = slice;
+    slice.endpoints = partial.endpoints ?? [];
+    slice.ports = partial.ports ?? [];
     setPortDefaults(slice.ports);
     for (const port of slice.ports) port.name ??= '';
   },

@@ -36,7 +36,6 @@ function ageOf(object: KubeObject, now: number): string {
   return humanDuration(now - Date.parse(object.metadata.creationTimestamp));
 }
 
-/** One cell of a `Table` row. */
 type Cell = string | number;
 
 /** One column of a `Table`; those with priority above 0 are for `-o wide`. */

@@ -5,7 +5,7 @@ import { IpAllocator } from './service-allocation.js';
 function takeAll(allocator: IpAllocator): string[] {
   const allocated: string[] = [];
   for (let next = allocator.propose(); next; next = allocator.propose()) {
-    allocator.take(next);
+    allocator.acquire(next);
     allocated.push(next);
   }
   return allocated;
@@ -26,7 +26,7 @@ describe('IpAllocator', () => {
 
   it('does not allocate a released address before the end of the range is reached', () => {
     const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
-    allocator.take(allocator.propose()!);
+    allocator.acquire(allocator.propose()!);
     allocator.release('10.96.1.1');
     expect(allocator.propose()).toBe('10.96.1.2');
     expect(allocator.refuse('10.96.1.1')).toBeUndefined();
@@ -34,13 +34,13 @@ describe('IpAllocator', () => {
 
   it('skips addresses that were requested', () => {
     const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
-    allocator.take('10.96.1.1');
+    allocator.acquire('10.96.1.1');
     expect(allocator.propose()).toBe('10.96.1.2');
   });
 
   it('refuses addresses outside the range, its ends and allocated ones', () => {
     const allocator = new IpAllocator(parseCidr('10.0.0.0/28')!);
-    allocator.take('10.0.0.3');
+    allocator.acquire('10.0.0.3');
     expect(allocator.refuse('10.0.0.3')).toBe('provided IP is already allocated');
     for (const address of ['10.0.0.0', '10.0.0.15', '10.0.0.16', '::1', 'x']) {
       expect(allocator.refuse(address)).toMatch(/not in the valid range/);

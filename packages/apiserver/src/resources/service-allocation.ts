@@ -20,7 +20,6 @@ export class IpAllocator {
     this.#next = this.#dynamicStart;
   }
 
-  /** The first address of the range. */
   get first(): string {
     return formatIp({ family: this.range.family, value: this.range.base + 1n });
   }
@@ -37,7 +36,7 @@ export class IpAllocator {
   }
 
   /**
-   * A free address, or undefined when none is left; `take` allocates it. Addresses are proposed in
+   * A free address, or undefined when none is left; `acquire` allocates it. Addresses are proposed in
    * order, and released ones not before the end of the range is reached.
    */
   propose(): string | undefined {
@@ -52,7 +51,7 @@ export class IpAllocator {
     return undefined;
   }
 
-  take(address: string): void {
+  acquire(address: string): void {
     const value = parseIp(address)!.value;
     this.#used.add(value);
     if (value === this.#proposed) this.#next = value - this.range.base + 1n;
@@ -122,7 +121,7 @@ export class ServiceAllocation {
     const allocatorOf = (address: string) =>
       this.#addresses[address.includes(':') ? 'IPv6' : 'IPv4'];
     for (const address of addressesOf(previous)) allocatorOf(address).release(address);
-    for (const address of addressesOf(next)) allocatorOf(address).take(address);
+    for (const address of addressesOf(next)) allocatorOf(address).acquire(address);
     for (const port of nodePortsOf(previous)) this.#nodePorts.delete(port);
     for (const port of nodePortsOf(next)) this.#nodePorts.add(port);
   }
@@ -135,14 +134,14 @@ export class ServiceAllocation {
     const addresses = [...(spec.clusterIPs ?? [])];
     for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
       const allocator = this.#addresses[family];
-      const given = addresses[i];
-      if (given === undefined) {
+      const requested = addresses[i];
+      if (requested === undefined) {
         const address = allocator.propose();
         if (address) addresses[i] = address;
         else errors.push(refusal('', `range is full (${allocator.range.text})`));
-      } else if (!retained.includes(given)) {
-        const reason = allocator.refuse(given);
-        if (reason) errors.push(refusal(given, reason));
+      } else if (!retained.includes(requested)) {
+        const reason = allocator.refuse(requested);
+        if (reason) errors.push(refusal(requested, reason));
       }
     }
     spec.clusterIPs = addresses;

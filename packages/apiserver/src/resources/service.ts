@@ -61,7 +61,6 @@ export interface Service extends KubeObject {
   status: { loadBalancer: { ingress?: JsonObject[] }; conditions?: JsonObject[] };
 }
 
-/** The `clusterIP` of a headless service. */
 const HEADLESS = 'None';
 
 /** The values that `spec.type` may have. */
@@ -84,7 +83,6 @@ export function usesNodePorts({ type, allocateLoadBalancerNodePorts }: ServiceSp
   );
 }
 
-/** Whether a policy requests both families. */
 function isDualStack(policy: string | undefined): boolean {
   return policy === 'PreferDualStack' || policy === 'RequireDualStack';
 }
@@ -208,10 +206,9 @@ function setTrafficDefaults(spec: ServiceSpec): void {
   } else delete spec.externalTrafficPolicy;
 }
 
-/** Sets the defaults of a service, except for addresses and node ports. */
 function setServiceDefaults(service: Service, previous: Service | undefined): void {
-  const given: Partial<Service> = service;
-  const spec = (given.spec ?? {}) as ServiceSpec;
+  const partial: Partial<Service> = service;
+  const spec = (partial.spec ?? {}) as ServiceSpec;
   service.spec = spec;
   spec.type ||= 'ClusterIP';
   spec.sessionAffinity ||= 'None';

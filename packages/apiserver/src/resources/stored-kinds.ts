@@ -36,9 +36,9 @@ interface StoredKindRow<T extends KubeObject> extends Pick<
 
 function fillIn(object: JsonObject, defaults: JsonObject): void {
   for (const [key, value] of Object.entries(defaults)) {
-    const given = object[key];
-    if (given === undefined) object[key] = copyJson(value);
-    else if (isJsonObject(given) && isJsonObject(value)) fillIn(given, value);
+    const existing = object[key];
+    if (existing === undefined) object[key] = copyJson(value);
+    else if (isJsonObject(existing) && isJsonObject(value)) fillIn(existing, value);
   }
 }
 

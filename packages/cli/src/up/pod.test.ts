@@ -4,7 +4,7 @@ import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { getAction, planOf, probeOf } from '../../test/support/plans.js';
 import { systemClock, type Clock } from '../clock.js';
-import { LogOutput } from './log-output.js';
+import { LogOutput } from './log.js';
 import type { ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
 

@@ -1,10 +1,9 @@
 import { encodeQuery } from '@kube-dns/testkit';
 import type { Clock } from '../../../src/clock.js';
-import type { Asking } from '../../../src/compare/asking/ask.js';
-import { Run } from '../../../src/compare/asking/run.js';
-import { type CompareOptions, parseCompareOptions } from '../../../src/compare/options.js';
-import { Tally } from '../../../src/compare/verdict/tally.js';
-import { type ComparedReply, replyTo } from './scripted-server.js';
+import { Run, type Asking } from '../../../src/compare/run.js';
+import { parseCompareOptions, type CompareOptions } from '../../../src/compare/options.js';
+import { Tally } from '../../../src/compare/tally.js';
+import { replyTo, type ComparedReply } from './scripted-server.js';
 
 const EDNS_BYTES = 1232;
 const PORTS = { left: 1, right: 2 } as const;
