@@ -1,5 +1,4 @@
 import { CodedError } from '@kube-dns/base';
-import type { FieldError } from './resources/field-error.js';
 
 /** Base of every error that this package throws on purpose. */
 export class ApiserverError extends CodedError {}
@@ -41,7 +40,7 @@ export interface StatusDetails {
 }
 
 /** The parts of a resource kind that error messages name. */
-export interface ResourceName {
+interface ResourceName {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
@@ -85,53 +84,36 @@ export class ListenError extends ApiserverError {
   }
 }
 
-/** `Deployment.apps`, or the kind alone where its group has no name. */
-function qualifiedKind({ group, kind }: ResourceName): string {
-  return group ? `${kind}.${group}` : kind;
-}
-
-function detailsOf(resource: ResourceName, name: string): StatusDetails {
-  return { name, ...(resource.group && { group: resource.group }), kind: resource.plural };
-}
-
-function qualified(resource: ResourceName): string {
-  return resource.group ? `${resource.plural}.${resource.group}` : resource.plural;
+/** A refusal that names an object, with its details. */
+function aboutObject(
+  reason: StatusReason,
+  { group, plural }: ResourceName,
+  name: string,
+  message: (object: string) => string,
+): ApiError {
+  const object = `${group ? `${plural}.${group}` : plural} "${name}"`;
+  return new ApiError(reason, message(object), { name, ...(group && { group }), kind: plural });
 }
 
 /** 404 for a named object. */
 export function notFound(resource: ResourceName, name: string): ApiError {
-  return new ApiError(
-    'NotFound',
-    `${qualified(resource)} "${name}" not found`,
-    detailsOf(resource, name),
-  );
+  return aboutObject('NotFound', resource, name, (object) => `${object} not found`);
 }
 
 /** 409 for the creation of an object that exists. */
 export function alreadyExists(resource: ResourceName, name: string): ApiError {
-  return new ApiError(
-    'AlreadyExists',
-    `${qualified(resource)} "${name}" already exists`,
-    detailsOf(resource, name),
-  );
+  return aboutObject('AlreadyExists', resource, name, (object) => `${object} already exists`);
 }
 
 /** 409 for a write whose precondition no longer holds. */
 export function conflict(resource: ResourceName, name: string, why: string): ApiError {
-  return new ApiError(
-    'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
-    detailsOf(resource, name),
-  );
+  const text = (object: string) => `Operation cannot be fulfilled on ${object}: ${why}`;
+  return aboutObject('Conflict', resource, name, text);
 }
 
 /** 403 for a request that this server never allows. */
 export function forbidden(resource: ResourceName, name: string, why: string): ApiError {
-  return new ApiError(
-    'Forbidden',
-    `${qualified(resource)} "${name}" is forbidden: ${why}`,
-    detailsOf(resource, name),
-  );
+  return aboutObject('Forbidden', resource, name, (object) => `${object} is forbidden: ${why}`);
 }
 
 /** 422 with one cause per field error. `errors` must not be empty. */
@@ -142,10 +124,12 @@ export function invalid(
 ): ApiError {
   const lines = errors.map((error) => `${error.field}: ${error.message}`);
   const text = lines.length === 1 ? lines[0]! : `[${lines.join(', ')}]`;
-  return new ApiError('Invalid', `${qualifiedKind(resource)} "${name}" is invalid: ${text}`, {
+  const { group, kind } = resource;
+  const subject = `${group ? `${kind}.${group}` : kind} "${name}"`;
+  return new ApiError('Invalid', `${subject} is invalid: ${text}`, {
     ...(name && { name }),
-    ...(resource.group && { group: resource.group }),
-    ...(resource.kind && { kind: resource.kind }),
+    ...(group && { group }),
+    ...(kind && { kind }),
     causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
   });
 }
@@ -175,4 +159,64 @@ export function codeOf(error: unknown): unknown {
 export function httpStatusOf(error: unknown): number | undefined {
   const status = propertyOf(error, 'status');
   return typeof status === 'number' ? status : undefined;
+}
+
+/** One reason why an object is refused, in the words of `field.Error` of apimachinery. */
+export interface FieldError {
+  readonly reason: string;
+  /** Path of the field, such as `spec.ports[0].name`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+/** The field is missing. */
+export function required(field: string, detail = ''): FieldError {
+  const message = detail ? `Required value: ${detail}` : 'Required value';
+  return { reason: 'FieldValueRequired', field, message };
+}
+
+/** The value is not acceptable because of `detail`. */
+export function invalidValue(field: string, value: unknown, detail: string): FieldError {
+  return {
+    reason: 'FieldValueInvalid',
+    field,
+    message: `Invalid value: ${quoted(value)}: ${detail}`,
+  };
+}
+
+/** The value is not one of the `supported` ones. */
+export function unsupported(
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+): FieldError {
+  const list = supported.map((item) => `"${item}"`).join(', ');
+  const message = `Unsupported value: ${quoted(value)}: supported values: ${list}`;
+  return { reason: 'FieldValueNotSupported', field, message };
+}
+
+/** The value occurs twice where it must be unique. */
+export function duplicate(field: string, value: unknown): FieldError {
+  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${quoted(value)}` };
+}
+
+/** The field may not be set here. */
+export function forbiddenField(field: string, detail: string): FieldError {
+  return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${detail}` };
+}
+
+/** The list has more than `limit` items. */
+export function tooMany(field: string, count: number, limit: number): FieldError {
+  const message = `Too many: ${count}: must have at most ${limit} items`;
+  return { reason: 'FieldValueTooMany', field, message };
+}
+
+/** The text or map has more than `limit` bytes. */
+export function tooLong(field: string, limit: number): FieldError {
+  const message = `Too long: may not be more than ${limit} bytes`;
+  return { reason: 'FieldValueTooLong', field, message };
 }

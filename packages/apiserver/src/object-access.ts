@@ -1,13 +1,8 @@
+import { ApiError } from '@kube-dns/kubedns/internal';
 import type { Cluster } from './cluster/cluster.js';
-import { ApiError } from './errors.js';
-import { objectKey, type KubeObject, type Manifest } from './object.js';
-import { apiVersionOf, type ResourceKind } from './resources/resource-kind.js';
-import {
-  findKind,
-  kindNamed,
-  type KindName,
-  type ObjectTypes,
-} from './resources/resource-table.js';
+import { type KubeObject, type Manifest, objectKey } from './object.js';
+import type { ResourceKind } from './resources/resource-kind.js';
+import { findKind, type KindName, kindNamed, type ObjectTypes } from './resources/resource-table.js';
 
 /** Namespace of objects that name none, as in kubectl. */
 const DEFAULT_NAMESPACE = 'default';
@@ -114,19 +109,7 @@ export class ObjectAccess {
     return structuredClone(objects) as ObjectTypes[K][];
   }
 
-  /** Number of objects of all kinds. */
   get count(): number {
     return this.#cluster.store.count();
   }
-}
-
-/** `Service "x" in namespace "y"`: an object as messages name it. */
-export function describeManifest({ kind, metadata }: Manifest, namespace: string): string {
-  const name = `${kind} "${metadata.name ?? metadata.generateName ?? ''}"`;
-  return namespace ? `${name} in namespace "${namespace}"` : name;
-}
-
-/** A text that identifies an object: `apiVersion|kind|namespace|name`. */
-export function identityOf({ kind, namespace, name }: ObjectName): string {
-  return [apiVersionOf(kind), kind.kind, namespace, name].join('|');
 }

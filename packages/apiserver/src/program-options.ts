@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
-import { codeOf, messageOf, UsageError } from './errors.js';
+import { UsageError } from '@kube-dns/base';
+import { messageOf } from '@kube-dns/testkit';
+import { codeOf } from './errors.js';
 
 /** What the command line requests. */
 export type ProgramOptions =

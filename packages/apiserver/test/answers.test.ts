@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { chunksOf } from '../src/http/chunks.js';
+import { chunksOf } from '../src/http/answer.js';
 import type { ApiServer } from '../src/index.js';
 import { closeAll, CONFIG_MAPS, configMap, startServer } from './harness.js';
 

@@ -2,6 +2,7 @@ import { Cluster } from '../src/cluster/cluster.js';
 import type { Manifest } from '../src/object.js';
 import { ObjectAccess } from '../src/object-access.js';
 import { parseCidr } from '../src/resources/ip.js';
+import { service } from './harness.js';
 
 /** The creation time of every object in these tests. */
 const NOW = Date.parse('2026-01-02T03:04:05.678Z');
@@ -16,10 +17,5 @@ export function createObjects(v4 = '10.96.0.0/16'): ObjectAccess {
 
 /** The service `web` with one port, and with the given fields. */
 export function webService(spec: object = {}, metadata: object = {}): Manifest {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'web', ...metadata },
-    spec: { ports: [{ port: 80 }], ...spec },
-  };
+  return service('web', spec, metadata);
 }

@@ -1,5 +1,5 @@
 import { createApiServer, type ApiServer, type ApiServerOptions } from '../src/index.js';
-import type { WatchEvent } from '../src/http/watch-stream.js';
+import type { WatchEvent } from '../src/http/watch.js';
 
 /** What a test opened; `closeAll` closes it in reverse order. */
 const opened: (() => unknown)[] = [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until, untilEqual } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
-import { ManifestFollower } from '../src/manifests/follower.js';
+import { ManifestFollower } from '../src/manifests.js';
 import { closeAll, onClose, startServer } from './harness.js';
 
 let folder: string;

@@ -27,3 +27,13 @@ export function codeOf(error: unknown): string {
 export function reasonOf(error: unknown): string {
   return systemReason(error).split('\n', 1)[0] ?? '';
 }
+
+/** The error of a comparison that cannot be made or completed: one line and status 2. */
+export function refusal(message: string, options?: ErrorOptions): CliError {
+  return new CliError('compare', message, 2, options);
+}
+
+/** Lower-cases the first letter: the message of a library as the second half of one of ours. */
+export function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

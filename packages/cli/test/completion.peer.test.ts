@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { needsPrograms, unless } from '@kube-dns/testkit';
-import { COMMANDS, PROGRAM_FLAGS } from '../src/commands.js';
+import { COMMANDS, PROGRAM_FLAGS } from '../src/program.js';
 import { runHere } from './support/run-here.js';
 
 let folder: string;

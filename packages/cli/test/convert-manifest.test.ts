@@ -7,10 +7,10 @@ import {
   containerOf,
   fieldFaults,
   findObject,
-  type KubeManifest,
   STOCK_FILE,
+  type KubeManifest,
 } from '@kube-dns/testkit/manifests';
-import { REFUSED_OPTIONS } from '../src/convert/manifest/carry-arguments.js';
+import { REFUSED_OPTIONS } from '../src/convert/manifest/convert-manifest.js';
 import { convertFile, convertText } from './support/converted.js';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { COMMANDS } from '../src/commands.js';
+import { COMMANDS } from '../src/program.js';
 import { runHere } from './support/run-here.js';
 
 describe('kube-dns', () => {

@@ -1,13 +1,11 @@
 import { objectKey, type Manifest } from '../object.js';
 import type { IpFamily, IpRange } from '../resources/ip.js';
-import { INITIAL_NAMESPACES } from '../resources/namespace.js';
+import { INITIAL_NAMESPACES } from '../resources/core-kinds.js';
 import { kindNamed } from '../resources/resource-table.js';
-import { ServiceAllocation } from '../resources/service/allocation.js';
-import type { Service } from '../resources/service/service.js';
-import { Store, type StoreContents } from '../store/store.js';
-import { EndpointsMirror } from './endpoints-mirror.js';
-import { GarbageCollector } from './garbage-collector.js';
-import { maintainKubernetesService } from './kubernetes-service.js';
+import { ServiceAllocation } from '../resources/service-allocation.js';
+import type { Service } from '../resources/service.js';
+import { Store, type StoreContents } from '../store.js';
+import { EndpointsMirror, GarbageCollector, maintainKubernetesService } from './controllers.js';
 import { Registry, type Clock } from './registry.js';
 
 /** How a cluster is set up. */
@@ -17,7 +15,6 @@ export interface ClusterOptions {
   readonly historyLimit: number;
 }
 
-/** What one run of the cluster has. */
 interface Run {
   readonly store: Store;
   readonly registry: Registry;

@@ -1,23 +1,49 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { alreadyExists, ApiError, forbidden, invalid, notFound } from '../errors.js';
-import { keyOf, objectKey, type JsonObject, type KubeObject } from '../object.js';
-import { validateMetadata } from '../resources/metadata.js';
-import { PERMANENT_NAMESPACES } from '../resources/namespace.js';
-import type { ResourceKind } from '../resources/resource-kind.js';
+import { ApiError } from '@kube-dns/kubedns/internal';
+import { alreadyExists, conflict, type FieldError, forbidden, forbiddenField, invalid, invalidValue, notFound, required, tooLong } from '../errors.js';
+import { copyJson, isJsonObject, type JsonObject, keyOf, type KubeObject, objectKey, type ObjectMeta } from '../object.js';
+import { PERMANENT_NAMESPACES } from '../resources/core-kinds.js';
+import { refuseLabelValue, refuseQualifiedName } from '../resources/names.js';
+import { apiVersionOf, hasStatus, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
-import type { ServiceAllocation } from '../resources/service/allocation.js';
-import type { Service } from '../resources/service/service.js';
-import type { Store } from '../store/store.js';
-import { decodeObject, type DecodeOptions } from './decode.js';
-import { checkPreconditions, finalizersAfterDelete, type DeleteOptions } from './deletion.js';
-import { inheritMetadata, keepOtherPart, uidConflict, type WrittenPart } from './written-object.js';
+import type { ServiceAllocation } from '../resources/service-allocation.js';
+import type { Service } from '../resources/service.js';
+import { checkShape, isDeeperThan, OBJECT_FIELDS } from '../resources/shape.js';
+import type { Store } from '../store.js';
+
+/** The finalizers that the garbage collector removes, by the policy of the delete. */
+export const COLLECTOR_FINALIZERS = {
+  Foreground: 'foregroundDeletion',
+  Orphan: 'orphan',
+} as const;
 
 /** Time in ms since the epoch. */
 export type Clock = () => number;
 
+/** How fields that the kind does not have are handled. Source: metav1 fieldValidation. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+/** Fields that a text has twice: a warning for each, and how a refusal names them all. */
+export interface DuplicateFields {
+  readonly warnings: readonly string[];
+  readonly refusal: string;
+}
+
+/**
+ * What of an object a write changes: all of it, as code in this process does; everything but the
+ * status, as a write of the object over HTTP; or only status and metadata, as one of its `status`.
+ */
+type WrittenPart = 'all' | 'object' | 'status';
+
 /** How a write is done. */
-export interface WriteOptions extends DecodeOptions {
+export interface WriteOptions {
+  /** Default: Warn. */
+  readonly fieldValidation?: FieldValidation;
+  /** The fields that the text of the request has twice. */
+  readonly duplicates?: DuplicateFields | undefined;
+  /** Whether the value is a stored object with a client's changes. */
+  readonly isPatch?: boolean;
   /** Default: all of the object. */
   readonly part?: WrittenPart;
   /** Everything is checked and nothing is stored. */
@@ -33,17 +59,33 @@ export interface Written {
   readonly warnings: readonly string[];
 }
 
+/** What happens to the dependents of a deleted object. */
+export type Propagation = 'Background' | 'Foreground' | 'Orphan';
+
+/** The preconditions of a delete, what it does to dependents, and whether it is only tried. */
+export interface DeleteOptions {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  /** Undefined: as the finalizers of the object say, otherwise in the background. */
+  readonly propagation?: Propagation | undefined;
+  readonly isDryRun?: boolean;
+}
+
+/** Source: apimachinery TotalAnnotationSizeLimitB. */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
 /** Source: apiserver storage/names. */
 const SUFFIX_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 
-function randomSuffix(): string {
-  return Array.from(
-    { length: SUFFIX_LENGTH },
-    () => SUFFIX_CHARACTERS[randomInt(SUFFIX_CHARACTERS.length)],
-  ).join('');
-}
+/** Bounds the recursion; no real object is nested as deep. */
+const MAX_DEPTH = 100;
+const MAX_WARNINGS = 20;
+/** Metadata that clients may send and that is dropped. */
+const DROPPED_METADATA = ['selfLink', 'managedFields'];
+/** Metadata that is absent where it is empty, as in Go's JSON. */
+const OMITTED_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
 /**
  * The writes of the API: checks, defaults and allocations before an object is stored. Each call is
@@ -260,4 +302,243 @@ export class Registry {
       }
     }
   }
+}
+
+// What a client's value becomes
+
+/** Why a value is of another type than its URL; undefined when it is not. */
+function refuseType(
+  kind: ResourceKind,
+  { apiVersion, kind: name }: JsonObject,
+): string | undefined {
+  const expected = apiVersionOf(kind);
+  if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== expected) {
+    return `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expected})`;
+  }
+  if (name !== undefined && name !== '' && name !== kind.kind) {
+    return `the kind in the data (${JSON.stringify(name)}) does not match the expected kind (${kind.kind})`;
+  }
+  return undefined;
+}
+
+/** The refusal of a value; the real server has another one for the result of a patch. */
+function refusal(kind: ResourceKind, value: unknown, why: string, isPatch: boolean): ApiError {
+  if (isPatch) {
+    const nothing = { group: '', kind: '', plural: '' };
+    return invalid(nothing, '', [invalidValue('patch', JSON.stringify(value), why)]);
+  }
+  const version = apiVersionOf(kind);
+  const message = `${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`;
+  return new ApiError('BadRequest', message);
+}
+
+/**
+ * Decodes a client's value as an object of a kind. Throws a 400, or a 422 for the result of a patch,
+ * when it has another kind, a field has the wrong type or, with `Strict`, a field is unknown or occurs
+ * twice. Defaults and validation follow later.
+ */
+function decodeObject(
+  kind: ResourceKind,
+  value: unknown,
+  { fieldValidation = 'Warn', duplicates, isPatch = false }: WriteOptions,
+): { readonly object: KubeObject; readonly warnings: readonly string[] } {
+  // What is too deep is not shown.
+  const isTooDeep = isDeeperThan(value, MAX_DEPTH);
+  const refuse = (why: string) => refusal(kind, isTooDeep ? null : value, why, isPatch);
+  if (isTooDeep) throw refuse(`nested deeper than ${MAX_DEPTH}`);
+  if (!isJsonObject(value)) throw refuse('the body is not an object');
+  const otherType = refuseType(kind, value);
+  if (otherType !== undefined) throw refuse(otherType);
+  const shaped = checkShape(value, { ...OBJECT_FIELDS, ...kind.shape });
+  if (shaped.fault) {
+    const { path, expected, found } = shaped.fault;
+    throw refuse(`cannot read ${found} into field ${path} of type ${expected}`);
+  }
+  const unknown = shaped.unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+  const warnings = [...(duplicates?.warnings ?? []), ...unknown].slice(0, MAX_WARNINGS);
+  if (warnings.length > 0 && fieldValidation === 'Strict') {
+    const refusals = [
+      ...(duplicates ? [duplicates.refusal] : []),
+      ...unknown.slice(0, MAX_WARNINGS),
+    ];
+    throw refuse(`strict decoding error: ${refusals.join(', ')}`);
+  }
+  const metadata: JsonObject = { name: '', ...(shaped.value.metadata as JsonObject | undefined) };
+  for (const field of DROPPED_METADATA) Reflect.deleteProperty(metadata, field);
+  for (const field of OMITTED_METADATA) {
+    if (Object.keys(metadata[field] ?? {}).length === 0) Reflect.deleteProperty(metadata, field);
+  }
+  const object = {
+    ...shaped.value,
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    metadata,
+  };
+  // The shape is checked above; the registry fills in the server's fields before the object is read.
+  return {
+    object: object as unknown as KubeObject,
+    warnings: fieldValidation === 'Warn' ? warnings : [],
+  };
+}
+
+function uidConflict(kind: ResourceKind, name: string, uid: string, stored: string): Error {
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored}`;
+  return conflict(kind, name, why);
+}
+
+/** Takes the fields that a write does not change from the stored object, if there is one. */
+function keepOtherPart(
+  kind: ResourceKind,
+  object: KubeObject,
+  previous: KubeObject | undefined,
+  part: WrittenPart,
+): void {
+  if (part === 'all' || !hasStatus(kind) || (!previous && kind.createsWithStatus)) return;
+  const written = object as unknown as JsonObject;
+  const stored = previous as unknown as JsonObject | undefined;
+  for (const field of Object.keys(kind.shape)) {
+    const isWritten = (field === 'status') === (part === 'status' && previous !== undefined);
+    if (isWritten) continue;
+    if (stored?.[field] === undefined) Reflect.deleteProperty(written, field);
+    // A copy, because defaults may change the object.
+    else written[field] = copyJson(stored[field]);
+  }
+}
+
+/**
+ * Copies the metadata that a client cannot change, and checks UID and version. Throws a 409, or a
+ * 422 when a patch has set another UID, or when a version is necessary and missing.
+ */
+function inheritMetadata(
+  kind: ResourceKind,
+  { metadata }: KubeObject,
+  { metadata: stored }: KubeObject,
+  { isPatch = false, part = 'all' }: WriteOptions,
+): void {
+  const { name, uid, resourceVersion } = metadata;
+  if (kind.needsVersion && part !== 'all' && !resourceVersion) {
+    const why = 'must be specified for an update';
+    throw invalid(kind, name, [invalidValue('metadata.resourceVersion', 0, why)]);
+  }
+  if (uid && uid !== stored.uid) {
+    if (!isPatch) throw uidConflict(kind, name, uid, stored.uid);
+    throw invalid(kind, name, [invalidValue('metadata.uid', uid, 'field is immutable')]);
+  }
+  // Version 0 is none at all, as in every request.
+  const isAny = !resourceVersion || resourceVersion === '0';
+  if (!isAny && resourceVersion !== stored.resourceVersion) {
+    const why =
+      'the object has been modified; please apply your changes to the latest version and try again';
+    throw conflict(kind, name, why);
+  }
+  metadata.uid = stored.uid;
+  metadata.resourceVersion = stored.resourceVersion;
+  metadata.creationTimestamp = stored.creationTimestamp;
+  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
+    if (stored[field] === undefined) Reflect.deleteProperty(metadata, field);
+    else Object.assign(metadata, { [field]: stored[field] });
+  }
+}
+
+function randomSuffix(): string {
+  return Array.from(
+    { length: SUFFIX_LENGTH },
+    () => SUFFIX_CHARACTERS[randomInt(SUFFIX_CHARACTERS.length)],
+  ).join('');
+}
+
+// Checks
+
+function validateLabels(labels: Readonly<Record<string, string>>): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => {
+    const badKey = refuseQualifiedName(key);
+    const badValue = refuseLabelValue(value);
+    return [
+      ...(badKey ? [invalidValue('metadata.labels', key, badKey)] : []),
+      ...(badValue ? [invalidValue('metadata.labels', value, badValue)] : []),
+    ];
+  });
+}
+
+function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    const reason = refuseQualifiedName(key.toLowerCase());
+    if (reason) errors.push(invalidValue('metadata.annotations', key, reason));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > MAX_ANNOTATION_BYTES) {
+    errors.push(tooLong('metadata.annotations', MAX_ANNOTATION_BYTES));
+  }
+  return errors;
+}
+
+function validateFinalizers(
+  { finalizers = [] }: ObjectMeta,
+  previous: ObjectMeta | undefined,
+): FieldError[] {
+  const path = 'metadata.finalizers';
+  const errors = finalizers.flatMap((finalizer) => {
+    const reason = refuseQualifiedName(finalizer);
+    return reason ? [invalidValue(path, finalizer, reason)] : [];
+  });
+  const { Foreground, Orphan } = COLLECTOR_FINALIZERS;
+  if (finalizers.includes(Foreground) && finalizers.includes(Orphan)) {
+    const why = `finalizer ${Orphan} and ${Foreground} cannot be both set`;
+    errors.push(invalidValue(path, finalizers, why));
+  }
+  const added = finalizers.filter((item) => !(previous?.finalizers ?? []).includes(item));
+  if (previous?.deletionTimestamp && added.length > 0) {
+    const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((item) => JSON.stringify(item)).join(', ')}}`;
+    errors.push(forbiddenField(path, why));
+  }
+  return errors;
+}
+
+function validateMetadata(
+  metadata: ObjectMeta,
+  kind: ResourceKind,
+  previous: ObjectMeta | undefined,
+): FieldError[] {
+  const errors = validateFinalizers(metadata, previous);
+  const badName = kind.refuseName(metadata.name);
+  if (metadata.name === '') {
+    errors.push(required('metadata.name', 'name or generateName is required'));
+  } else if (badName) errors.push(invalidValue('metadata.name', metadata.name, badName));
+  errors.push(...validateLabels(metadata.labels ?? {}));
+  errors.push(...validateAnnotations(metadata.annotations ?? {}));
+  for (const [i, owner] of (metadata.ownerReferences ?? []).entries()) {
+    for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
+      if (!owner[field]) errors.push(required(`metadata.ownerReferences[${i}].${field}`));
+    }
+  }
+  return errors;
+}
+
+/** Throws a 409 unless the object has the wanted UID and version. */
+function checkPreconditions(
+  { group, kind }: ResourceKind,
+  { metadata }: KubeObject,
+  { uid, resourceVersion }: DeleteOptions,
+): void {
+  const check = (field: string, wanted: string | undefined, found: string, then: string) => {
+    if (wanted === undefined || wanted === found) return;
+    const why = `the ${field} in the precondition (${wanted}) does not match the ${field} in record (${found}). The object might have been ${then}`;
+    // The real one names the kind here, not the resource.
+    throw conflict({ group, kind, plural: kind }, metadata.name, why);
+  };
+  check('UID', uid, metadata.uid, 'deleted and then recreated');
+  check('ResourceVersion', resourceVersion, metadata.resourceVersion, 'modified');
+}
+
+/** The finalizers of an object after a delete. Source: registry/generic deletionFinalizersForGarbageCollection. */
+function finalizersAfterDelete(
+  { finalizers = [] }: ObjectMeta,
+  propagation: Propagation | undefined,
+): string[] {
+  if (propagation === undefined) return finalizers;
+  const { Foreground, Orphan } = COLLECTOR_FINALIZERS;
+  const others = finalizers.filter((item) => item !== Foreground && item !== Orphan);
+  return propagation === 'Background' ? others : [...others, COLLECTOR_FINALIZERS[propagation]];
 }

@@ -3,7 +3,87 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { chunksOf } from './chunks.js';
+import { ApiError } from '@kube-dns/kubedns/internal';
+import { messageOf } from '@kube-dns/testkit';
+import { httpStatusOf, STATUS_CODES, type StatusDetails } from '../errors.js';
+
+/** `metav1.Status`. */
+interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: { readonly continue?: string };
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  readonly code?: number;
+}
+
+const TYPE = { kind: 'Status', apiVersion: 'v1', metadata: {} } as const;
+
+/** The answer to a delete that does not return the object. */
+export function successStatus(details: StatusDetails): Status {
+  return { ...TYPE, status: 'Success', details };
+}
+
+/** The `Status` for a refusal. */
+export function failureStatus(error: ApiError): Status {
+  const { message, reason, details, status: code } = error;
+  const metadata = error.continue === undefined ? {} : { continue: error.continue };
+  return {
+    ...TYPE,
+    metadata,
+    status: 'Failure',
+    message,
+    reason,
+    ...(details && { details }),
+    code,
+  };
+}
+
+/** Any thrown value as a refusal: other errors become a 500, or the 4xx that express set. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const status = httpStatusOf(error) ?? STATUS_CODES.InternalError;
+  const message = messageOf(error);
+  if (status === STATUS_CODES.RequestEntityTooLarge) {
+    return new ApiError('RequestEntityTooLarge', `Request entity too large: ${message}`);
+  }
+  if (status === STATUS_CODES.UnsupportedMediaType) {
+    return new ApiError('UnsupportedMediaType', message);
+  }
+  if (status >= 400 && status < 500) return new ApiError('BadRequest', message);
+  return new ApiError('InternalError', `Internal error occurred: ${message}`);
+}
+
+/** Fewer bytes are joined with those that follow. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** The same bytes in chunks of some size; pieces that are neighbours in memory are joined without a copy. */
+export function* chunksOf(pieces: Iterable<Buffer>): Generator<Buffer, void> {
+  let runs: Buffer[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    const last = runs.at(-1);
+    if (last && isNeighbour(last, piece)) {
+      runs[runs.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + piece.length);
+    } else runs.push(piece);
+    length += piece.length;
+    if (length < CHUNK_BYTES) continue;
+    yield joined(runs);
+    runs = [];
+    length = 0;
+  }
+  if (length > 0) yield joined(runs);
+}
+
+function isNeighbour(a: Buffer, b: Buffer): boolean {
+  return a.buffer === b.buffer && a.byteOffset + a.length === b.byteOffset;
+}
+
+function joined(runs: readonly Buffer[]): Buffer {
+  return runs.length === 1 ? runs[0]! : Buffer.concat(runs);
+}
 
 /** Longer answers are compressed. Source: endpoints/handlers/responsewriters. */
 const GZIP_BYTES = 128 * 1024;

@@ -1,18 +1,60 @@
+import { isIP } from 'node:net';
 import express, {
   raw,
   type ErrorRequestHandler,
   type Express,
+  type Request,
   type RequestHandler,
   type Response,
 } from 'express';
-import { answerJson } from './answer.js';
+import { ApiError } from '@kube-dns/kubedns/internal';
+import { answerJson, failureStatus, toApiError } from './answer.js';
 import { MAX_BODY_BYTES } from './body.js';
 import { findDocument, HEALTH_PATHS } from './discovery.js';
-import { handleResource, queryOf, verbOf, type ApiContext } from './resource-handler.js';
-import { failureStatus, toApiError } from './status.js';
-import { isOfApi, methodNotAllowed, parseTarget } from './target.js';
+import { isOfApi, methodNotAllowed, parseTarget } from './request.js';
+import { type ApiContext, handleResource, queryOf, verbOf } from './resource-handler.js';
 import { createTestRoutes, type TestControls } from './test-routes.js';
-import { refuseWebPages } from './web-page-guard.js';
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/**
+ * Refuses what a web page can make a browser send, so that no page reaches the server of the machine that shows
+ * it: requests for a name that leads here (DNS rebinding), and requests from another origin. `host` is the
+ * address that the server listens on.
+ */
+function refuseWebPages(host: string): RequestHandler {
+  return (request, _response, next) => {
+    const target = request.get('host') ?? '';
+    if (!isOwnHost(hostNameOf(`http://${target}`), host.toLowerCase())) {
+      throw refusal(`the host "${target}" is not this server`);
+    }
+    if (isForeign(request, target)) throw refusal('it comes from a web page of another origin');
+    next();
+  };
+}
+
+/** A page cannot make an address its origin without serving it, so an address cannot be rebound. */
+function isOwnHost(name: string, host: string): boolean {
+  const address = name.replace(/^\[(.*)\]$/, '$1');
+  if (LOOPBACK.test(name) || address === host) return true;
+  return ANY_ADDRESS.has(host) && isIP(address) !== 0;
+}
+
+function isForeign(request: Request, target: string): boolean {
+  const origin = request.get('origin');
+  if (origin !== undefined) return origin.toLowerCase() !== `http://${target.toLowerCase()}`;
+  // A request without a body has no Origin, but browsers say where it comes from.
+  return ['cross-site', 'same-site'].includes(request.get('sec-fetch-site') ?? '');
+}
+
+function hostNameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : '';
+}
+
+function refusal(reason: string): ApiError {
+  return new ApiError('Forbidden', `request refused: ${reason}`);
+}
 
 /** Holds requests back while the server hangs, and for the delay of `delayRequests`. */
 function createRequestDelay({ switches }: ApiContext): RequestHandler {

@@ -1,6 +1,6 @@
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
-import { subresourcesOf } from './target.js';
+import { subresourcesOf } from './request.js';
 
 /** The release whose behaviour is followed; kubectl warns when its version differs much. */
 const VERSION = { major: '1', minor: '33', gitVersion: 'v1.33.0' };
@@ -22,7 +22,6 @@ const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 /** Every served combination of group and version, as `v1` or `group/version`. */
 const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
 
-/** The path of an API version; its resources are below it. */
 function rootOf(apiVersion: string): string {
   return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
 }

@@ -1,11 +1,60 @@
-import { ApiError, expired } from '../errors.js';
-import { keyOf, type KubeObject } from '../object.js';
-import type { ObjectSelector } from '../selectors/object-selector.js';
-import { encodePageToken, parsePageToken } from '../store/page-token.js';
-import { indexFrom } from '../store/sorted-items.js';
-import type { Store } from '../store/store.js';
-import type { ListOptions } from './query.js';
+import { posix } from 'node:path';
+import { ApiError } from '@kube-dns/kubedns/internal';
+import { expired } from '../errors.js';
+import { isJsonObject, keyOf, type KubeObject } from '../object.js';
+import type { ObjectSelector } from '../selectors.js';
+import { indexFrom, type Store } from '../store.js';
+import type { Verb } from '../switches.js';
 import type { ListMeta } from './representation.js';
+import { type ListOptions, parseListOptions, readVersion } from './request.js';
+
+/** Where the next page of a list begins. Source: storage continueToken. */
+interface PageToken {
+  /** The version whose state the list shows; negative: the present one. */
+  readonly revision: number;
+  /** The least key of the page, without the prefix that all keys of the list have. */
+  readonly start: string;
+}
+
+const TOKEN_VERSION = 'meta.k8s.io/v1';
+
+function encodePageToken({ revision, start }: PageToken): string {
+  const value = { v: TOKEN_VERSION, rv: revision, start: `/${start}` };
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** Parses a `continue` text. Throws a 400 when it is not valid. */
+function parsePageToken(text: string): PageToken {
+  const value = parseBase64(text);
+  if (!isJsonObject(value)) throw refusal('');
+  const { v, rv, start } = value;
+  if (v !== TOKEN_VERSION) {
+    const version = typeof v === 'string' ? v : '';
+    throw refusal(`: server does not recognize this encoded version ${version}`);
+  }
+  if (!Number.isSafeInteger(rv) || rv === 0) {
+    throw refusal(`: incorrect encoded start resourceVersion (version ${TOKEN_VERSION})`);
+  }
+  if (typeof start !== 'string' || start === '') {
+    throw refusal(`: encoded start key empty (version ${TOKEN_VERSION})`);
+  }
+  const path = start.startsWith('/') ? start : `/${start}`;
+  if (posix.resolve(path) !== path) throw refusal(`: ${start}`);
+  return { revision: Number(rv), start: path.slice(1) };
+}
+
+function parseBase64(text: string): unknown {
+  if (!/^[\w-]*$/.test(text)) return undefined;
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(why: string): ApiError {
+  return new ApiError('BadRequest', `invalid continue token: continue key is not valid${why}`);
+}
 
 /** What is listed. */
 export interface ListScope {
@@ -18,12 +67,6 @@ export interface ListScope {
   readonly hasSelector: boolean;
 }
 
-/** One page of a list. */
-export interface ListPage {
-  readonly objects: readonly KubeObject[];
-  readonly meta: ListMeta;
-}
-
 /** The 504 for a future version. Source: storage NewTooLargeResourceVersionError. */
 export function refuseFutureVersion(wanted: number, current: number): ApiError {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
@@ -34,12 +77,11 @@ export function refuseFutureVersion(wanted: number, current: number): ApiError {
 }
 
 /** What a page shows: the list at a version, from a key on. */
-interface PageStart {
-  readonly revision: number;
-  readonly from: string;
-}
-
-function startOf(store: Store, { prefix }: ListScope, options: ListOptions): PageStart {
+function startOf(
+  store: Store,
+  { prefix }: ListScope,
+  options: ListOptions,
+): { readonly revision: number; readonly from: string } {
   const { resourceVersion: wanted = 0, resourceVersionMatch: match, limit } = options;
   if (options.continue) {
     if (wanted !== 0) {
@@ -55,17 +97,15 @@ function startOf(store: Store, { prefix }: ListScope, options: ListOptions): Pag
   return { revision: isExact ? wanted : store.revision, from: prefix };
 }
 
-/** The version that a list needs, which may be yet to come; 0: any. */
-export function versionOfList(options: ListOptions): number {
-  if (!options.continue) return options.resourceVersion ?? 0;
-  return parsePageToken(options.continue).revision;
-}
-
 /**
  * One page of a list. All pages of a list show the state at its first page; when that state is
  * discarded, a further page is a 410.
  */
-export function listPage(store: Store, scope: ListScope, options: ListOptions): ListPage {
+export function listPage(
+  store: Store,
+  scope: ListScope,
+  options: ListOptions,
+): { readonly objects: readonly KubeObject[]; readonly meta: ListMeta } {
   const { revision, from } = startOf(store, scope, options);
   if (revision > store.revision) throw refuseFutureVersion(revision, store.revision);
   const all = store.listAt(scope.resource, revision);
@@ -120,4 +160,17 @@ function selectPage(
     if (selector(object)) objects.push(object);
   }
   return { objects, remaining: end - next };
+}
+
+/** The version that the answer to a read must have at least, which may be yet to come; 0: any. */
+export function requiredVersion(verb: Verb, query: URLSearchParams): number {
+  if (verb === 'get') return readVersion(query, false) ?? 0;
+  if (verb === 'list') {
+    const { continue: token, resourceVersion = 0 } = parseListOptions(query);
+    return token ? parsePageToken(token).revision : resourceVersion;
+  }
+  if (verb !== 'watch') return 0;
+  const { sendsInitialEvents, resourceVersion = 0 } = parseListOptions(query, true);
+  // Another watch waits for later events itself.
+  return sendsInitialEvents ? resourceVersion : 0;
 }

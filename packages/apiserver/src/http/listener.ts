@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { isIPv6, type AddressInfo } from 'node:net';
-import { codeOf, ListenError, messageOf } from '../errors.js';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { messageOf } from '@kube-dns/testkit';
+import { ListenError } from '@kube-dns/transport';
+import { codeOf } from '../errors.js';
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 /** How long a connection may be idle; a shorter time would race with the client's next request. */
@@ -42,7 +44,6 @@ export class Listener {
     return `http://${isIPv6(address) ? `[${address}]` : address}:${this.#port}`;
   }
 
-  /** Calls `listener` with each request from now on. */
   serve(listener: RequestListener): void {
     this.#server.on('request', listener);
   }

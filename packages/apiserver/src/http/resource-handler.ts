@@ -1,25 +1,55 @@
 import type { Request, Response } from 'express';
+import { ApiError } from '@kube-dns/kubedns/internal';
 import type { Cluster } from '../cluster/cluster.js';
 import type { WriteOptions, Written } from '../cluster/registry.js';
-import { ApiError } from '../errors.js';
-import { keyOf, type KubeObject } from '../object.js';
-import type { RequestLog } from '../request-log.js';
+import { isJsonObject, type JsonObject, keyOf, type KubeObject } from '../object.js';
+import { type Change, changeOf, checkPatchType } from '../patch.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
-import { createObjectSelector } from '../selectors/object-selector.js';
-import type { Switches, Verb } from '../switches.js';
-import { answerJson, answerPieces } from './answer.js';
-import { mediaTypeOf, parseBody, type Body } from './body.js';
-import { listPage, refuseFutureVersion, type ListScope } from './list.js';
-import { changeOf, checkPatchType, type Change } from './patch.js';
-import { parseListOptions, refuseInitialEvents } from './query.js';
-import { createRepresentation, type ListBody, type Representation } from './representation.js';
-import { requiredVersion } from './required-version.js';
-import { scaleOf, withScale } from './scale.js';
-import { successStatus } from './status.js';
-import type { Subresource, Target } from './target.js';
-import type { WatchHub } from './watch-hub.js';
-import { serveWatch } from './watch.js';
-import { parseDeleteOptions, parseWriteOptions } from './write-options.js';
+import { createObjectSelector } from '../selectors.js';
+import type { RequestLog, Switches, Verb } from '../switches.js';
+import { answerJson, answerPieces, successStatus } from './answer.js';
+import { type Body, mediaTypeOf, parseBody } from './body.js';
+import { listPage, type ListScope, refuseFutureVersion, requiredVersion } from './list.js';
+import { createRepresentation, type Representation } from './representation.js';
+import { parseDeleteOptions, parseListOptions, parseWriteOptions, refuseInitialEvents, type Subresource, type Target } from './request.js';
+import { serveWatch, type WatchHub } from './watch.js';
+
+interface Scalable extends KubeObject {
+  readonly spec: { readonly replicas?: number; readonly selector?: { matchLabels?: object } };
+  readonly status?: { readonly replicas?: number };
+}
+
+/** The subresource of a deployment that `kubectl scale` reads and writes: `autoscaling/v1.Scale`. */
+function scaleOf(object: KubeObject): KubeObject {
+  const { metadata, spec, status } = object as Scalable;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const labels = Object.entries(spec.selector?.matchLabels ?? {});
+  const selector = labels.map(([label, value]) => `${label}=${value}`).join(',');
+  const scale = {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { replicas: spec.replicas },
+    status: { replicas: status?.replicas ?? 0, selector },
+  };
+  return scale as unknown as KubeObject;
+}
+
+/** A deployment with the replicas of a Scale, which a client sent; a version in it is a precondition. */
+function withScale(object: KubeObject, scale: unknown): unknown {
+  const { metadata, spec }: JsonObject = isJsonObject(scale) ? scale : {};
+  // A missing number is 0, as in every other object of the API.
+  const replicas = isJsonObject(spec) ? (spec.replicas ?? 0) : undefined;
+  if (!Number.isInteger(replicas) || Number(replicas) < 0) {
+    throw new ApiError('BadRequest', 'the scale has no spec.replicas of 0 or more');
+  }
+  const resourceVersion = isJsonObject(metadata) ? metadata.resourceVersion : undefined;
+  return {
+    ...object,
+    metadata: { ...object.metadata, ...(resourceVersion !== undefined && { resourceVersion }) },
+    spec: { ...(object as Scalable).spec, replicas },
+  };
+}
 
 /** The parts of the server that answer requests for resources. */
 export interface ApiContext {
@@ -136,10 +166,6 @@ function answerWritten({ response, representation }: Call, written: Written): Pr
   return answerJson(response, representation.one(written.object), written.isCreated ? 201 : 200);
 }
 
-function answerList(response: Response, body: ListBody): Promise<void> {
-  return 'value' in body ? answerJson(response, body.value) : answerPieces(response, body.pieces);
-}
-
 function bodyOf({ request }: Call): Body {
   return parseBody(request.body, request.get('content-type'));
 }
@@ -180,7 +206,7 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
     const options = parseListOptions(query);
     const limit = switches.supportsLimit ? options.limit : 0;
     const page = listPage(cluster.store, scope, { ...options, limit });
-    return answerList(response, representation.list(page.objects, page.meta));
+    return answerPieces(response, representation.list(page.objects, page.meta));
   },
 
   watch({ cluster, hub, switches }, { response, representation, query }, scope) {
@@ -249,7 +275,7 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
       }
     }
     // The real one, too, answers with the objects as they were.
-    return answerList(response, representation.list(objects, meta));
+    return answerPieces(response, representation.list(objects, meta));
   },
 };
 

@@ -1,15 +1,9 @@
-import { Router, type Request } from 'express';
-import { ApiError } from '../errors.js';
+import { type Request, Router } from 'express';
+import { ApiError } from '@kube-dns/kubedns/internal';
 import { isJsonObject, type JsonObject } from '../object.js';
-import {
-  isFailureStatus,
-  isRestartData,
-  isVerb,
-  type Failure,
-  type RestartOptions,
-} from '../switches.js';
+import { type Failure, isFailureStatus, isRestartData, isVerb, type RestartOptions } from '../switches.js';
 import { parseBody } from './body.js';
-import { isBookmarks, type Bookmarks } from './watch-hub.js';
+import { type Bookmarks, isBookmarks } from './watch.js';
 
 /** The switches of a server, for tests in the same process and over HTTP. */
 export interface TestControls {

@@ -1,12 +1,21 @@
-import { configMapKind, type ConfigMap } from './config-map.js';
-import { endpointSliceKind, type EndpointSlice } from './endpoint-slice.js';
-import { endpointsKind, type Endpoints } from './endpoints.js';
-import { namespaceKind, type Namespace } from './namespace.js';
-import { nodeKind, type Node } from './node.js';
-import { podKind, type Pod } from './pod.js';
+import {
+  configMapKind,
+  namespaceKind,
+  nodeKind,
+  podKind,
+  type ConfigMap,
+  type Namespace,
+  type Node,
+  type Pod,
+} from './core-kinds.js';
+import {
+  endpointsKind,
+  endpointSliceKind,
+  type Endpoints,
+  type EndpointSlice,
+} from './endpoints.js';
 import type { ResourceKind } from './resource-kind.js';
-import { serviceKind } from './service/service-kind.js';
-import type { Service } from './service/service.js';
+import { serviceKind, type Service } from './service.js';
 import {
   STORED_KINDS,
   type ClusterRole,

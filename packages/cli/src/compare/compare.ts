@@ -1,16 +1,12 @@
-import { type CommandContext, type Output, print } from '../command.js';
-import { addressText, checkReach } from './asking/reach.js';
-import { Run } from './asking/run.js';
-import { type CompareOptions, compareUsage, parseCompareOptions } from './options.js';
-import { Progress } from './progress.js';
-import { type Gathered, gatherQuestions } from './questions/gather.js';
-import { refusal } from './refusal.js';
-import { pageText } from './report/html.js';
-import { resultData } from './report/json.js';
-import { checkPageFile, writePage } from './report/page-file.js';
-import { tableText } from './report/table.js';
-import type { Result } from './result.js';
-import { Tally } from './verdict/tally.js';
+import { print, type CommandContext, type Output } from '../command.js';
+import { refusal } from '../errors.js';
+import { gatherQuestions, type Gathered } from './gather.js';
+import { checkPageFile, pageText, writePage } from './html.js';
+import { compareUsage, parseCompareOptions, type CompareOptions } from './options.js';
+import { resultData, type Result } from './result.js';
+import { addressText, checkReach, Run } from './run.js';
+import { tableText } from './table.js';
+import { Tally } from './tally.js';
 
 /**
  * The command `kube-dns compare`: asks two name servers the same questions and reports where they differ.
@@ -72,4 +68,70 @@ async function run(
     logs,
     tally,
   };
+}
+
+const FIRST_AFTER_MS = 500;
+const EVERY_MS = 200;
+const BAR_CELLS = 30;
+const ERASE_LINE = '\r\u001b[K';
+
+interface ProgressStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+interface ProgressState {
+  readonly done: number;
+  readonly different: number;
+}
+
+/** A progress bar, on a terminal only; close() removes it. */
+export class Progress {
+  readonly #stream: ProgressStream;
+  readonly #total: number;
+  readonly #read: () => ProgressState;
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #isDrawn = false;
+
+  constructor(stream: ProgressStream, total: number, read: () => ProgressState) {
+    this.#stream = stream;
+    this.#total = total;
+    this.#read = read;
+    if (stream.isTTY !== true) return;
+    this.#timer = setInterval(() => this.#draw(), EVERY_MS);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#isDrawn) this.#stream.write(ERASE_LINE);
+    this.#isDrawn = false;
+  }
+
+  #draw(): void {
+    const elapsedMs = performance.now() - this.#startedAt;
+    if (elapsedMs < FIRST_AFTER_MS) return;
+    this.#isDrawn = true;
+    this.#stream.write(ERASE_LINE + progressLine(this.#read(), this.#total, elapsedMs));
+  }
+}
+
+/** The bar with its figures, as one line. */
+export function progressLine(
+  { done, different }: ProgressState,
+  total: number,
+  elapsedMs: number,
+): string {
+  const part = total === 0 ? 1 : done / total;
+  const full = Math.round(part * BAR_CELLS);
+  const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full);
+  const left = done === 0 ? '' : `, ${durationText((elapsedMs / done) * (total - done))} left`;
+  const percent = `${Math.floor(part * 100)} %`.padStart(5);
+  return `${bar}${percent}  ${done} of ${total} questions, ${different} differ${left}`;
+}
+
+function durationText(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }

@@ -1,12 +1,10 @@
 import { isIP } from 'node:net';
 import { type HostPort, nearest, parseArguments, parseHostPort, UsageError } from '@kube-dns/base';
 import type { ServerAddress } from '@kube-dns/transport';
-import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
-import { type Side, type Way, WAYS } from './asking/way.js';
-import { readQuestion } from './questions/question.js';
-import { ASPECT_ORDER } from './verdict/compare-replies.js';
-import { KNOWN_CLASSES, type KnownClass } from './verdict/known-classes.js';
-import { CLASSES, type ClassRules, type DifferenceClass } from './verdict/tally.js';
+import { flagRows, HELP_FLAG, type FlagTable } from '../command.js';
+import { readQuestion, WAYS, type Side, type Way } from '../question.js';
+import { ASPECT_ORDER, KNOWN_CLASSES, type KnownClass } from './compare-replies.js';
+import { CLASSES, type ClassRules, type DifferenceClass } from './tally.js';
 
 const DNS_PORT = 53;
 

@@ -1,29 +1,116 @@
 import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { stringify } from 'yaml';
+import { parseArguments, UsageError } from '@kube-dns/base';
 import {
-  type Corefile,
-  type FindImports,
   importsOnDisk,
+  isMatch,
   parseCorefile,
   writeCorefile,
+  type Corefile,
+  type FindImports,
 } from '@kube-dns/node-cache/corefile';
-import type { CommandContext } from '../command.js';
-import { splitLine } from './argument-line.js';
-import { asInput } from './corefile-input.js';
-import { fromCorefile } from './corefile/from-corefile.js';
-import { isPluginName } from './corefile/plugins.js';
+import { stringify } from 'yaml';
+import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
+import {
+  asInput,
+  dataOf,
+  foundText,
+  InputError,
+  readKubeObjects,
+  unreadable,
+  type KubeObject,
+} from './kube-objects.js';
+import { fromCorefile, isPluginName } from './corefile/from-corefile.js';
 import { toCorefile } from './corefile/to-corefile.js';
-import { importsInObjects } from './import-files.js';
-import { InputError } from './input-error.js';
-import { dataOf, foundText, readKubeObjects, unreadable, type KubeObject } from './kube-objects.js';
 import { convertManifest } from './manifest/convert-manifest.js';
 import { findWorkload, podWords } from './manifest/workload.js';
-import { CONVERT_USAGE, parseConvertOptions, type ConvertOptions } from './options.js';
-import { CONFIG_MAP_KEYS } from './pod/config-map-reader.js';
-import { readPodSource } from './pod/pod-words.js';
-import { podObjects } from './pod-objects.js';
 import { Notes } from './notes.js';
+import { CONFIG_MAP_KEYS, readPodSource } from './pod/pod-reader.js';
+import { podObjects } from './pod/pod-writer.js';
+
+interface ConvertOptions {
+  readonly help: boolean;
+  readonly to: 'corefile' | 'configmap' | 'manifest';
+  /** `-` is stdin. */
+  readonly files: readonly string[];
+  /** The arguments of the container dnsmasq on one line. */
+  readonly line: string | undefined;
+}
+
+/** The flags, in the order of the usage. */
+export const CONVERT_FLAGS = {
+  to: {
+    type: 'string',
+    value: 'FORMAT',
+    choices: ['corefile', 'configmap'],
+    text: `what to write; corefile: a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment;
+      configmap: the ConfigMap kube-dns and the containers' arguments from a Corefile, or from the
+      ConfigMap that it is in`,
+  },
+  args: {
+    type: 'string',
+    value: 'LINE',
+    text: 'the arguments of the container dnsmasq, instead of those of a Deployment',
+  },
+  manifest: {
+    type: 'string',
+    value: 'FILE',
+    text: `our manifests with domain, address, arguments and configuration of FILE, a Deployment or
+      ReplicationController of kube-dns with its other objects`,
+  },
+  help: HELP_FLAG,
+} as const satisfies FlagTable;
+
+const CONVERT_USAGE = `Usage: kube-dns convert --to corefile FILE... [--args LINE]
+       kube-dns convert --to configmap FILE
+       kube-dns convert --manifest FILE
+
+Converts the configuration of kube-dns to CoreDNS and back, and the manifest of an older kube-dns
+to ours. The result is on stdout; what could not be carried over is on stderr and in comments.
+
+Flags:
+${flagRows(CONVERT_FLAGS)}
+
+FILE is YAML or JSON, also as kubectl get -o yaml writes it; - is stdin.
+Status: 0 everything was carried over, 1 something was not, 2 wrong usage or input.
+`;
+
+function parseConvertOptions(args: readonly string[]): ConvertOptions {
+  const { values, positionals } = parseArguments(
+    { args: withJoinedLine(args), allowPositionals: true, options: CONVERT_FLAGS },
+    'kube-dns convert',
+  );
+  const { to, manifest, args: line } = values;
+  const fail = (message: string): never => {
+    throw new UsageError(message);
+  };
+  if (values.help === true) return { help: true, to: 'manifest', files: [], line };
+  if (manifest !== undefined) {
+    if (manifest === '') fail('--manifest needs a file');
+    if (to !== undefined || line !== undefined) fail('--manifest goes without --to and --args');
+    return { help: false, to: 'manifest', files: [manifest, ...positionals], line };
+  }
+  if (to !== 'corefile' && to !== 'configmap') {
+    return fail(
+      to === undefined
+        ? '--to or --manifest is missing'
+        : `--to ${to}: must be corefile or configmap`,
+    );
+  }
+  if (to === 'configmap' && line !== undefined) fail('--args goes with --to corefile');
+  if (positionals.length === 0 && line === undefined) fail('a file is missing');
+  if (to === 'configmap' && positionals.length > 1) fail('--to configmap takes one file');
+  if (positionals.filter((file) => file === '-').length > 1) fail('- can be read once');
+  return { help: false, to, files: positionals, line };
+}
+
+/** The value of `--args` begins with a dash and would be read as a flag. */
+function withJoinedLine(args: readonly string[]): string[] {
+  const at = args.indexOf('--args');
+  if (at < 0 || at + 1 >= args.length) return [...args];
+  return [...args.slice(0, at), `--args=${args[at + 1]!}`, ...args.slice(at + 2)];
+}
 
 const SOMETHING_LOST = 1;
 const COREFILE = 'Corefile';
@@ -192,4 +279,51 @@ async function readInput(file: string, stdin: Readable): Promise<string> {
   } catch (error) {
     throw unreadable(nameOf(file), error);
   }
+}
+
+/** Splits a line into words as a shell does: blanks, both quotes and the backslash. Throws an InputError. */
+export function splitLine(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at]!;
+    if (quote !== '' && char === quote) quote = '';
+    else if (char === '\\' && quote !== "'" && at + 1 < line.length)
+      word = (word ?? '') + line[++at]!;
+    else if (quote === '' && /["']/.test(char)) {
+      quote = char;
+      word ??= '';
+    } else if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = (word ?? '') + char;
+  }
+  if (quote !== '') throw new InputError(`--args: the quote ${quote} does not end`);
+  return word === undefined ? words : [...words, word];
+}
+
+/** Where the addon mounts the ConfigMap of CoreDNS, and a second one for what users add. */
+const MOUNTS = ['/etc/coredns', '.'];
+const CUSTOM_FOLDER = 'custom';
+const CUSTOM_SUFFIX = '-custom';
+
+/**
+ * Imports of a Corefile in a ConfigMap: its other keys, and for `custom/*` those of the ConfigMap with the suffix
+ * `-custom`, which the large providers mount there.
+ */
+function importsInObjects(configMap: KubeObject, objects: readonly KubeObject[]): FindImports {
+  const custom = objects.find(
+    ({ kind, name }) => kind === 'ConfigMap' && name === configMap.name + CUSTOM_SUFFIX,
+  );
+  return (pattern) => {
+    const folder = dirname(pattern);
+    const isOwn = MOUNTS.includes(folder);
+    const isCustom = MOUNTS.some((mount) => join(mount, CUSTOM_FOLDER) === join(folder));
+    const map = isOwn ? configMap : isCustom ? custom : undefined;
+    if (map === undefined) return [];
+    return [...dataOf(map)]
+      .filter(([key]) => isMatch(key, basename(pattern)))
+      .map(([key, text]) => ({ name: `${map.name}: ${key}`, text }));
+  };
 }

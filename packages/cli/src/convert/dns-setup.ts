@@ -1,4 +1,24 @@
-import { NO_STALE, type PrefetchSetup, type StaleSetup } from './stale-setup.js';
+import { isIP } from 'node:net';
+import { parseGoDuration } from '@kube-dns/base';
+import { isDnsSubdomain, parseEncryptedServer, parseNameServer, type EncryptedServer } from '@kube-dns/daemon';
+
+/** How old answers are served while the servers are away. */
+export interface StaleSetup {
+  /** For how many seconds; 0 for not at all. */
+  readonly seconds: number;
+  /** How long a client waits for a new one first, in milliseconds; undefined for not at all. */
+  readonly waitMs: number | undefined;
+  /** The TTL that clients get, in seconds, when they wait; 0 else. */
+  readonly ttl: number;
+}
+
+/** What is asked for again before it expires: what was asked for so often, when this share of its TTL is left. */
+export interface PrefetchSetup {
+  readonly hits: number;
+  readonly percent: number;
+}
+
+export const NO_STALE: StaleSetup = { seconds: 0, waitMs: undefined, ttl: 0 };
 
 /** A line of a hosts file. */
 export interface HostsEntry {
@@ -121,4 +141,112 @@ export function isWithin(domain: string, other: string): boolean {
 export function plainDomain(text: string): string {
   const domain = text.toLowerCase().replace(/^\.+|\.+$/g, '');
   return domain === '' || domain === '#' ? '.' : domain;
+}
+
+/** How long `verify` without a duration waits here, and the TTL where none is given (RFC 8767 sections 4 and 5). */
+export const WAIT_MS = 1_800;
+export const STALE_TTL = 30;
+const STALE_SECONDS = 3_600;
+const HITS = 3;
+/** CoreDNS has no smaller share. */
+export const MIN_PERCENT = 10;
+const NUMBER = /^\d{1,9}$/;
+
+/** The value of dnsmasq's `--stale`, `TIMEOUT[,MAXAGE[,TTL]]`; undefined for another text. */
+export function readStale(value: string): StaleSetup | undefined {
+  const [wait = '', age = `${STALE_SECONDS}`, ttl = `${STALE_TTL}`, ...rest] = value.split(',');
+  const [waitMs, ageMs, ttlMs] = [wait, age, ttl].map(durationMs);
+  if (rest.length > 0 || waitMs === undefined || ageMs === undefined || ttlMs === undefined)
+    return undefined;
+  return { seconds: Math.floor(ageMs / 1_000), waitMs, ttl: Math.floor(ttlMs / 1_000) };
+}
+
+/** The option of dnsmasq. */
+export function staleArguments({ seconds, waitMs, ttl }: StaleSetup): string[] {
+  if (seconds === 0) return [];
+  if (waitMs === undefined) return [`--use-stale-cache=${seconds}`];
+  return [`--stale=${waitMs}ms,${seconds},${ttl}`];
+}
+
+/** The value of dnsmasq's `--prefetch`, `HITS[,PERCENT]`; undefined for another text. */
+export function readPrefetch(value: string): PrefetchSetup | undefined {
+  const [hits = '', percent = `${MIN_PERCENT}`, ...rest] = value.split(',');
+  const numbers = [hits === '' ? `${HITS}` : hits, percent];
+  if (rest.length > 0 || !numbers.every((text) => NUMBER.test(text))) return undefined;
+  return { hits: Number(numbers[0]), percent: Number(percent) };
+}
+
+/** Milliseconds of a Go duration, or of a number of seconds; undefined for another text. */
+export function durationMs(text: string): number | undefined {
+  if (NUMBER.test(text)) return Number(text) * 1_000;
+  try {
+    const ms = parseGoDuration(text);
+    return ms < 0 ? undefined : ms;
+  } catch {
+    return undefined;
+  }
+}
+
+const DNS_PORT = 53;
+const ENCRYPTED_PORTS = { tls: 853, https: 443 } as const;
+
+/**
+ * A name server in the form of DnsSetup, from any of `IP`, `IP#port`, `IPv4:port`, `[IPv6]:port`, `dns://…`, a name,
+ * `tls://…` and `https://…`; undefined for what is none of these.
+ */
+export function plainServer(text: string): string | undefined {
+  const address = text.replace(/^dns:\/\//, '');
+  if (address.includes('://')) {
+    try {
+      return encryptedText(parseEncryptedServer(address)!);
+    } catch {
+      return undefined; // the caller reports it
+    }
+  }
+  const hash = address.lastIndexOf('#');
+  if (hash >= 0) {
+    const host = address.slice(0, hash).replace(/^\[(.*)\]$/, '$1');
+    const isUsable = isIP(host) !== 0 || isDnsSubdomain(host);
+    return isUsable ? withPort(host, address.slice(hash + 1)) : undefined;
+  }
+  try {
+    const { host, port } = parseNameServer(address);
+    return withPort(host, String(port ?? DNS_PORT));
+  } catch {
+    return undefined; // the caller reports it
+  }
+}
+
+/** An encrypted server in the form of DnsSetup, as the ConfigMap and `--server` take it. */
+export function encryptedText({ host, port, encryption }: EncryptedServer): string {
+  const { protocol, name, path } = encryption;
+  const address = protocol === 'https' && isIP(host) === 6 ? `[${host}]` : host;
+  const divider = protocol === 'https' ? ':' : '#';
+  const portText = port === ENCRYPTED_PORTS[protocol] ? '' : `${divider}${port}`;
+  return `${protocol}://${address}${portText}${name === host ? '' : `%${name}`}${path}`;
+}
+
+/** The host of a server in the form of DnsSetup. */
+export function serverHost(server: string): string {
+  return parseNameServer(server).host;
+}
+
+/** As `--server` takes it: with `#` before the port. */
+export function dnsmasqServer(server: string): string {
+  if (parseEncryptedServer(server) !== undefined) return server;
+  const { host, port } = parseNameServer(server);
+  return port === null ? host : `${host}#${port}`;
+}
+
+/** Whether a server is given by its name, which must be looked up. */
+export function isNamedServer(server: string): boolean {
+  return isIP(serverHost(server)) === 0;
+}
+
+function withPort(host: string, port: string): string | undefined {
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (number < 1 || number > 65_535) return undefined;
+  if (number === DNS_PORT) return host;
+  if (isIP(host) === 0) return undefined; // kube-dns has no counterpart
+  return isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
 }

@@ -1,7 +1,13 @@
-import { reasonOf, StartError } from '../errors.js';
-import { parseDocuments } from '../manifests/documents.js';
-import { asMapping, type Mapping } from '../manifests/mapping.js';
-import { InputError } from './input-error.js';
+import { CorefileError } from '@kube-dns/node-cache/corefile';
+import { CliError, reasonOf, StartError } from '../errors.js';
+import { asMapping, parseDocuments, type Mapping } from '../manifests/objects.js';
+
+/** The input of a conversion cannot be read or parsed: status 2. */
+export class InputError extends CliError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('input', message, 2, options);
+  }
+}
 
 /** An object of the Kubernetes API with its file. */
 export interface KubeObject {
@@ -58,4 +64,14 @@ export function dataOf({ value, file, name }: KubeObject): ReadonlyMap<string, s
 /** The reason why a text could not be read, as an InputError. */
 export function unreadable(what: string, error: unknown): InputError {
   return new InputError(`cannot read ${what}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Reads a Corefile that is the input of a conversion: its CorefileError becomes an InputError. */
+export function asInput<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CorefileError) throw new InputError(error.message, { cause: error });
+    throw error;
+  }
 }

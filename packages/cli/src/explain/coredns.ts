@@ -1,5 +1,5 @@
 import type { Explanation } from '@kube-dns/telemetry';
-import { type Lookup, typeOf } from './lookup.js';
+import { typeOf, type Lookup } from './lookup.js';
 
 /** What a rule looks at: the name that decides, and what kubedns says about it. */
 interface Explained {
@@ -108,7 +108,6 @@ function isProtocol([first = '', second = '']: readonly string[]): boolean {
   return /^_(?:tcp|udp|sctp)$/i.test(first) && !second.startsWith('_');
 }
 
-/** Whether kubedns has the name, without records. */
 function hasName({ verdict }: Explanation): boolean {
   return verdict.rcode === 'NOERROR' && verdict.answers.length === 0;
 }

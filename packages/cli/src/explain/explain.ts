@@ -2,19 +2,22 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
-import { type CommandContext, print } from '../command.js';
-import { ApiReader } from '../compare/cluster/api-reader.js';
-import { refusal } from '../compare/refusal.js';
-import { adviceOf } from './advice.js';
+import { print, type CommandContext } from '../command.js';
+import { ApiReader } from '../api-reader.js';
+import { refusal } from '../errors.js';
+import { adviceOf, resultData, resultText, type Result } from './report.js';
 import { corednsNotes } from './coredns.js';
 import { lookUp } from './lookup.js';
-import { type ExplainOptions, explainUsage, parseExplainOptions } from './options.js';
-import { assumedResolver, type PodResolver, podResolver } from './pod-resolver.js';
+import { explainUsage, parseExplainOptions, type ExplainOptions } from './options.js';
+import {
+  assumedResolver,
+  muslNote,
+  podResolver,
+  searchPath,
+  type PodResolver,
+} from './resolver.js';
 import { forwardPorts } from './port-forward.js';
-import { findPrograms } from './reachable.js';
-import { type Result, resultData } from './result.js';
-import { muslNote, searchPath } from './search-path.js';
-import { resultText } from './text.js';
+import { findPrograms } from './programs.js';
 
 /** Of `kube-dns up`. */
 const LOCAL_API = 'http://127.0.0.1:18080';

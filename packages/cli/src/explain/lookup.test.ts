@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runHere } from '../../test/support/run-here.js';
 import { lookUp } from './lookup.js';
 
 const servers: Server[] = [];
@@ -11,21 +12,25 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
+async function serve(onRequest: RequestListener): Promise<number> {
+  const server = createServer(onRequest);
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 /** A page that explains all names the same way. */
 async function page(
   program: 'dnsmasq' | 'kubedns',
   onAsked: (name: string) => void,
 ): Promise<{ program: 'dnsmasq' | 'kubedns'; port: number }> {
-  const server = createServer((request, response) => {
+  const port = await serve((request, response) => {
     const name = new URL(request.url ?? '', 'http://page').searchParams.get('name') ?? '';
     onAsked(name);
     const question = { name, type: 'A' };
     response.end(JSON.stringify({ program, question, steps: [], verdict: VERDICT }));
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { program, port: (server.address() as AddressInfo).port };
+  return { program, port };
 }
 
 it('each program is asked once for each name, the one that is furthest from the client first', async () => {
@@ -39,4 +44,60 @@ it('each program is asked once for each name, the one that is furthest from the 
   expect(asked).toEqual(['kubedns a.b.', 'dnsmasq a.b.', 'kubedns a.', 'dnsmasq a.']);
   expect(deciding.explanation.program).toBe('dnsmasq');
   expect(explained.explanations.map(({ program }) => program)).toEqual(['dnsmasq', 'kubedns']);
+});
+
+const REMEMBERED = { code: 13, text: 'upstream: SERVFAIL of a moment ago' };
+
+/** The port of a page on which `program` explains a failure with this Extended DNS Error. */
+function failingPage(
+  program: 'dnsmasq' | 'kubedns',
+  ede: { code: number; text: string },
+  source = 'upstream',
+): Promise<number> {
+  const verdict = { rcode: 'SERVFAIL', flags: [], answers: [], authorities: [], source, ms: 1 };
+  const steps = [{ step: 'outcome', text: `This is what ${program} does.` }];
+  return serve((request, response) => {
+    const name = new URL(request.url ?? '', 'http://page').searchParams.get('name');
+    // The question of whether there is a page has no name.
+    if (name === null) response.statusCode = 400;
+    const question = { name, type: 'A' };
+    const explanation = { program, question, steps, verdict: { ...verdict, ede: [ede] } };
+    response.end(JSON.stringify(name === null ? { error: 'a name is missing' } : explanation));
+  });
+}
+
+async function explained(dnsmasq: number, kubedns: number): Promise<string> {
+  const ports = [`--dnsmasq=${dnsmasq}`, `--kubedns=${kubedns}`, '--node-cache=0'];
+  const { stdout } = await runHere(['explain', 'x.dead.test.', ...ports]);
+  return stdout.replace(/\s+/g, ' ');
+}
+
+describe('a failure that kubedns remembers', () => {
+  it('because explain itself asked it just before is not shown as one of before', async () => {
+    const kubedns = await failingPage('kubedns', { code: 22, text: 'SERVFAIL 192.0.2.1#53' });
+    const text = await explained(await failingPage('dnsmasq', REMEMBERED), kubedns);
+    expect(text).toMatch(
+      /^x\.dead\.test cannot be answered: SERVFAIL \(EDE 22 SERVFAIL 192\.0\.2\.1#53\)\. /,
+    );
+    expect(text).toContain(
+      'Extended DNS Error 13 (upstream: SERVFAIL of a moment ago): kubedns remembers the failure of what explain itself asked it just before.',
+    );
+  });
+
+  it.each([
+    ['which kubedns itself says', REMEMBERED, REMEMBERED],
+    ['which only kubedns says', { code: 22, text: 'SERVFAIL' }, REMEMBERED],
+  ])('from a question of before is shown as one: %s', async (_what, dnsmasq, kubedns) => {
+    const text = await explained(
+      await failingPage('dnsmasq', dnsmasq),
+      await failingPage('kubedns', kubedns),
+    );
+    expect(text).not.toContain('of what explain itself asked');
+  });
+
+  it('is not looked for behind an answer from the cache', async () => {
+    const kubedns = await failingPage('kubedns', { code: 22, text: 'SERVFAIL' });
+    const text = await explained(await failingPage('dnsmasq', REMEMBERED, 'cache'), kubedns);
+    expect(text).not.toContain('of what explain itself asked');
+  });
 });

@@ -1,8 +1,6 @@
-import type { Explanation } from '@kube-dns/telemetry';
-import { askPage } from './page-client.js';
-import type { Reached } from './reachable.js';
-import { mostTelling } from './most-telling.js';
-import { decidingOutcome, endsWalk, type Outcome, type SearchPath } from './search-path.js';
+import type { ExplainedStep, Explanation } from '@kube-dns/telemetry';
+import { askPage, type Reached } from './programs.js';
+import { decidingOutcome, type Outcome, type SearchPath } from './resolver.js';
 
 /** A name of the search path that was asked. */
 export interface LookedUp {
@@ -27,7 +25,7 @@ export interface Lookup {
   readonly explained: LookedUp;
 }
 
-export interface LookupOptions {
+interface LookupOptions {
   readonly path: SearchPath;
   readonly type: string;
   readonly client: string | undefined;
@@ -52,7 +50,8 @@ export async function lookUp({ path, type, client, programs }: LookupOptions): P
     const outcome = outcomeOf(explanation, type);
     const why = outcome === 'answered' ? '' : whyOf(behind);
     asked.push({ name, outcome, explanation, behind, explanations, why });
-    if (endsWalk(outcome)) break;
+    // glibc goes on until one is answered, also after an empty answer and after a failure.
+    if (outcome === 'answered') break;
   }
   const deciding = asked[decidingOutcome(asked.map(({ outcome }) => outcome))]!;
   const explained = deciding.outcome === 'no-name' ? mostTelling(asked) : deciding;
@@ -60,7 +59,7 @@ export async function lookUp({ path, type, client, programs }: LookupOptions): P
 }
 
 /** What a resolver makes of an answer. */
-export function outcomeOf({ verdict }: Explanation, type: string): Outcome {
+function outcomeOf({ verdict }: Explanation, type: string): Outcome {
   const { rcode, answers } = verdict;
   if (rcode === 'NXDOMAIN') return 'no-name';
   if (rcode !== 'NOERROR') return 'failed';
@@ -80,4 +79,57 @@ function whyOf({ steps, verdict }: Explanation): string {
   }
   const server = steps.filter(({ step }) => step === 'server').at(-1);
   return server?.text ?? verdict.ede[0]?.text ?? '';
+}
+
+/**
+ * Of names that do not exist, the one that says most about why: one of a service that exists, else one that lacks a
+ * service in a namespace that was asked for, else one that is near to another name, else the last.
+ */
+function mostTelling(asked: readonly LookedUp[]): LookedUp {
+  const last = asked.at(-1)!;
+  return (
+    asked.find((each) => stepOf(each, 'service') !== undefined) ??
+    withoutService(asked) ??
+    asked.find((each) => stepOf(each, 'near') !== undefined) ??
+    last
+  );
+}
+
+/** The step of a kind that the program that answers has. */
+export function stepOf({ behind }: LookedUp, kind: string): ExplainedStep | undefined {
+  return behind.steps.find(({ step }) => step === kind);
+}
+
+/** The one with the fewest labels before the service: others have a search domain after what was asked for. */
+function withoutService(asked: readonly LookedUp[]): LookedUp | undefined {
+  const typed = asked.at(-1)!.name.toLowerCase().split('.');
+  const found = asked.flatMap((each) => {
+    const absent = stepOf(each, 'absent');
+    if (absent?.missing !== 'service') return [];
+    const { namespace, labelsBelow } = absent;
+    const isAskedFor = typeof namespace === 'string' && typed.includes(namespace);
+    return labelsBelow === 0 || isAskedFor ? [{ each, below: Number(labelsBelow) }] : [];
+  });
+  return found.toSorted((one, other) => one.below - other.below)[0]?.each;
+}
+
+/** The Extended DNS Error of a failure that is remembered (RFC 8914). */
+export const CACHED_ERROR = 13;
+
+/**
+ * Where the answer of the program at `at` is a remembered failure: what the program behind it said that remembers it,
+ * when it had not failed before explain itself asked it.
+ */
+export function ownFailure(
+  explanations: readonly Explanation[],
+  at: number,
+): Explanation | undefined {
+  for (const [i, explanation] of explanations.slice(at).entries()) {
+    const { ede, rcode, source } = explanation.verdict;
+    if (!ede.some(({ code }) => code === CACHED_ERROR)) {
+      return i > 0 && rcode === 'SERVFAIL' ? explanation : undefined;
+    }
+    if (source === 'cache') return undefined;
+  }
+  return undefined;
 }

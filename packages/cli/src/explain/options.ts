@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { MAX_PORT, parseArguments, UsageError } from '@kube-dns/base';
 import { isDnsLabel, isDnsSubdomain } from '@kube-dns/daemon';
 import { parseAddress, reverseName } from '@kube-dns/wire';
-import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
-import { readQuestion, typeNumberOf } from '../compare/questions/question.js';
-import { EXPLAINERS, type ExplainerName, perProgram } from './programs.js';
+import { flagRows, HELP_FLAG, type FlagTable } from '../command.js';
+import { readQuestion, typeNumberOf } from '../question.js';
+import { EXPLAINERS, perProgram, type ExplainerName } from './programs.js';
 
 /** The options of `kube-dns explain`. */
 export interface ExplainOptions {

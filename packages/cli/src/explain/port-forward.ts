@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { codeOf } from '../errors.js';
-import { refusal } from '../compare/refusal.js';
-import { type ExplainerName, perProgram } from './programs.js';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { codeOf, refusal } from '../errors.js';
+import { perProgram, type ExplainerName } from './programs.js';
 
 /** Ports of a pod that lead to it from free ports of this machine. */
 export interface ForwardedPorts {

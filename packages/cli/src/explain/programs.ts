@@ -1,3 +1,7 @@
+import { get } from 'node:http';
+import { systemReason } from '@kube-dns/base';
+import type { Explanation } from '@kube-dns/telemetry';
+
 /** The programs that explain, those next to the client first, and the ports of their page. */
 export const EXPLAINERS = {
   'node-cache': {
@@ -14,7 +18,7 @@ export const EXPLAINERS = {
 
 export type ExplainerName = keyof typeof EXPLAINERS;
 
-export const EXPLAINER_NAMES = Object.keys(EXPLAINERS) as ExplainerName[];
+const EXPLAINER_NAMES = Object.keys(EXPLAINERS) as ExplainerName[];
 
 /** A value for each program. */
 export function perProgram<T>(valueOf: (program: ExplainerName) => T): Record<ExplainerName, T> {
@@ -23,4 +27,121 @@ export function perProgram<T>(valueOf: (program: ExplainerName) => T): Record<Ex
     dnsmasq: valueOf('dnsmasq'),
     kubedns: valueOf('kubedns'),
   };
+}
+
+/** A program that explains, and its port on this machine. */
+export interface Reached {
+  readonly program: ExplainerName;
+  readonly port: number;
+}
+
+/** A program that cannot be asked: why, and what to do. */
+export interface Missed {
+  readonly program: ExplainerName;
+  readonly reason: string;
+  readonly advice: string;
+}
+
+/** The programs that can be asked, those next to the client first, and those that cannot. */
+export async function findPrograms(
+  ports: Readonly<Record<ExplainerName, readonly number[]>>,
+): Promise<{ reached: readonly Reached[]; missed: readonly Missed[] }> {
+  const found = await Promise.all(EXPLAINER_NAMES.map((program) => find(program, ports[program])));
+  return {
+    reached: found.filter((one): one is Reached => 'port' in one),
+    missed: found.filter((one): one is Missed => 'reason' in one && one.reason !== ''),
+  };
+}
+
+async function find(program: ExplainerName, ports: readonly number[]): Promise<Reached | Missed> {
+  const { advice } = EXPLAINERS[program];
+  const reasons: string[] = [];
+  for (const port of ports) {
+    const reason = await checkPage(port);
+    if (reason === undefined) return { program, port };
+    reasons.push(`127.0.0.1:${port}: ${reason}`);
+  }
+  return { program, reason: reasons.join('; '), advice };
+}
+
+const NO_PAGE = 'it has no page /explain: it is older, or another program';
+const LOOPBACK = '127.0.0.1';
+/** Longer than any program waits for its servers. */
+const LIMIT_MS = 20_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Asks one page; rejects with an Error whose message says why there is no explanation. */
+export async function askPage(
+  port: number,
+  name: string,
+  type: string,
+  client: string | undefined,
+): Promise<Explanation> {
+  const query = new URLSearchParams({ name, type, ...(client !== undefined && { client }) });
+  const { status, body } = await fetchText(port, `/explain?${query.toString()}`);
+  if (status === 404) throw new Error(NO_PAGE);
+  const value = parse(body);
+  if (status !== 200) {
+    const { error } = Object(value) as { error?: unknown };
+    throw new Error(typeof error === 'string' ? error : `HTTP status ${status}`);
+  }
+  if (!isExplanation(value)) throw new Error('its answer is no explanation');
+  return value;
+}
+
+/** Why a port has no page that explains; undefined when it has. */
+async function checkPage(port: number): Promise<string | undefined> {
+  try {
+    // Without a name it is refused, and costs nothing.
+    const { status, body } = await fetchText(port, '/explain');
+    const { error } = Object(parse(body)) as { error?: unknown };
+    return status === 400 && typeof error === 'string' ? undefined : NO_PAGE;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined; // of another program
+  }
+}
+
+/** What the texts of the command are made of; the facts beside them are shown as JSON only. */
+function isExplanation(value: unknown): value is Explanation {
+  const { program, question, steps, verdict } = Object(value) as Partial<Explanation>;
+  return (
+    typeof program === 'string' &&
+    typeof question?.name === 'string' &&
+    Array.isArray(steps) &&
+    steps.every((one: unknown) => typeof (Object(one) as { text?: unknown }).text === 'string') &&
+    verdict !== undefined &&
+    [verdict.answers, verdict.authorities, verdict.ede, verdict.flags].every(Array.isArray)
+  );
+}
+
+function fetchText(port: number, path: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    const fail = (error: unknown) =>
+      reject(
+        new Error(signal.aborted ? `no answer within ${LIMIT_MS / 1_000} s` : systemReason(error)),
+      );
+    const request = get({ host: LOOPBACK, port, path, signal, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        if ((size += chunk.length) > MAX_BYTES)
+          response.destroy(new Error('its answer is too long'));
+      });
+      response.on('error', fail);
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    request.on('error', fail);
+  });
 }

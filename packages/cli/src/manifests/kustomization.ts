@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from '../errors.js';
-import { parseDocuments } from './documents.js';
 import {
   asMapping,
   draftAt,
   mappingsOf,
+  parseDocuments,
   textsOf,
   valueAt,
   type Draft,
   type Mapping,
-} from './mapping.js';
+} from './objects.js';
 
 /** The result of a kustomization. */
 export interface Rendered {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../errors.js';
-import type { ContainerSpec } from './container-spec.js';
-import { parsePod, readPod } from './manifest.js';
+import { parsePod, readPod, type ContainerSpec } from './manifest.js';
 
 const FILE = 'some/pod.yaml';
 

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { IMAGE_ENVIRONMENT } from './image-environment.js';
+import { IMAGES, imageStart } from '@kube-dns/testkit';
 import { parsePod } from './manifest.js';
-import { planPod, type ContainerPlan } from './plan.js';
+import { IMAGE_ENVIRONMENT, planPod, type ContainerPlan } from './plan.js';
 import { Volumes } from './volumes.js';
 
 let folder: string;
@@ -101,3 +101,7 @@ describe('what a container runs', () => {
     });
   });
 });
+
+it.each(IMAGES)('a container of the local pod has the malloc of the image %s', (name) =>
+  expect(IMAGE_ENVIRONMENT).toEqual(imageStart(name).malloc),
+);

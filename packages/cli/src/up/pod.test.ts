@@ -4,7 +4,7 @@ import { freePort, isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { getAction, planOf, probeOf } from '../../test/support/plans.js';
-import { LogOutput } from './log-output.js';
+import { LogOutput } from './log.js';
 import type { ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@kube-dns/base';
 import { Container, type ContainerEvents } from './container.js';
-import type { LogOutput } from './log-output.js';
+import type { LogOutput } from './log.js';
 import type { ContainerPlan } from './plan.js';
 
 /** What a pod runs with. */
@@ -27,8 +27,7 @@ export class Pod {
   #cancelProgress: () => void = () => undefined;
   #failure: string | undefined;
   #isStopping = false;
-  #wasReady = false;
-  #isReady = false;
+  #readiness: 'never' | 'ready' | 'lost' = 'never';
 
   constructor(plans: readonly ContainerPlan[], options: PodOptions) {
     this.#options = options;
@@ -98,20 +97,20 @@ export class Pod {
   #noteReady(container: Container): void {
     const { log } = this.#options;
     const missing = this.#containers.filter((each) => !each.isReady);
-    if (!this.#wasReady) {
+    if (this.#readiness === 'never') {
       const { name } = container.plan;
       if (container.isReady) log.say(`${name} is ready after ${this.#seconds().toFixed(1)} s`);
       if (missing.length > 0) return;
-      this.#wasReady = true;
-      this.#isReady = true;
+      this.#readiness = 'ready';
       this.#cancelProgress();
       this.#options.onReady(this.#seconds());
       return;
     }
-    const isReady = missing.length === 0;
-    if (isReady === this.#isReady) return;
-    this.#isReady = isReady;
-    log.say(isReady ? 'the pod is ready again' : `the pod is not ready: ${describe(missing)}`);
+    const readiness = missing.length === 0 ? 'ready' : 'lost';
+    if (readiness === this.#readiness) return;
+    this.#readiness = readiness;
+    if (readiness === 'ready') log.say('the pod is ready again');
+    else log.say(`the pod is not ready: ${describe(missing)}`);
   }
 
   #reportProgress(): void {

@@ -3,9 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { freePort, needsIpv6, unless } from '@kube-dns/testkit';
-import type { ContainerSpec } from './container-spec.js';
-import type { PortSpec } from './port-spec.js';
-import { parsePod } from './manifest.js';
+import { parsePod, type ContainerSpec, type PortSpec } from './manifest.js';
 import { checkPorts } from './ports.js';
 
 function containersWith(...ports: { port: number; protocol: PortSpec['protocol'] }[]) {

@@ -1,8 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { codeOf, reasonOf, StartError } from '../errors.js';
-import type { ContainerSpec } from './container-spec.js';
-import type { PortSpec } from './port-spec.js';
+import type { ContainerSpec, PortSpec } from './manifest.js';
 
 /** The wildcard addresses: binding them fails when any address of the machine has the port in use. */
 const WILDCARDS = ['0.0.0.0', '::'] as const;

@@ -1,11 +1,16 @@
+import { spawn } from 'node:child_process';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect } from 'node:net';
 import type { Clock } from '@kube-dns/base';
-import type { ProbeSpec } from './probe-spec.js';
+import { reasonOf } from '../errors.js';
+import type { ProbeAction, ProbeSpec } from './manifest.js';
 
 /** Runs the probe once: undefined on success, else the reason of the failure. */
-export type ProbeRun = (signal: AbortSignal) => Promise<string | undefined>;
+type ProbeRun = (signal: AbortSignal) => Promise<string | undefined>;
 
 /** How a prober reports, and how often it probes. */
-export interface ProberOptions {
+interface ProberOptions {
   readonly clock: Clock;
   /** Called when a threshold is reached and the verdict differs from the last one. */
   readonly onVerdict: (isHealthy: boolean) => void;
@@ -81,4 +86,130 @@ export class Prober {
     this.#verdict = isSuccess;
     this.#options.onVerdict(isSuccess);
   }
+}
+
+/** Where an exec probe runs. */
+interface ProbeEnvironment {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const MAX_BODY_LENGTH = 200;
+
+/**
+ * Runs a probe once. Resolves with undefined on success and with the reason of a failure; never
+ * rejects. Aborting `signal` ends the probe and everything it opened; its reason is the failure.
+ */
+export function runProbe(
+  action: ProbeAction,
+  environment: ProbeEnvironment,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  switch (action.kind) {
+    case 'http':
+      return probeHttp(action, signal);
+    case 'tcp':
+      return probeTcp(action, signal);
+    case 'exec':
+      return probeExec(action, environment, signal);
+  }
+}
+
+function probeHttp(
+  action: ProbeAction & { kind: 'http' },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { scheme, host, port, path, headers } = action;
+  const fail = (reason: string) => `GET ${scheme}://${bracket(host)}:${port}${path}: ${reason}`;
+  return new Promise((resolve) => {
+    const request = (scheme === 'https' ? requestHttps : requestHttp)({
+      host,
+      port,
+      path,
+      headers: { 'user-agent': 'kube-probe', accept: '*/*', ...headers },
+      agent: false,
+      // The kubelet does not verify a probe's certificate either: it probes a pod by its address.
+      rejectUnauthorized: false,
+    });
+    const finish = (failure: string | undefined) => {
+      signal.removeEventListener('abort', abort);
+      request.destroy();
+      resolve(failure);
+    };
+    const abort = () => finish(fail(reasonOf(signal.reason)));
+    signal.addEventListener('abort', abort);
+    request.on('error', (error) => finish(fail(reasonOf(error))));
+    request.on('response', (response) => {
+      const status = response.statusCode ?? 0;
+      if (status >= 200 && status < 400) {
+        finish(undefined);
+        return;
+      }
+      let body = '';
+      const answer = () => finish(fail(`status ${status} ${firstLine(body)}`.trimEnd()));
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        body += text;
+        if (body.length >= MAX_BODY_LENGTH) answer();
+      });
+      response.on('end', answer);
+      response.on('error', answer);
+    });
+    if (signal.aborted) abort();
+    else request.end();
+  });
+}
+
+function probeTcp(
+  { host, port }: ProbeAction & { kind: 'tcp' },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const fail = (reason: string) => `connect to ${bracket(host)}:${port}: ${reason}`;
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const finish = (failure: string | undefined) => {
+      signal.removeEventListener('abort', abort);
+      socket.destroy();
+      resolve(failure);
+    };
+    const abort = () => finish(fail(reasonOf(signal.reason)));
+    signal.addEventListener('abort', abort);
+    socket.on('error', (error) => finish(fail(reasonOf(error))));
+    socket.on('connect', () => finish(undefined));
+    if (signal.aborted) abort();
+  });
+}
+
+function probeExec(
+  { command }: ProbeAction & { kind: 'exec' },
+  { cwd, env }: ProbeEnvironment,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [file = '', ...args] = command;
+  const fail = (reason: string) => `exec ${command.join(' ')}: ${reason}`;
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd, env, stdio: 'ignore' });
+    const finish = (failure: string | undefined) => {
+      signal.removeEventListener('abort', abort);
+      resolve(failure);
+    };
+    const abort = () => {
+      child.kill('SIGKILL');
+      finish(fail(reasonOf(signal.reason)));
+    };
+    signal.addEventListener('abort', abort);
+    child.on('error', (error) => finish(fail(reasonOf(error))));
+    child.on('exit', (code, killer) => {
+      finish(code === 0 ? undefined : fail(killer ? `ended by ${killer}` : `status ${code}`));
+    });
+    if (signal.aborted) abort();
+  });
+}
+
+function bracket(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function firstLine(text: string): string {
+  return (text.trim().split('\n', 1)[0] ?? '').slice(0, MAX_BODY_LENGTH);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { planOf } from '../../test/support/plans.js';
-import type { PortSpec } from './port-spec.js';
+import type { PortSpec } from './manifest.js';
 import { readyMessage } from './ready-message.js';
 
 const port = (name: string, containerPort: number, protocol: PortSpec['protocol']): PortSpec => ({

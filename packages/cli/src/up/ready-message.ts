@@ -1,4 +1,4 @@
-import type { ContainerSpec } from './container-spec.js';
+import { findDnsPort } from './manifest.js';
 import type { ContainerPlan } from './plan.js';
 
 /** The facts in the message. */
@@ -79,15 +79,6 @@ export function localApiUrl(containers: readonly ContainerPlan[]): string | unde
   const servers = containers.filter((container) => container.program === 'apiserver');
   const port = flagOf(servers, 'port');
   return port === undefined ? undefined : `http://127.0.0.1:${port}`;
-}
-
-/** The pod's DNS port: the UDP port named `dns`, as in the stock manifest. */
-export function findDnsPort(
-  containers: readonly Pick<ContainerSpec, 'ports'>[],
-): number | undefined {
-  return containers
-    .flatMap((container) => container.ports)
-    .find((port) => port.name === 'dns' && port.protocol === 'UDP')?.containerPort;
 }
 
 function zoneOf(containers: readonly ContainerPlan[]): string {

@@ -1,19 +1,79 @@
-import { join } from 'node:path';
-import { systemClock, UsageError } from '@kube-dns/base';
-import type { CommandContext } from '../command.js';
-import { ConfigMapFollower } from './config-map-follower.js';
-import { displayPath } from './folders.js';
-import { LogOutput, wantsColours } from './log-output.js';
-import { readPod, type PodSpec } from './manifest.js';
-import { withNodeCache } from './node-cache.js';
-import { parseUpOptions, UP_USAGE, type UpOptions } from './options.js';
-import { planPod, type ContainerPlan } from './plan.js';
+import { isAbsolute, join, relative } from 'node:path';
+import { type Clock, parseArguments, systemClock, UsageError } from '@kube-dns/base';
+import { type CommandContext, flagRows, type FlagTable, HELP_FLAG } from '../command.js';
+import { ConfigMapFollower } from './config-map-volume.js';
+import { LogOutput, wantsColours } from './log.js';
+import { type PodSpec, readPod } from './manifest.js';
+import { type ContainerPlan, planPod } from './plan.js';
 import { Pod } from './pod.js';
 import { checkPorts } from './ports.js';
 import { localApiUrl, readyMessage } from './ready-message.js';
-import { useRealCluster } from './real-cluster.js';
-import { onStopSignals } from './stop-signals.js';
+import { useRealCluster, withNodeCache } from './variants.js';
 import { Volumes } from './volumes.js';
+
+interface UpOptions {
+  readonly help: boolean;
+  /** Undefined: the local pod of the repository. */
+  readonly manifest: string | undefined;
+  /** Undefined: the embedded API server. */
+  readonly kubeconfig: string | undefined;
+  /** Whether a node-cache is put in front of the pod. */
+  readonly nodeCache: boolean;
+  /** The containers to run; empty means all. */
+  readonly only: readonly string[];
+}
+
+/** The flags, in the order of the usage. */
+export const UP_FLAGS = {
+  manifest: {
+    type: 'string',
+    value: 'FILE',
+    text: 'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml of this repository',
+  },
+  kubeconfig: {
+    type: 'string',
+    value: 'FILE',
+    text: 'use the cluster of this kubeconfig instead of the embedded API server',
+  },
+  'node-cache': {
+    type: 'boolean',
+    text: 'put a node-cache in front of the pod, without changing the network of this machine',
+  },
+  only: {
+    type: 'string',
+    multiple: true,
+    value: 'CONTAINER',
+    text: 'run only this container of the pod; may be repeated',
+  },
+  help: HELP_FLAG,
+} as const satisfies FlagTable;
+
+const UP_USAGE = `Usage: kube-dns up [flags]
+
+Runs the pod of a manifest on this machine as a kubelet would: the containers' commands as
+processes, with their probes, restarts and one common log. Needs no root and no container engine.
+
+Flags:
+${flagRows(UP_FLAGS)}
+
+Ctrl-C stops the pod gracefully, a second Ctrl-C immediately.
+Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a second Ctrl-C.
+`;
+
+/** Parses the arguments after `up`; throws a UsageError. */
+export function parseUpOptions(args: readonly string[]): UpOptions {
+  const { values } = parseArguments({ args: [...args], options: UP_FLAGS }, 'kube-dns up');
+  for (const flag of ['manifest', 'kubeconfig'] as const) {
+    if (values[flag] === '') throw new UsageError(`--${flag} needs a file`);
+  }
+  return {
+    help: values.help ?? false,
+    manifest: values.manifest,
+    kubeconfig: values.kubeconfig,
+    nodeCache: values['node-cache'] ?? false,
+    only: values.only ?? [],
+  };
+}
 
 const STOPPED_AT_ONCE = 130; // 128 + SIGINT, as a shell reports it
 
@@ -58,7 +118,6 @@ function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
   return { ...chosen, containers: chosen.containers.filter(({ name }) => only.includes(name)) };
 }
 
-/** A pod whose containers can be started. */
 interface PlannedPod {
   readonly spec: PodSpec;
   readonly plans: readonly ContainerPlan[];
@@ -123,4 +182,50 @@ function followConfigMaps(
       log.say(`the volume of ConfigMap ${name} has ${keys.join(', ') || 'no keys'}`);
     return new ConfigMapFollower({ url, namespace, name, folder, onChange });
   });
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The source of signals: the process, or an event emitter. */
+interface SignalSource {
+  on(signal: (typeof SIGNALS)[number], listener: () => void): unknown;
+}
+
+/**
+ * One Ctrl-C can arrive twice: from the terminal, and forwarded by npm. A signal this soon after another
+ * is the same key press.
+ */
+const SAME_PRESS_MS = 250;
+
+interface StopActions {
+  readonly onFirst: () => void;
+  readonly onAgain: () => void;
+}
+
+/**
+ * Listens for the signals that stop the pod until the process ends: without a listener one more Ctrl-C
+ * would end it by signal and lose its status.
+ */
+export function onStopSignals(
+  source: SignalSource,
+  clock: Clock,
+  { onFirst, onAgain }: StopActions,
+): void {
+  let firstAt: number | undefined;
+  const listener = () => {
+    if (firstAt === undefined) {
+      firstAt = clock.now();
+      onFirst();
+    } else if (clock.now() - firstAt >= SAME_PRESS_MS) {
+      onAgain();
+    }
+  };
+  for (const signal of SIGNALS) source.on(signal, listener);
+}
+
+/** The path as a user in `cwd` would write it: relative below that folder, else unchanged. */
+export function displayPath(path: string, cwd = process.cwd()): string {
+  if (!isAbsolute(path)) return path;
+  const short = relative(cwd, path);
+  return short === '' || short.startsWith('..') ? path : short;
 }

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { reasonOf, StartError } from '../errors.js';
-import type { ContainerSpec, MountSpec } from './container-spec.js';
-import type { VolumeSpec } from './volume-spec.js';
+import type { ContainerSpec, MountSpec, VolumeSpec } from './manifest.js';
 
 /** Replaces the mount paths in a text by folders of this machine. */
 export type PathTranslator = (text: string) => string;
@@ -57,9 +56,9 @@ export class Volumes {
       const reason = `mounts the volume ${mount.volume}, which the pod does not have`;
       throw new StartError(`${this.#file}: container ${container.name} ${reason}`);
     }
-    const known = this.#folders.get(spec.name) ?? this.#folderOf(spec);
-    this.#folders.set(spec.name, known);
-    return mount.subPath === '' ? known : join(known, mount.subPath);
+    const folder = this.#folders.get(spec.name) ?? this.#folderOf(spec);
+    this.#folders.set(spec.name, folder);
+    return mount.subPath === '' ? folder : join(folder, mount.subPath);
   }
 
   #folderOf(spec: VolumeSpec): string {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort, TemporaryFolder, until } from '@kube-dns/testkit';
-import { CLASSES } from '../../src/compare/verdict/tally.js';
+import { CLASSES } from '../../src/compare/tally.js';
 import { compareAsJson, runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { needsChromium, runChromium, TemporaryFolder, unless } from '@kube-dns/testkit';
-import { pageText } from '../../src/compare/report/html.js';
-import type { ResultData } from '../../src/compare/report/json.js';
+import { pageText } from '../../src/compare/html.js';
+import type { ResultData } from '../../src/compare/result.js';
 import { MAX_PICTURE_BYTES, PICTURE, PICTURE_SIZE, pngSize } from './support/picture.js';
 
 /** What `--json` printed for kubedns and CoreDNS 1.14.7 with the sample cluster of manifests/local. */

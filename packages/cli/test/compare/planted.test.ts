@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { WAYS } from '../../src/compare/asking/way.js';
-import { hashLabel } from '../../src/compare/questions/generated-label.js';
-import { resultData } from '../../src/compare/report/json.js';
-import { KNOWN_CLASSES } from '../../src/compare/verdict/known-classes.js';
+import { hashLabel, WAYS } from '../../src/question.js';
+import { resultData } from '../../src/compare/result.js';
+import { KNOWN_CLASSES } from '../../src/compare/compare-replies.js';
 import { scriptedRun, type ScriptedQuery } from './support/scripted-run.js';
 import type { ComparedReply } from './support/scripted-server.js';
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { ContainerPlan } from '../../src/up/plan.js';
-import type { ProbeAction, ProbeSpec } from '../../src/up/probe-spec.js';
+import type { ProbeAction, ProbeSpec } from '../../src/up/manifest.js';
 
 /** The path of a program in test/fixtures. */
 export function fixture(name: string): string {

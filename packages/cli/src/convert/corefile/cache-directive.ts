@@ -1,13 +1,14 @@
 import { directive, type Directive } from '@kube-dns/node-cache/corefile';
-import type { DnsSetup, SetupDraft } from '../dns-setup.js';
 import {
   durationMs,
   NO_STALE,
-  type PrefetchSetup,
   STALE_TTL,
-  type StaleSetup,
   WAIT_MS,
-} from '../stale-setup.js';
+  type DnsSetup,
+  type PrefetchSetup,
+  type SetupDraft,
+  type StaleSetup,
+} from '../dns-setup.js';
 
 /** The defaults of coredns plugin/cache: its size and longest TTLs. */
 const DEFAULT_SIZE = 9984;

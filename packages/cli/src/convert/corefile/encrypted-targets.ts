@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { type EncryptedServer, parseEncryptedServer } from '@kube-dns/daemon';
-import { directive, type Directive, plainTarget } from '@kube-dns/node-cache/corefile';
-import { encryptedText, plainServer } from '../server-text.js';
+import { parseEncryptedServer, type EncryptedServer } from '@kube-dns/daemon';
+import { directive, plainTarget, type Directive } from '@kube-dns/node-cache/corefile';
+import { encryptedText, plainServer } from '../dns-setup.js';
 
 /** The only path that CoreDNS asks over HTTPS (coredns plugin/pkg/doh). */
 const COREDNS_PATH = '/dns-query';

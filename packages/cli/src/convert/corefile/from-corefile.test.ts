@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseCorefile } from '@kube-dns/node-cache/corefile';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
-import { InputError } from '../input-error.js';
+import { InputError } from '../kube-objects.js';
 import { Notes } from '../notes.js';
 import { fromCorefile } from './from-corefile.js';
 

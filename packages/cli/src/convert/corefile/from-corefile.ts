@@ -1,22 +1,30 @@
+import { isIP } from 'node:net';
 import {
-  type Corefile,
   directiveText,
-  type FindImports,
   placeOf,
   readKey,
   resolveCorefile,
+  type Corefile,
+  type Directive,
+  type FindImports,
   type WrittenBlock,
 } from '@kube-dns/node-cache/corefile';
-import { DNSMASQ_FORWARD_MAX, REVERSE_ZONES, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
-import { asInput } from '../corefile-input.js';
-import { InputError } from '../input-error.js';
+import { asInput, InputError } from '../kube-objects.js';
+import {
+  DNSMASQ_FORWARD_MAX,
+  isNamedServer,
+  plainDomain,
+  REVERSE_ZONES,
+  STOCK_SETUP,
+  type DnsSetup,
+  type SetupDraft,
+} from '../dns-setup.js';
 import type { Notes } from '../notes.js';
-import type { ForwardPlan, PluginContext } from './plugin-context.js';
-import { isPluginName, readPlugin } from './plugins.js';
+import { readCache, secondsOf } from './cache-directive.js';
+import { serverOfTarget } from './encrypted-targets.js';
 
 const MISSING_IMPORT = 'it is not here: put its text in its place, or its file beside this one';
 
-/** The defaults of CoreDNS. */
 const EMPTY: DnsSetup = {
   ...STOCK_SETUP,
   reverseZones: [],
@@ -171,4 +179,396 @@ function compareCaches({ caches, draft, notes }: PluginContext): void {
   for (const [zone, text] of caches) {
     if (text !== root) notes.change(`cache in ${zone}`, 'one cache holds the names of all domains');
   }
+}
+
+interface ForwardPlan {
+  readonly servers: readonly string[];
+  /** A file in the form of resolv.conf; empty for none. */
+  readonly file: string;
+  readonly maxConcurrent: number | undefined;
+  readonly isSequential: boolean;
+}
+
+/** What was read from the blocks of a Corefile so far. */
+interface PluginContext {
+  readonly draft: SetupDraft;
+  readonly notes: Notes;
+  /** By the forwarded zone. */
+  readonly forwards: Map<string, ForwardPlan>;
+  /** Templates without an answer, by their zone. */
+  readonly filters: { readonly zone: string; readonly type: 'A' | 'AAAA' }[];
+  /** The zones whose queries are logged. */
+  readonly logs: Set<string>;
+  /** By zone, as text: dnsmasq has one. */
+  readonly caches: Map<string, string>;
+  /** The text of the directive `kubernetes`; empty before there was one. */
+  kubernetes: string;
+}
+
+/** Notes that a directive, or an option of one, has no counterpart. */
+function lose({ notes }: PluginContext, each: Directive, zone: string, why: string): void {
+  notes.lose(named(each, zone), why);
+}
+
+/** Notes that a directive, or an option of one, has another meaning in the pod. */
+function change({ notes }: PluginContext, each: Directive, zone: string, why: string): void {
+  notes.change(named(each, zone), why);
+}
+
+function named(each: Directive, zone: string): string {
+  return `${placeOf(each)}: ${directiveText(each)} (in ${zone})`;
+}
+
+/** A number of a directive; undefined for any other word. */
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Plugins of CoreDNS 1.14 (plugin.cfg), and those of older releases. */
+const PLUGINS = new Set(
+  (
+    'root metadata geoip cancel proxyproto quic grpc_server https https3 timeouts multisocket reload nsid ' +
+    'bufsize bind debug trace ready health pprof shed prometheus errors log dnstap local dns64 any chaos ' +
+    'loadbalance tsig rewrite autopath acl cache header dnssec tls minimal template transfer hosts route53 ' +
+    'azure clouddns k8s_external kubernetes file auto secondary etcd loop forward grpc erratic whoami on ' +
+    'sign view nomad proxy federation kubernetai'
+  ).split(' '),
+);
+
+/** Whether CoreDNS has, or had, a plugin with this name. */
+export function isPluginName(name: string): boolean {
+  return PLUGINS.has(name);
+}
+
+/** Reads one directive of a zone's server block; none is ignored without a note. */
+function readPlugin(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const { name, args, block = [] } = plugin;
+  switch (name) {
+    case 'kubernetes':
+      readKubernetes(plugin, zone, context);
+      return;
+    case 'forward':
+    case 'proxy':
+      readForward(plugin, zone, context);
+      return;
+    case 'cache':
+      readCacheOf(plugin, zone, context);
+      return;
+    case 'hosts':
+      readHosts(plugin, zone, context);
+      return;
+    case 'template':
+      readTemplate(plugin, zone, context);
+      return;
+    case 'health':
+      readHealth(plugin, zone, context);
+      return;
+    case 'prometheus':
+      if ((args[0] ?? ':9153') !== ':9153') change(context, plugin, zone, METRICS);
+      return;
+    case 'ready':
+      if ((args[0] ?? ':8181') !== ':8181')
+        change(context, plugin, zone, 'the pod is ready at :8081');
+      return;
+    case 'errors':
+    case 'reload':
+      // The containers log what fails, and apply a ConfigMap when it changes.
+      if (block.length > 0) change(context, plugin, zone, 'kube-dns has no settings for this');
+      return;
+    case 'loop':
+      draft.detectsLoops = true;
+      return;
+    case 'loadbalance':
+      draft.turnsRecords = true;
+      if ((args[0] ?? 'round_robin') !== 'round_robin' || block.length > 0) {
+        lose(context, plugin, zone, 'dnsmasq rotates records and has no weights');
+      }
+      return;
+    case 'log':
+      draft.logsQueries = true;
+      context.logs.add(zone);
+      if (args.length + block.length > 0) {
+        change(context, plugin, zone, 'dnsmasq logs every query in its own form');
+      }
+      return;
+    case 'bufsize': {
+      const bytes = wholeNumber(args[0] ?? '1232');
+      if (bytes === undefined) lose(context, plugin, zone, 'not a number');
+      else draft.maxUdpBytes = bytes;
+      return;
+    }
+    case 'pprof':
+      draft.isProfiled = true;
+      return;
+    default:
+      lose(context, plugin, zone, 'kube-dns has nothing like it');
+  }
+}
+
+const METRICS = 'the pod has its metrics at :10054 and :10055';
+
+function readCacheOf(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft, caches } = context;
+  const text = cacheText(plugin);
+  const isRepeated = [...caches.values()].includes(text);
+  caches.set(zone, text);
+  // Of several, that for all names holds; which of them comes first does not matter.
+  if (zone !== '.' && caches.size > 1) return;
+  const noted: typeof lose = isRepeated ? () => undefined : lose;
+  readCache(plugin, draft, {
+    lose: (each, reason) => noted(context, each, zone, reason),
+    change: (each, reason) => change(context, each, zone, reason),
+  });
+}
+
+function cacheText({ args, block = [] }: Directive): string {
+  return [args.join(' '), ...block.map(directiveText)].join('; ');
+}
+
+function readHealth(plugin: Directive, zone: string, context: PluginContext): void {
+  if ((plugin.args[0] ?? ':8080') !== ':8080') {
+    change(context, plugin, zone, 'the sidecar says at :10054 whether the pod is well');
+  }
+  for (const option of plugin.block ?? []) {
+    const seconds = secondsOf(option.args[0] ?? '');
+    if (option.name === 'lameduck' && seconds !== undefined) context.draft.drainSeconds = seconds;
+    else lose(context, option, zone, 'kube-dns has nothing like it');
+  }
+}
+
+const NOTHING_LIKE_IT = 'dnsmasq has nothing like it';
+
+/** Reads `forward FROM TO… { … }` of a zone; `proxy` of the oldest Corefiles is the same. */
+function readForward(plugin: Directive, zone: string, context: PluginContext): void {
+  const [from = '.', ...targets] = plugin.args;
+  const domain = plainDomain(from) === '.' ? zone : plainDomain(from);
+  if (context.forwards.has(domain)) {
+    lose(context, plugin, zone, `there is another forward for ${domain}`);
+    return;
+  }
+  const options = plugin.block ?? [];
+  const tlsName = options.find(({ name }) => name === 'tls_servername')?.args[0] ?? '';
+  let file = '';
+  const servers: string[] = [];
+  for (const target of targets) {
+    const server = serverOfTarget(target, tlsName);
+    if (target.startsWith('/')) {
+      if (file !== '') lose(context, plugin, zone, `dnsmasq reads one file, not ${target}, too`);
+      else file = target;
+    } else if (server === undefined) {
+      lose(context, plugin, zone, `${target} is no server that dnsmasq can ask`);
+    } else {
+      if (isNamedServer(server)) {
+        const certificate = server.includes('://') ? ', and its certificate must have a name' : '';
+        const what = `${server} is a name: its address is looked up again and again`;
+        change(context, plugin, zone, `${what}${certificate}`);
+      }
+      servers.push(server);
+    }
+  }
+  for (const option of options) readForwardOption(option, zone, context);
+  const limit = options.find(({ name }) => name === 'max_concurrent')?.args[0];
+  context.forwards.set(domain, {
+    servers,
+    file,
+    maxConcurrent: wholeNumber(limit),
+    isSequential: options.some(({ name, args }) => name === 'policy' && args[0] === 'sequential'),
+  });
+}
+
+function readForwardOption(option: Directive, zone: string, context: PluginContext): void {
+  const [first = ''] = option.args;
+  switch (option.name) {
+    case 'max_concurrent':
+      if (wholeNumber(first) === undefined) lose(context, option, zone, 'not a number');
+      else if (Number(first) === 0) change(context, option, zone, 'dnsmasq always has a limit');
+      return;
+    case 'policy':
+      if (first !== 'sequential')
+        change(context, option, zone, 'dnsmasq prefers who answers first');
+      return;
+    case 'prefer_udp':
+      return; // what dnsmasq does
+    case 'tls_servername':
+      return; // it is with each server
+    case 'tls':
+      readTls(option, zone, context);
+      return;
+    default:
+      lose(context, option, zone, NOTHING_LIKE_IT);
+  }
+}
+
+/** `tls`, `tls CA`, `tls CERT KEY` or `tls CERT KEY CA`. */
+function readTls(option: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const { args } = option;
+  if (args.length > 1) {
+    lose(context, option, zone, 'dnsmasq has no certificate of its own for servers');
+  }
+  const ca = args.length % 2 === 1 ? args.at(-1)! : '';
+  if (ca === '' || ca === draft.tlsCa) return;
+  if (draft.tlsCa !== '') lose(context, option, zone, `all servers have one --tls-ca`);
+  else {
+    draft.tlsCa = ca;
+    change(context, option, zone, 'the containers kubedns and dnsmasq need this file');
+  }
+}
+
+const NOT_IN_KUBEDNS = 'kubedns has nothing like it';
+/** The default `ttl` of CoreDNS. */
+const KUBERNETES_TTL = 5;
+
+/** Reads `kubernetes [ZONES…] { … }`: the domain, its reverse zones and what kubedns has flags for. */
+function readKubernetes(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const zones = (plugin.args.length === 0 ? [zone] : plugin.args).flatMap((arg) => {
+    const key = readKey(arg);
+    return typeof key === 'string' ? plainDomain(arg) : key.zone;
+  });
+  const [domain, ...others] = zones.filter((each) => !each.endsWith('.arpa'));
+  const isFirst = context.kubernetes === '';
+  if (domain !== undefined) {
+    if (isFirst || domain === draft.domain) draft.domain = domain;
+    else others.unshift(domain);
+  }
+  for (const other of others)
+    lose(context, plugin, zone, `kubedns serves one domain, not ${other}`);
+  const reverse = zones.filter((each) => each.endsWith('.arpa'));
+  for (const each of reverse.filter((name) => !REVERSE_ZONES.includes(name))) {
+    change(
+      context,
+      plugin,
+      zone,
+      `all of its family is looked for in the cluster, not ${each} alone`,
+    );
+  }
+  draft.reverseZones = REVERSE_ZONES.filter(
+    (each) => draft.reverseZones.includes(each) || reverse.some((name) => name.endsWith(each)),
+  );
+  const options = plugin.block ?? [];
+  const text = ['kubernetes', ...options.filter(isOfKubedns).map(directiveText)].join('; ');
+  if (!isFirst && text !== context.kubernetes) {
+    lose(context, plugin, zone, 'kubedns serves all of the cluster in one way');
+  }
+  if (!isFirst) return;
+  context.kubernetes = text;
+  draft.recordTtl = KUBERNETES_TTL;
+  for (const option of options) readKubernetesOption(option, zone, reverse, context);
+}
+
+/** `fallthrough` depends on the zone of a name. */
+function isOfKubedns({ name }: Directive): boolean {
+  return name !== 'fallthrough';
+}
+
+function readKubernetesOption(
+  option: Directive,
+  zone: string,
+  reverse: readonly string[],
+  context: PluginContext,
+): void {
+  const { draft } = context;
+  const { name, args } = option;
+  const [first = ''] = args;
+  switch (name) {
+    case 'pods':
+      draft.pods = first === 'disabled' ? 'disabled' : 'insecure';
+      if (first === 'verified') lose(context, option, zone, 'kubedns does not look for the pods');
+      return;
+    case 'ttl':
+      if (/^\d{1,9}$/.test(first)) draft.recordTtl = Number(first);
+      else lose(context, option, zone, 'not a number');
+      return;
+    case 'endpoint':
+      draft.masterUrl = first;
+      return;
+    case 'kubeconfig':
+      draft.kubeconfig = first;
+      if (args.length > 1) lose(context, option, zone, 'the current context is used');
+      return;
+    case 'endpoint_pod_names':
+      draft.namesEndpointsByPod = true;
+      return;
+    case 'fallthrough': {
+      // Both sides forward reverse names outside the cluster.
+      const others = args.map(plainDomain).filter((each) => !reverse.includes(each));
+      if (args.length === 0 || others.length > 0) {
+        lose(context, option, zone, 'names of the domain end in kubedns');
+      }
+      return;
+    }
+    case 'upstream':
+      return; // without meaning since CoreDNS 1.7
+    default:
+      lose(context, option, zone, NOT_IN_KUBEDNS);
+  }
+}
+
+/** The default `ttl` of the plugin hosts. */
+const HOSTS_TTL = 3600;
+const ANSWER = /^\{\{ ?\.Name ?\}\}\s+(\d{1,9})\s+IN\s+(A|AAAA)\s+(\S+)$/;
+
+/** Reads `hosts [FILE [ZONES…]] { … }` into host records and a hosts file. */
+function readHosts(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const [file = '', ...zones] = plugin.args;
+  const options = plugin.block ?? [];
+  if (zones.length > 0) change(context, plugin, zone, 'dnsmasq serves the file for every domain');
+  if (file !== '' && draft.hostsFile !== '' && draft.hostsFile !== file) {
+    lose(context, plugin, zone, 'one hosts file is carried over');
+  } else if (file !== '') draft.hostsFile = file;
+  if (!options.some(({ name }) => name === 'fallthrough')) {
+    change(context, plugin, zone, 'names that are not in it go on to the servers');
+  }
+  const ttl = options.find(({ name }) => name === 'ttl');
+  draft.localTtl = wholeNumber(ttl?.args[0]) ?? HOSTS_TTL;
+  if (ttl !== undefined && wholeNumber(ttl.args[0]) === undefined) {
+    lose(context, ttl, zone, 'not a number');
+  }
+  for (const option of options) {
+    const { name, args } = option;
+    if (isIP(name) !== 0 && args.length > 0) {
+      draft.hosts = [...draft.hosts, { address: name, names: args.map(plainDomain) }];
+    } else if (name === 'fallthrough' ? args.length > 0 : name !== 'ttl') {
+      lose(context, option, zone, 'dnsmasq has nothing like it');
+    }
+  }
+}
+
+/** Reads the `template`s that correspond to `--address`, `--local` and `--filter-AAAA`. */
+function readTemplate(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const [dnsClass = '', type = '', ...zones] = plugin.args;
+  const options = plugin.block ?? [];
+  const isOfNames = ['IN', 'ANY'].includes(dnsClass);
+  const domains = (zones.length === 0 ? [zone] : zones).map(plainDomain);
+  const [option, ...others] = options;
+  if (isOfNames && option?.name === 'rcode' && others.length === 0) {
+    if (option.args[0] === 'NXDOMAIN' && type === 'ANY' && !domains.includes('.')) {
+      draft.emptyDomains = [...draft.emptyDomains, ...domains];
+      return;
+    }
+    if (option.args[0] === 'NOERROR' && (type === 'A' || type === 'AAAA')) {
+      if (domains.join() === zone) {
+        context.filters.push({ zone, type });
+        return;
+      }
+    }
+  }
+  const answers = options.map(({ name, args }) =>
+    name === 'answer' && args.length === 1 ? ANSWER.exec(args[0] ?? '') : null,
+  );
+  const isPlain = answers.length > 0 && answers.every((each) => each !== null && each[2] === type);
+  if (!isOfNames || !isPlain) {
+    lose(context, plugin, zone, 'dnsmasq gives a domain fixed addresses, or none of its names');
+    return;
+  }
+  const addresses = answers.map((each) => each?.[3] ?? '');
+  draft.localTtl = Number(answers[0]?.[1] ?? 0);
+  draft.addresses = new Map([
+    ...draft.addresses,
+    ...domains.map((each) => [each, [...(draft.addresses.get(each) ?? []), ...addresses]] as const),
+  ]);
 }

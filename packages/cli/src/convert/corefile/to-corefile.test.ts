@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { writeCorefile } from '@kube-dns/node-cache/corefile';
-import { splitLine } from '../argument-line.js';
-import { readPodSource } from '../pod/pod-words.js';
+import { splitLine } from '../convert.js';
+import { readPodSource } from '../pod/pod-reader.js';
 import { Notes } from '../notes.js';
 import { toCorefile } from './to-corefile.js';
 

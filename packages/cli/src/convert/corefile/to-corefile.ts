@@ -2,15 +2,16 @@ import { isIP } from 'node:net';
 import { directive, type Directive, type WrittenBlock } from '@kube-dns/node-cache/corefile';
 import {
   DNSMASQ_FORWARD_MAX,
+  isNamedServer,
   isWithin,
   REVERSE_ZONES,
+  serverHost,
   type DnsSetup,
   type HostsEntry,
 } from '../dns-setup.js';
 import type { Notes } from '../notes.js';
-import { isNamedServer, serverHost } from '../server-text.js';
 import { cacheDirective } from './cache-directive.js';
-import { type ForwardTargets, forwardTargets } from './encrypted-targets.js';
+import { forwardTargets, type ForwardTargets } from './encrypted-targets.js';
 
 /** coredns/coredns#7923. */
 const NAMED_SERVER =

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
+import { renderKustomization } from '../../manifests/kustomization.js';
 import {
   asMapping,
   draftAt,
@@ -7,14 +10,19 @@ import {
   valueAt,
   type Draft,
   type Mapping,
-} from '../../manifests/mapping.js';
-import { dataOf, foundText, type KubeObject } from '../kube-objects.js';
-import { InputError } from '../input-error.js';
+} from '../../manifests/objects.js';
 import { plainDomain } from '../dns-setup.js';
-import { readGoFlags } from '../pod/go-flags.js';
+import {
+  dataOf,
+  foundText,
+  InputError,
+  readKubeObjects,
+  unreadable,
+  type KubeObject,
+} from '../kube-objects.js';
 import type { Notes } from '../notes.js';
-import { readBase, type BaseManifest } from './base.js';
-import { carryDnsmasq, carryKubedns, carrySidecar, type KubednsPlaces } from './carry-arguments.js';
+import { readDnsmasqLine, readGoFlags, type GoFlag } from '../pod/command-line.js';
+import { dnsmasqHalf } from '../pod/pod-reader.js';
 import { nameRemainder } from './remainder.js';
 import { containersOf, findWorkload, podSpecOf, type OldContainer } from './workload.js';
 
@@ -38,12 +46,12 @@ export function convertManifest(
   const base = readBase(repository);
   const deployment = ofKind(base, 'Deployment');
   const containers = containersOf(workload);
-  const places: KubednsPlaces = { data: new Map(), configMap: configMapOf(workload) };
-  carryContainers(containers, deployment, base.domain, places, notes);
-  carryPod(workload, deployment, places, notes);
-  const name = places.configMap;
+  const targets: KubednsTargets = { data: new Map(), configMap: configMapOf(workload) };
+  carryContainers(containers, deployment, base.domain, targets, notes);
+  carryPod(workload, deployment, targets, notes);
+  const name = targets.configMap;
   const configMap = objects.find((each) => each.kind === 'ConfigMap' && each.name === name);
-  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places, notes);
+  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), targets, notes);
   const service = objects.find((each) => each.kind === 'Service' && each.name === 'kube-dns');
   carryService(service, ofKind(base, 'Service'), notes);
   const pairs = [configMap, service].filter((each) => each !== undefined);
@@ -81,7 +89,7 @@ function carryContainers(
   containers: readonly OldContainer[],
   deployment: Draft,
   defaultDomain: string,
-  places: KubednsPlaces,
+  targets: KubednsTargets,
   notes: Notes,
 ): void {
   const flags = containers.flatMap(({ words }) => readGoFlags(words));
@@ -104,7 +112,7 @@ function carryContainers(
     const base = ours.args as string[];
     const args =
       ours.name === 'kubedns'
-        ? carryKubedns(base, old.words, places, notes)
+        ? carryKubedns(base, old.words, targets, notes)
         : ours.name === 'dnsmasq'
           ? carryDnsmasq(base, old.words, port, notes)
           : carrySidecar(base, old.words, notes);
@@ -141,14 +149,14 @@ function carryEnvironment({ value }: OldContainer, ours: Draft): void {
 function carryPod(
   workload: KubeObject,
   deployment: Draft,
-  places: KubednsPlaces,
+  targets: KubednsTargets,
   notes: Notes,
 ): void {
   const old = podSpecOf(workload);
   const pod = podOf(deployment);
   const volumes = listAt(pod, 'volumes') as Draft[];
   const config = volumes.find(({ name }) => name === OWN_VOLUME);
-  if (config !== undefined) draftAt(config, 'configMap').name = places.configMap;
+  if (config !== undefined) draftAt(config, 'configMap').name = targets.configMap;
   const mounted = mappingsOf(pod.containers).flatMap(({ volumeMounts }) =>
     mappingsOf(volumeMounts),
   );
@@ -226,13 +234,13 @@ function carryMetadata(old: Mapping, ours: Draft, except = /^$/): void {
 function carryConfigMap(
   old: KubeObject | undefined,
   ours: Draft,
-  places: KubednsPlaces,
+  targets: KubednsTargets,
   notes: Notes,
 ): void {
-  draftAt(ours, 'metadata').name = places.configMap;
-  const data = new Map([...places.data, ...(old === undefined ? [] : dataOf(old))]);
+  draftAt(ours, 'metadata').name = targets.configMap;
+  const data = new Map([...targets.data, ...(old === undefined ? [] : dataOf(old))]);
   for (const mistake of mistakesIn(data)) {
-    notes.lose(`ConfigMap ${places.configMap}: ${mistake}`, 'kube-dns uses nothing of it');
+    notes.lose(`ConfigMap ${targets.configMap}: ${mistake}`, 'kube-dns uses nothing of it');
   }
   if (data.size > 0) ours.data = Object.fromEntries(data);
   if (old !== undefined) carryMetadata(old.value, ours);
@@ -259,4 +267,150 @@ function carryService(old: KubeObject | undefined, ours: Draft, notes: Notes): v
     notes.change('Service kube-dns', 'its address is not known here and is left to the cluster');
   }
   if (old !== undefined) carryMetadata(old.value, ours);
+}
+
+/** The rendered manifests/kube-dns. */
+interface BaseManifest {
+  readonly objects: readonly Draft[];
+  /** The domain of its cluster.yaml. */
+  readonly domain: string;
+}
+
+/** Renders the kustomization manifests/kube-dns; throws an InputError for a file that cannot be read. */
+function readBase(repository: string): BaseManifest {
+  const folder = join(repository, 'manifests', 'kube-dns');
+  const { objects, local } = renderKustomization((name) => {
+    const file = join(folder, name);
+    try {
+      return readKubeObjects(readFileSync(file, 'utf8'), file).map(({ value }) => value);
+    } catch (error) {
+      throw unreadable(`manifests/kube-dns/${name}`, error);
+    }
+  });
+  return { objects, domain: String(valueAt(local[0], 'data', 'domain')) };
+}
+
+/** What our dnsmasq refuses to start with (packages/dnsmasq README, the rows that say "no"). */
+export const REFUSED_OPTIONS =
+  /^(?:auth-.*|bootp-.*|bridge-interface|connmark-.*|conntrack|dhcp-.*|dnssec.*|dumpfile|dumpmask|enable-.*|ipset|leasefile-ro|log-debug|log-dhcp|nftset|no-(?:dhcp.*|ping)|pxe-.*|quiet-.*|ra-param|read-ethers|script-.*|shared-network|tag-if|tftp-.*|trust-anchor)$/;
+/** Flags of kubedns, of the original and of ours, that are copied unchanged. */
+const KUBEDNS_FLAGS =
+  /^(?:config-period|coredns-metrics|dns-bind-address|drain-time|endpoint-names|endpoints-source|initial-sync-timeout|kube-master-url|kubecfg-file|negative-ttl|pods|profiling|ptr|record-ttl|udp-engine|v|vmodule)$/;
+const NANNY_FLAGS =
+  /^(?:coredns-metrics|metrics-addr|syncInterval|kubednsServer|logInterval|restartDnsmasq|v|vmodule)$/;
+const SIDECAR_FLAGS = /^(?:dnsmasq-.*|probe|prometheus-.*|v|vmodule)$/;
+const LOG_FLAGS = /^(?:log.*|alsologtostderr|stderrthreshold|skip-.*|one-output|add-dir-header)$/;
+const LOG = 'the log is on stderr';
+const KUBEDNS_PORT = '10053';
+
+/** The targets of flags of kubedns that are not arguments of ours. */
+interface KubednsTargets {
+  /** Keys of the ConfigMap. */
+  readonly data: Map<string, string>;
+  /** The ConfigMap that the pod mounts. */
+  configMap: string;
+}
+
+/** The arguments of kubedns: ours, replaced or followed by those of the older one. */
+function carryKubedns(
+  base: readonly string[],
+  words: readonly string[],
+  targets: KubednsTargets,
+  notes: Notes,
+): string[] {
+  const flags = readGoFlags(words);
+  const isConfigured = flags.some(({ name }) => name === 'config-dir' || name === 'config-map');
+  const args = [...base];
+  for (const flag of flags) {
+    const { name, value, text } = flag;
+    if (KUBEDNS_FLAGS.test(name)) setFlag(args, flag, '--');
+    else if (name === 'config-map') targets.configMap = value;
+    else if (name === 'federations' && !isConfigured) targets.data.set('federations', value);
+    else if (name === 'nameservers' && !isConfigured) {
+      targets.data.set(
+        'upstreamNameservers',
+        JSON.stringify(value.split(',').map((server) => server.trim())),
+      );
+    } else if (name === 'federations' || name === 'nameservers') {
+      notes.change(text, 'the ConfigMap holds, as it did');
+    } else if (LOG_FLAGS.test(name)) notes.change(text, LOG);
+    else if (name === 'dns-port' && value !== KUBEDNS_PORT) {
+      notes.change(text, `it is ${KUBEDNS_PORT}, and dnsmasq asks there`);
+    } else if (name === 'healthz-port' && value !== '8081') {
+      notes.change(text, 'it is 8081, and the probe asks there');
+    } else if (name === 'config-map-namespace' && value !== 'kube-system') {
+      notes.lose(text, 'a pod can mount a ConfigMap of its own namespace only');
+    } else if (!/^(?:domain|dns-port|healthz-port|config-(?:dir|map-namespace))$/.test(name)) {
+      notes.lose(`kubedns: ${text}`, 'ours has no such argument');
+    }
+  }
+  return args;
+}
+
+/** The arguments of the container dnsmasq; those after `--` are from the older one. */
+export function carryDnsmasq(
+  base: readonly string[],
+  words: readonly string[],
+  kubednsPort: string,
+  notes: Notes,
+): string[] {
+  const half = dnsmasqHalf(words);
+  const nanny = base.slice(0, base.indexOf('--'));
+  for (const flag of readGoFlags(
+    words.slice(0, words.length - half.length).filter(isNoSeparator),
+  )) {
+    if (NANNY_FLAGS.test(flag.name)) setFlag(nanny, flag, '-');
+    else if (LOG_FLAGS.test(flag.name)) notes.change(flag.text, LOG);
+    else if (flag.name === 'dnsmasqExec') notes.change(flag.text, 'there is no other program');
+    else if (flag.name !== 'configDir')
+      notes.lose(`dnsmasq: ${flag.text}`, 'ours has no such argument');
+  }
+  const old = `127.0.0.1#${kubednsPort}`;
+  const options = readDnsmasqLine(half).flatMap(({ name, text, words: own }) => {
+    if (name === '' || REFUSED_OPTIONS.test(name)) {
+      notes.lose(`dnsmasq: ${text}`, name === '' ? 'not an option' : 'ours refuses it');
+      return [];
+    }
+    return own.map((word) =>
+      word.endsWith(old) ? `${word.slice(0, -old.length)}127.0.0.1#${KUBEDNS_PORT}` : word,
+    );
+  });
+  return [...nanny, '--', ...keepingToldNegatives(options)];
+}
+
+/**
+ * As in our manifest: an older one turns negative caching off because its cache is told no change. Here kubedns tells
+ * them.
+ */
+function keepingToldNegatives(options: readonly string[]): string[] {
+  const isSaid = options.some((word) => word.startsWith('--negcache'));
+  const at = options.findIndex((word) => word === '--no-negcache' || word === '-N');
+  return isSaid || at < 0 ? [...options] : options.toSpliced(at + 1, 0, '--negcache=push');
+}
+
+function isNoSeparator(word: string): boolean {
+  return word !== '--';
+}
+
+/** The arguments of the sidecar: those of the older one, without the flags of its log. */
+function carrySidecar(base: readonly string[], words: readonly string[], notes: Notes): string[] {
+  const flags = readGoFlags(words);
+  const hasProbes = flags.some(({ name }) => name === 'probe');
+  const args = base.filter((word) => !hasProbes || !word.startsWith('--probe='));
+  for (const flag of flags) {
+    if (flag.name === 'probe') args.push(`--probe=${flag.value}`);
+    else if (SIDECAR_FLAGS.test(flag.name)) setFlag(args, flag, '--');
+    else if (LOG_FLAGS.test(flag.name)) notes.change(flag.text, LOG);
+    else notes.lose(`sidecar: ${flag.text}`, 'ours has no such argument');
+  }
+  return args;
+}
+
+/** Replaces the flag with the same name, or appends it. */
+function setFlag(args: string[], { name, value, text }: GoFlag, dashes: string): void {
+  const word =
+    text.includes('=') || value !== '' ? `${dashes}${name}=${value}` : `${dashes}${name}`;
+  const at = args.findIndex((arg) => readGoFlags([arg])[0]?.name === name);
+  if (at < 0) args.push(word);
+  else args[at] = word;
 }

@@ -1,4 +1,4 @@
-import { asMapping, type Mapping } from '../../manifests/mapping.js';
+import { asMapping, type Mapping } from '../../manifests/objects.js';
 import type { Notes } from '../notes.js';
 
 /** Fields that the API server fills in or uses itself: not a property of the pod. */
@@ -44,7 +44,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
 
 /** Notes every field of an older object that ours does not have or sets differently. */
 export function nameRemainder(what: string, old: Mapping, ours: Mapping, notes: Notes): void {
-  for (const { path, value } of needsPrograms(old, ours, '')) {
+  for (const { path, value } of missingLeaves(old, ours, '')) {
     if (OF_THE_SERVER.test(path) || isDefault(path, value)) continue;
     const reason = REPLACED.find(([pattern]) => pattern.test(path))?.[1];
     const text = `${what}: ${path}${shown(value)}`;
@@ -58,7 +58,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-function needsPrograms(old: unknown, ours: unknown, path: string): Leaf[] {
+function missingLeaves(old: unknown, ours: unknown, path: string): Leaf[] {
   if (old === null || old === undefined) return [];
   if (Array.isArray(old)) {
     const items: readonly unknown[] = Array.isArray(ours) ? ours : [];
@@ -66,11 +66,11 @@ function needsPrograms(old: unknown, ours: unknown, path: string): Leaf[] {
       const id = idOf(item);
       const isSame =
         id === undefined
-          ? (each: unknown) => needsPrograms(item, each, '').length === 0
+          ? (each: unknown) => missingLeaves(item, each, '').length === 0
           : (each: unknown) => idOf(each) === id;
       const match = items.find(isSame);
       const at = `${path}[${id ?? JSON.stringify(item)}]`;
-      return match === undefined ? [{ path: at, value: item }] : needsPrograms(item, match, at);
+      return match === undefined ? [{ path: at, value: item }] : missingLeaves(item, match, at);
     });
   }
   const mapping = asMapping(old);
@@ -78,7 +78,7 @@ function needsPrograms(old: unknown, ours: unknown, path: string): Leaf[] {
   const other = asMapping(ours);
   if (other === undefined) return Object.keys(mapping).length === 0 ? [] : [{ path, value: old }];
   return Object.entries(mapping).flatMap(([key, value]) =>
-    needsPrograms(value, other[key], path === '' ? key : `${path}.${key}`),
+    missingLeaves(value, other[key], path === '' ? key : `${path}.${key}`),
   );
 }
 

@@ -1,8 +1,14 @@
-import { expandVariables } from '../../manifests/expand-variables.js';
-import { imageName } from '../../manifests/image-name.js';
-import { asMapping, mappingsOf, textsOf, valueAt, type Mapping } from '../../manifests/mapping.js';
+import {
+  asMapping,
+  expandVariables,
+  imageName,
+  mappingsOf,
+  textsOf,
+  valueAt,
+  type Mapping,
+} from '../../manifests/objects.js';
 import type { KubeObject } from '../kube-objects.js';
-import type { PodWords } from '../pod/pod-words.js';
+import type { PodWords } from '../pod/pod-reader.js';
 
 /** The role of a container of a DNS pod; later releases have no container for `replaced`. */
 export type ContainerRole = 'kubedns' | 'dnsmasq' | 'sidecar' | 'replaced' | 'other';

@@ -1,7 +1,34 @@
 import { isDnsSubdomain, parseEncryptedServer } from '@kube-dns/daemon';
-import { RESOLV_CONF, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
-import { dnsmasqServer, isNamedServer } from '../server-text.js';
-import { staleArguments } from '../stale-setup.js';
+import {
+  dnsmasqServer,
+  isNamedServer,
+  RESOLV_CONF,
+  staleArguments,
+  STOCK_SETUP,
+  type DnsSetup,
+} from '../dns-setup.js';
+
+/**
+ * A setup as two objects: the ConfigMap kube-dns, and a patch of the Deployment kube-dns with the arguments
+ * of its containers, for `kubectl patch` and kustomize.
+ */
+export function podObjects(setup: DnsSetup): object[] {
+  const metadata = { name: 'kube-dns', namespace: 'kube-system' };
+  const containers = [
+    { name: 'kubedns', args: kubednsArguments(setup) },
+    { name: 'dnsmasq', args: dnsmasqArguments(setup) },
+    { name: 'sidecar', args: sidecarArguments(setup) },
+  ];
+  return [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: configMapData(setup) },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { template: { spec: { containers } } },
+    },
+  ];
+}
 
 /** kubernetes/dns pkg/dns/config/config.go refuses more. */
 const MAX_CONFIGURED = 3;
@@ -119,8 +146,7 @@ function localArguments({
   ];
 }
 
-/** The arguments of the sidecar for a setup. */
-export function sidecarArguments({ domain, port }: DnsSetup): string[] {
+function sidecarArguments({ domain, port }: DnsSetup): string[] {
   const name = `kubernetes.default.svc.${domain}`;
   return [
     '--v=2',

@@ -1,9 +1,8 @@
 import type { Clock } from '@kube-dns/base';
 import { encodeQuery } from '@kube-dns/testkit';
-import type { Asking } from '../../../src/compare/asking/ask.js';
-import { Run } from '../../../src/compare/asking/run.js';
 import { type CompareOptions, parseCompareOptions } from '../../../src/compare/options.js';
-import { Tally } from '../../../src/compare/verdict/tally.js';
+import { type Asking, Run } from '../../../src/compare/run.js';
+import { Tally } from '../../../src/compare/tally.js';
 import { type ComparedReply, replyTo } from './scripted-server.js';
 
 const EDNS_BYTES = 1232;

@@ -1,0 +1,172 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import { findDnsPort, parsePod, readPod } from './manifest.js';
+import { placePod, useRealCluster, withNodeCache } from './variants.js';
+
+const LOCAL = fileURLToPath(new URL('../../../../manifests/local/', import.meta.url));
+
+function podOf(containers: readonly string[], file = 'pod.yaml') {
+  const text = `kind: Pod
+metadata: { name: p }
+spec: { containers: [${containers.join(', ')}] }`;
+  return parsePod(text, file);
+}
+
+const pod = (ports: string) =>
+  podOf([`{ name: a, image: b, ports: [${ports}] }`], '/elsewhere/pod.yaml');
+
+describe('a pod with node-cache', () => {
+  it('has it first, so that its port is the one to ask, with the folder of its own template', () => {
+    const { containers, volumes, name } = withNodeCache(readPod(`${LOCAL}pod.yaml`), LOCAL);
+    expect([name, containers.map((each) => each.name)]).toEqual([
+      'kube-dns',
+      ['node-cache', 'apiserver', 'kubedns', 'dnsmasq', 'sidecar'],
+    ]);
+    expect(findDnsPort(containers)).toBe(1153);
+    expect(containers[0]?.env.get('KUBE_DNS_SERVICE_PORT')).toBe('1053');
+    expect(volumes.map((each) => each.name)).toEqual([
+      'objects',
+      'kube-dns-config',
+      'node-cache-template',
+      'node-cache-run',
+    ]);
+    expect(volumes[2]).toMatchObject({ kind: 'host', path: `${LOCAL}node-cache` });
+  });
+
+  it('asks the DNS of any pod', () => {
+    const cached = withNodeCache(pod('{ name: dns, containerPort: 5300, protocol: UDP }'), LOCAL);
+    const { env } = cached.containers[0]!;
+    expect(env.get('KUBE_DNS_SERVICE_HOST')).toBe('127.0.0.1');
+    expect(env.get('KUBE_DNS_SERVICE_PORT')).toBe('5300');
+  });
+
+  it('is refused where the pod serves no DNS', () => {
+    expect(() => withNodeCache(pod(''), LOCAL)).toThrow(
+      '--node-cache: no container of /elsewhere/pod.yaml has a UDP port named dns',
+    );
+  });
+});
+
+const folder = new TemporaryFolder();
+const KUBECONFIG = folder.file(
+  'kubeconfig',
+  `clusters: [{ name: c, cluster: { server: 'http://127.0.0.1:1' } }]
+contexts: [{ name: x, context: { cluster: c, user: '' } }]
+current-context: x
+`,
+);
+
+afterAll(() => folder.close());
+
+describe('a real cluster in place of the API server', () => {
+  it('leaves the API server out and gives kubedns the kubeconfig', () => {
+    const { containers } = useRealCluster(
+      podOf([
+        '{ name: api, image: apiserver }',
+        '{ name: k, image: kubedns, args: [--kube-master-url=http://127.0.0.1:1, --v=2] }',
+        '{ name: d, image: dnsmasq, args: [-k] }',
+      ]),
+      KUBECONFIG,
+    );
+    expect(containers.map(({ name }) => name)).toEqual(['k', 'd']);
+    expect(containers[0]?.args).toEqual(['--v=2', `--kubecfg-file=${KUBECONFIG}`]);
+    expect(containers[1]?.args).toEqual(['-k']);
+  });
+
+  it('replaces the flags in each of their spellings', () => {
+    const container = `{ name: k, command: [kubedns, --kube_master_url, http://a, --v=1], args: [
+      -kube-master-url=http://b, --kubecfg-file, /old, --domain=d.] }`;
+    const [kubedns] = useRealCluster(podOf([container]), KUBECONFIG).containers;
+    expect(kubedns?.command).toEqual(['kubedns']);
+    expect(kubedns?.args).toEqual(['--v=1', '--domain=d.', `--kubecfg-file=${KUBECONFIG}`]);
+  });
+
+  it.each([
+    ['/nowhere/config', 'cannot read the kubeconfig /nowhere/config: no such file or directory'],
+    [folder.path, /: is a directory$/],
+    [folder.file('empty', ''), /^cannot read the kubeconfig .*empty: \S+/],
+    [folder.file('list', '[1]'), /^cannot read the kubeconfig .*list: \S+/],
+    [folder.file('broken', 'clusters: ['), /^cannot read the kubeconfig .*broken: not valid: /],
+    [
+      folder.file('other', 'clusters: []\ncurrent-context: gone\n'),
+      /^cannot read the kubeconfig .*other: it has no context gone, /,
+    ],
+  ])('refuses the kubeconfig %s', (file, message) => {
+    expect(() => useRealCluster(podOf(['{ name: k, image: kubedns }']), file)).toThrow(message);
+  });
+
+  it('refuses a pod without kubedns', () => {
+    expect(() => useRealCluster(podOf(['{ name: d, image: dnsmasq }']), KUBECONFIG)).toThrow(
+      'pod.yaml: there is no kubedns container to give the kubeconfig to',
+    );
+  });
+});
+
+const POD = parsePod(
+  `kind: Pod
+metadata: { name: p }
+spec:
+  volumes: [{ name: config, configMap: { name: c } }, { name: token, projected: {} }]
+  containers:
+    - name: k
+      image: kubedns
+      args: [--dns-port=10053, --config-dir=/config, --v=2]
+      env: [{ name: PROMETHEUS_PORT, value: '10055' }, { name: LEVEL, value: '2' }]
+      ports: [{ containerPort: 10053, protocol: UDP }]
+      readinessProbe: { httpGet: { port: 8081, path: /readiness } }
+      volumeMounts:
+        - { name: config, mountPath: /config }
+        - { name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount }
+    - { name: d, image: dnsmasq, args: [--, -k, '--server=/a/127.0.0.1#10053'] }
+    - { name: s, image: sidecar, args: ['--probe=a,127.0.0.1:10053,b,5,A'] }
+`,
+  'pod.yaml',
+);
+
+const PORTS = [53, 8081, 10053, 10054, 10055].map((port, at) => [port, 20_001 + at] as const);
+
+const placed = placePod(POD, {
+  ports: new Map(PORTS),
+  volumes: { config: '/folder' },
+  apiUrl: 'http://127.0.0.1:1',
+  edit: (container, args) => (container === 's' ? [...args, '--v=4'] : args),
+});
+
+describe('a pod in another place', () => {
+  it('has its ports in arguments, and those that its programs have by default', () => {
+    expect(placed.containers.map(({ args }) => args)).toEqual([
+      [
+        '--dns-port=20003',
+        '--config-dir=/config',
+        '--v=2',
+        '--healthz-port=20002',
+        '--kube-master-url=http://127.0.0.1:1',
+      ],
+      ['--', '-k', '--server=/a/127.0.0.1#20003', '--port=20001'],
+      [
+        '--probe=a,127.0.0.1:20003,b,5,A',
+        '--dnsmasq-port=20001',
+        '--prometheus-port=20004',
+        '--v=4',
+      ],
+    ]);
+  });
+
+  it('has them in variables, declared ports and probes', () => {
+    const [kubedns] = placed.containers;
+    expect(Object.fromEntries(kubedns!.env)).toEqual({ PROMETHEUS_PORT: '20005', LEVEL: '2' });
+    expect(kubedns!.ports.map(({ containerPort }) => containerPort)).toEqual([20_003]);
+    expect(kubedns!.probes.readiness?.action).toMatchObject({ port: 20_002 });
+  });
+
+  it('mounts the folder that it is given, and no service account', () => {
+    expect(placed.volumes[0]).toEqual({
+      kind: 'host',
+      name: 'config',
+      path: '/folder',
+      create: false,
+    });
+    expect(placed.containers[0]!.mounts.map(({ mountPath }) => mountPath)).toEqual(['/config']);
+  });
+});

@@ -1,0 +1,168 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { errorText, UsageError } from '@kube-dns/base';
+import { loadKubeconfig } from '@kube-dns/daemon';
+import { KubeConfig } from '@kubernetes/client-node';
+import { StartError } from '../errors.js';
+import {
+  findDnsPort,
+  readPod,
+  type ContainerSpec,
+  type PodSpec,
+  type ProbeSpec,
+} from './manifest.js';
+import { programNameOf } from './plan.js';
+
+/** The variables in which kubelet puts the address and the port of the service kube-dns: here those of the pod. */
+const HOST = 'KUBE_DNS_SERVICE_HOST';
+const PORT = 'KUBE_DNS_SERVICE_PORT';
+const FILE = 'node-cache.yaml';
+
+/**
+ * The pod with a node-cache as its first container, which asks the pod's own DNS: that of node-cache.yaml beside the
+ * pod's manifest, else of the one in `folder`. A volume of the same name is the pod's. Throws a UsageError for a pod
+ * without DNS.
+ */
+export function withNodeCache(pod: PodSpec, folder: string): PodSpec {
+  const port = findDnsPort(pod.containers);
+  if (port === undefined) {
+    throw new UsageError(`--node-cache: no container of ${pod.file} has a UDP port named dns`);
+  }
+  const own = join(pod.folder, FILE);
+  const cache = readPod(existsSync(own) ? own : join(folder, FILE));
+  const containers = cache.containers.map((container) => {
+    const env = new Map([...container.env, [HOST, '127.0.0.1'], [PORT, String(port)]]);
+    return { ...container, env };
+  });
+  const volumes = cache.volumes
+    .filter(({ name }) => pod.volumes.every((each) => each.name !== name))
+    .map((volume) =>
+      volume.kind === 'host' ? { ...volume, path: resolve(cache.folder, volume.path) } : volume,
+    );
+  return {
+    ...pod,
+    containers: [...containers, ...pod.containers],
+    volumes: [...pod.volumes, ...volumes],
+  };
+}
+
+/**
+ * The same pod on a real cluster: without its API server containers, and with kubedns reading
+ * `kubeconfig`. Throws a StartError when that file cannot be used or the pod has no kubedns.
+ */
+export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
+  const file = resolve(kubeconfig);
+  try {
+    loadKubeconfig(new KubeConfig(), kubeconfig);
+  } catch (error) {
+    throw new StartError(errorText(error), { cause: error });
+  }
+  const containers = pod.containers
+    .filter((container) => programNameOf(container) !== 'apiserver')
+    .map((container) =>
+      programNameOf(container) === 'kubedns'
+        ? withApiServer(container, `--kubecfg-file=${file}`)
+        : container,
+    );
+  if (!containers.some((container) => programNameOf(container) === 'kubedns')) {
+    throw new StartError(`${pod.file}: there is no kubedns container to give the kubeconfig to`);
+  }
+  return { ...pod, containers };
+}
+
+/** The same kubedns with this flag in place of all others that name the API server. */
+function withApiServer(container: ContainerSpec, flag: string): ContainerSpec {
+  const command = container.command.slice(0, 1);
+  const all = [...container.command.slice(1), ...container.args];
+  return { ...container, command, args: [...withoutServer(all), flag] };
+}
+
+/** Drops both flags that name the API server, as `--flag=value` and as `--flag value`. */
+function withoutServer(args: readonly string[]): string[] {
+  const isServerFlag = (arg: string) =>
+    /^--?(kube[-_]master[-_]url|kubecfg[-_]file)$/.test(arg.split('=', 1)[0] ?? '');
+  return args.filter((arg, index) => {
+    const before = args[index - 1] ?? '';
+    const isValueOfOne = isServerFlag(before) && !before.includes('=');
+    return !isServerFlag(arg) && !isValueOfOne;
+  });
+}
+
+/** What differs when a pod runs on a machine together with other pods and without root. */
+interface Placement {
+  /** The ports of this machine by those of the manifest; a port that is not here stays. */
+  readonly ports: ReadonlyMap<number, number>;
+  /** The folders that are mounted for volumes, by the volumes' names. */
+  readonly volumes: Readonly<Record<string, string>>;
+  /** Where kubedns finds the API server, in place of the service account. */
+  readonly apiUrl: string;
+  /** Changes the arguments of a container, after everything else. */
+  readonly edit?: (container: string, args: readonly string[]) => readonly string[];
+}
+
+/** The programs' default ports, which a manifest need not name. */
+const DEFAULT_PORTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  kubedns: { '--healthz-port': 8081 },
+  dnsmasq: { '--port': 53 },
+  sidecar: { '--dnsmasq-port': 53, '--prometheus-port': 10054 },
+};
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * The same pod with other ports: in arguments (after `=`, `:` or `#`), variables, declared ports and probes,
+ * and as flags for the programs' default ports.
+ */
+export function placePod(pod: PodSpec, placement: Placement): PodSpec {
+  return {
+    ...pod,
+    containers: pod.containers.map((container) => placeContainer(container, placement)),
+    volumes: pod.volumes.map((volume) => {
+      const path = placement.volumes[volume.name];
+      return path === undefined ? volume : { kind: 'host', name: volume.name, path, create: false };
+    }),
+  };
+}
+
+function placeContainer(container: ContainerSpec, placement: Placement): ContainerSpec {
+  const { ports, apiUrl, edit } = placement;
+  const program = programNameOf(container) ?? '';
+  const portOf = (port: number) => ports.get(port) ?? port;
+  const args = container.args.map((arg) => placePorts(arg, ports));
+  for (const [flag, port] of Object.entries(DEFAULT_PORTS[program] ?? {})) {
+    if (!args.some((arg) => arg.startsWith(`${flag}=`))) args.push(`${flag}=${portOf(port)}`);
+  }
+  const placed = {
+    ...container,
+    args,
+    env: new Map([...container.env].map(([name, value]) => [name, placeValue(value, ports)])),
+    ports: container.ports.map((port) => ({ ...port, containerPort: portOf(port.containerPort) })),
+    mounts: container.mounts.filter(({ mountPath }) => mountPath !== SERVICE_ACCOUNT),
+    probes: {
+      startup: placeProbe(container.probes.startup, portOf),
+      readiness: placeProbe(container.probes.readiness, portOf),
+      liveness: placeProbe(container.probes.liveness, portOf),
+    },
+  };
+  const served =
+    program === 'kubedns' ? withApiServer(placed, `--kube-master-url=${apiUrl}`) : placed;
+  return edit === undefined ? served : { ...served, args: edit(served.name, served.args) };
+}
+
+function placePorts(arg: string, ports: Placement['ports']): string {
+  return arg.replace(/([=:#])(\d+)(?=,|$)/g, (_match, before: string, port: string) => {
+    return before + placeValue(port, ports);
+  });
+}
+
+/** A text that is only a port becomes the port of this machine; any other stays. */
+function placeValue(text: string, ports: Placement['ports']): string {
+  return String(ports.get(Number(text)) ?? text);
+}
+
+function placeProbe(
+  probe: ProbeSpec | undefined,
+  portOf: (port: number) => number,
+): ProbeSpec | undefined {
+  if (probe === undefined || probe.action.kind === 'exec') return probe;
+  return { ...probe, action: { ...probe.action, port: portOf(probe.action.port) } };
+}
