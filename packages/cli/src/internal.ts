@@ -1,7 +1,6 @@
 // The tables of the README.
 export { COMPARE_FLAGS } from './compare/options.js';
-export { ASPECTS } from './compare/compare-replies.js';
-export { KNOWN_CLASSES } from './compare/compare-replies.js';
+export { ASPECTS, KNOWN_CLASSES } from './compare/compare-replies.js';
 export { CONVERT_FLAGS } from './convert/convert.js';
 export { EXPLAIN_FLAGS } from './explain/options.js';
 export { UP_FLAGS } from './up/up.js';
