@@ -1,18 +1,23 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { ApiError } from '@kube-dns/kubedns/internal';
 import { Cluster } from './cluster/cluster.js';
 import type { Clock } from './cluster/registry.js';
-import { ApiserverError } from './errors.js';
+import { ApiError, ApiserverError } from './errors.js';
 import { createApp } from './http/app.js';
 import { Listener } from './http/listener.js';
 import type { TestControls } from './http/test-routes.js';
-import { type Bookmarks, WatchHub } from './http/watch.js';
-import { ObjectAccess } from './object-access.js';
+import { WatchHub, type Bookmarks } from './http/watch.js';
 import type { KubeObject, Manifest } from './object.js';
-import { type IpFamily, type IpRange, parseCidr } from './resources/ip.js';
+import { ObjectAccess } from './object-access.js';
+import {
+  RequestLog,
+  Switches,
+  unreadyCache,
+  type Failure,
+  type RestartOptions,
+} from './switches.js';
+import { parseCidr, type IpFamily, type IpRange } from './resources/ip.js';
 import type { KindName, ObjectTypes } from './resources/resource-table.js';
 import type { StoreContents } from './store.js';
-import { type Failure, RequestLog, type RestartOptions, Switches, unreadyCache } from './switches.js';
 
 /** How an API server is set up; every option has a default. */
 export interface ApiServerOptions {

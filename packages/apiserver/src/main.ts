@@ -1,9 +1,7 @@
-import { UsageError } from '@kube-dns/base';
-import { messageOf } from '@kube-dns/testkit';
 import { createApiServer } from './api-server.js';
-import { ApiserverError } from './errors.js';
+import { ApiserverError, messageOf, UsageError } from './errors.js';
 import { ManifestFollower } from './manifests.js';
-import { parseProgramOptions, type ProgramOptions, USAGE } from './program-options.js';
+import { parseProgramOptions, USAGE, type ProgramOptions } from './program-options.js';
 
 function printError(message: string): void {
   process.stderr.write(`apiserver: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);

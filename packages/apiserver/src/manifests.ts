@@ -1,10 +1,8 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { watch, type FSWatcher } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { messageOf } from '@kube-dns/testkit';
-import { codeOf, ManifestError } from './errors.js';
+import { ApiError, codeOf, ManifestError, messageOf } from './errors.js';
 import { identifyManifest, type ObjectAccess, type ObjectName } from './object-access.js';
 import { isJsonObject, type Manifest } from './object.js';
 import { apiVersionOf } from './resources/resource-kind.js';

@@ -1,8 +1,13 @@
-import { ApiError } from '@kube-dns/kubedns/internal';
 import type { Cluster } from './cluster/cluster.js';
-import { type KubeObject, type Manifest, objectKey } from './object.js';
+import { ApiError } from './errors.js';
+import { objectKey, type KubeObject, type Manifest } from './object.js';
 import type { ResourceKind } from './resources/resource-kind.js';
-import { findKind, type KindName, kindNamed, type ObjectTypes } from './resources/resource-table.js';
+import {
+  findKind,
+  kindNamed,
+  type KindName,
+  type ObjectTypes,
+} from './resources/resource-table.js';
 
 /** Namespace of objects that name none, as in kubectl. */
 const DEFAULT_NAMESPACE = 'default';

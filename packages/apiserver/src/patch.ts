@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { messageOf } from '@kube-dns/testkit';
+import { ApiError, messageOf } from './errors.js';
 import { isJsonObject, type JsonObject, type KubeObject } from './object.js';
 
 /**

@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from '@kube-dns/base';
-import { messageOf } from '@kube-dns/testkit';
-import { codeOf } from './errors.js';
+import { codeOf, messageOf, UsageError } from './errors.js';
 
 /** What the command line requests. */
 export type ProgramOptions =

@@ -1,4 +1,4 @@
-import { ApiError } from '@kube-dns/kubedns/internal';
+import { ApiError } from './errors.js';
 import type { KubeObject } from './object.js';
 import { refuseLabelValue, refuseQualifiedName } from './resources/names.js';
 import type { ResourceKind } from './resources/resource-kind.js';

@@ -1,5 +1,4 @@
-import { ApiError } from '@kube-dns/kubedns/internal';
-import type { StatusReason } from './errors.js';
+import { ApiError, type StatusReason } from './errors.js';
 
 const VERBS = [
   'get',

@@ -1,5 +1,12 @@
 import { hint, parseArguments, UsageError } from '@kube-dns/base';
-import { type Command, type CommandContext, type Commands, flagRows, type FlagTable, HELP_FLAG } from './command.js';
+import {
+  flagRows,
+  HELP_FLAG,
+  type Command,
+  type CommandContext,
+  type Commands,
+  type FlagTable,
+} from './command.js';
 import { compare } from './compare/compare.js';
 import { COMPARE_FLAGS } from './compare/options.js';
 import { bashCompletion, fishCompletion, zshCompletion } from './completion.js';

@@ -1,10 +1,29 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { alreadyExists, conflict, type FieldError, forbidden, forbiddenField, invalid, invalidValue, notFound, required, tooLong } from '../errors.js';
-import { copyJson, isJsonObject, type JsonObject, keyOf, type KubeObject, objectKey, type ObjectMeta } from '../object.js';
-import { PERMANENT_NAMESPACES } from '../resources/core-kinds.js';
+import {
+  alreadyExists,
+  ApiError,
+  conflict,
+  forbidden,
+  forbiddenField,
+  invalid,
+  invalidValue,
+  notFound,
+  required,
+  tooLong,
+  type FieldError,
+} from '../errors.js';
+import {
+  copyJson,
+  isJsonObject,
+  keyOf,
+  objectKey,
+  type JsonObject,
+  type KubeObject,
+  type ObjectMeta,
+} from '../object.js';
 import { refuseLabelValue, refuseQualifiedName } from '../resources/names.js';
+import { PERMANENT_NAMESPACES } from '../resources/core-kinds.js';
 import { apiVersionOf, hasStatus, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
 import type { ServiceAllocation } from '../resources/service-allocation.js';

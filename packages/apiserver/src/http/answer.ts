@@ -3,9 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { messageOf } from '@kube-dns/testkit';
-import { httpStatusOf, STATUS_CODES, type StatusDetails } from '../errors.js';
+import { ApiError, httpStatusOf, messageOf, STATUS_CODES, type StatusDetails } from '../errors.js';
 
 /** `metav1.Status`. */
 interface Status {

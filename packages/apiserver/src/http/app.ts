@@ -7,12 +7,12 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import { ApiError } from '@kube-dns/kubedns/internal';
+import { ApiError } from '../errors.js';
 import { answerJson, failureStatus, toApiError } from './answer.js';
 import { MAX_BODY_BYTES } from './body.js';
 import { findDocument, HEALTH_PATHS } from './discovery.js';
 import { isOfApi, methodNotAllowed, parseTarget } from './request.js';
-import { type ApiContext, handleResource, queryOf, verbOf } from './resource-handler.js';
+import { handleResource, queryOf, verbOf, type ApiContext } from './resource-handler.js';
 import { createTestRoutes, type TestControls } from './test-routes.js';
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -1,9 +1,13 @@
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { messageOf } from '@kube-dns/testkit';
 import type { DuplicateFields } from '../cluster/registry.js';
-import { ApiserverError } from '../errors.js';
+import { ApiError, ApiserverError, messageOf } from '../errors.js';
 import { isDeeperThan } from '../resources/shape.js';
-import { findDuplicateYamlKeys, findFault, MAX_DEPTH, parseYamlText, yamlValueOf } from '../yaml.js';
+import {
+  findDuplicateYamlKeys,
+  findFault,
+  MAX_DEPTH,
+  parseYamlText,
+  yamlValueOf,
+} from '../yaml.js';
 import { parseProtobuf, PROTOBUF } from './protobuf.js';
 
 /** An object or a list that is not closed yet. */

@@ -1,12 +1,11 @@
 import { posix } from 'node:path';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { expired } from '../errors.js';
+import { ApiError, expired } from '../errors.js';
 import { isJsonObject, keyOf, type KubeObject } from '../object.js';
 import type { ObjectSelector } from '../selectors.js';
 import { indexFrom, type Store } from '../store.js';
 import type { Verb } from '../switches.js';
 import type { ListMeta } from './representation.js';
-import { type ListOptions, parseListOptions, readVersion } from './request.js';
+import { parseListOptions, readVersion, type ListOptions } from './request.js';
 
 /** Where the next page of a list begins. Source: storage continueToken. */
 interface PageToken {

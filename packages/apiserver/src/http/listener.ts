@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, isIPv6 } from 'node:net';
-import { messageOf } from '@kube-dns/testkit';
-import { ListenError } from '@kube-dns/transport';
-import { codeOf } from '../errors.js';
+import { isIPv6, type AddressInfo } from 'node:net';
+import { codeOf, ListenError, messageOf } from '../errors.js';
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 /** How long a connection may be idle; a shorter time would race with the client's next request. */

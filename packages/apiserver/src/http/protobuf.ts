@@ -1,6 +1,5 @@
 import protobuf from 'protobufjs';
-import { ApiError } from '@kube-dns/kubedns/internal';
-import { messageOf } from '@kube-dns/testkit';
+import { ApiError, messageOf } from '../errors.js';
 import type { JsonObject } from '../object.js';
 
 /**

@@ -1,6 +1,12 @@
-import { ApiError } from '@kube-dns/kubedns/internal';
 import type { DeleteOptions, FieldValidation, Propagation } from '../cluster/registry.js';
-import { type FieldError, forbiddenField, invalid, invalidValue, unsupported } from '../errors.js';
+import {
+  ApiError,
+  forbiddenField,
+  invalid,
+  invalidValue,
+  unsupported,
+  type FieldError,
+} from '../errors.js';
 import { isJsonObject, type JsonObject } from '../object.js';
 import { hasStatus, type ResourceKind } from '../resources/resource-kind.js';
 import { findResource, RESOURCE_KINDS } from '../resources/resource-table.js';

@@ -1,17 +1,24 @@
 import type { Request, Response } from 'express';
-import { ApiError } from '@kube-dns/kubedns/internal';
 import type { Cluster } from '../cluster/cluster.js';
 import type { WriteOptions, Written } from '../cluster/registry.js';
-import { isJsonObject, type JsonObject, keyOf, type KubeObject } from '../object.js';
-import { type Change, changeOf, checkPatchType } from '../patch.js';
+import { ApiError } from '../errors.js';
+import { isJsonObject, keyOf, type JsonObject, type KubeObject } from '../object.js';
+import { changeOf, checkPatchType, type Change } from '../patch.js';
+import type { RequestLog, Switches, Verb } from '../switches.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 import { createObjectSelector } from '../selectors.js';
-import type { RequestLog, Switches, Verb } from '../switches.js';
 import { answerJson, answerPieces, successStatus } from './answer.js';
-import { type Body, mediaTypeOf, parseBody } from './body.js';
-import { listPage, type ListScope, refuseFutureVersion, requiredVersion } from './list.js';
+import { mediaTypeOf, parseBody, type Body } from './body.js';
+import { listPage, refuseFutureVersion, requiredVersion, type ListScope } from './list.js';
 import { createRepresentation, type Representation } from './representation.js';
-import { parseDeleteOptions, parseListOptions, parseWriteOptions, refuseInitialEvents, type Subresource, type Target } from './request.js';
+import {
+  parseDeleteOptions,
+  parseListOptions,
+  parseWriteOptions,
+  refuseInitialEvents,
+  type Subresource,
+  type Target,
+} from './request.js';
 import { serveWatch, type WatchHub } from './watch.js';
 
 interface Scalable extends KubeObject {

@@ -1,9 +1,15 @@
-import { type Request, Router } from 'express';
-import { ApiError } from '@kube-dns/kubedns/internal';
+import { Router, type Request } from 'express';
+import { ApiError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../object.js';
-import { type Failure, isFailureStatus, isRestartData, isVerb, type RestartOptions } from '../switches.js';
+import {
+  isFailureStatus,
+  isRestartData,
+  isVerb,
+  type Failure,
+  type RestartOptions,
+} from '../switches.js';
 import { parseBody } from './body.js';
-import { type Bookmarks, isBookmarks } from './watch.js';
+import { isBookmarks, type Bookmarks } from './watch.js';
 
 /** The switches of a server, for tests in the same process and over HTTP. */
 export interface TestControls {

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@kube-dns/base';
-import { ask } from '@kube-dns/resolver/testing';
 import { exchange, type ExchangeError, type ServerAddress } from '@kube-dns/transport';
 import { codeOf, refusal } from '../errors.js';
-import { encodeQuestion, type Question, type Side, SIDES, type Way } from '../question.js';
+import { encodeQuestion, SIDES, type Question, type Side, type Way } from '../question.js';
 import { compareReplies, type Replied, type Verdict } from './compare-replies.js';
-import { readReply, recordKey, type Reply, replyText } from './reply.js';
+import { readReply, recordKey, replyText, type Reply } from './reply.js';
 import type { Pair, Tally } from './tally.js';
 
 interface RunOptions {

@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '@kube-dns/base';
 import { reasonOf } from '../errors.js';
-import { type LogOutput, LogTail } from './log.js';
+import { LogTail, type LogOutput } from './log.js';
 import type { ProbeSpec } from './manifest.js';
 import type { ContainerPlan } from './plan.js';
 import { Prober, runProbe } from './prober.js';

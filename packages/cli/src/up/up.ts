@@ -1,10 +1,10 @@
 import { isAbsolute, join, relative } from 'node:path';
 import { type Clock, parseArguments, systemClock, UsageError } from '@kube-dns/base';
-import { type CommandContext, flagRows, type FlagTable, HELP_FLAG } from '../command.js';
+import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
 import { ConfigMapFollower } from './config-map-volume.js';
 import { LogOutput, wantsColours } from './log.js';
-import { type PodSpec, readPod } from './manifest.js';
-import { type ContainerPlan, planPod } from './plan.js';
+import { readPod, type PodSpec } from './manifest.js';
+import { planPod, type ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
 import { checkPorts } from './ports.js';
 import { localApiUrl, readyMessage } from './ready-message.js';

@@ -1,5 +1,6 @@
 import type { Clock } from '@kube-dns/base';
 
+
 /** A clock that only advance() moves. */
 export class ManualClock implements Clock {
   #now = 0;

@@ -1,9 +1,9 @@
 import type { Clock } from '@kube-dns/base';
 import { encodeQuery } from '@kube-dns/testkit';
-import { type CompareOptions, parseCompareOptions } from '../../../src/compare/options.js';
-import { type Asking, Run } from '../../../src/compare/run.js';
+import { Run, type Asking } from '../../../src/compare/run.js';
+import { parseCompareOptions, type CompareOptions } from '../../../src/compare/options.js';
 import { Tally } from '../../../src/compare/tally.js';
-import { type ComparedReply, replyTo } from './scripted-server.js';
+import { replyTo, type ComparedReply } from './scripted-server.js';
 
 const EDNS_BYTES = 1232;
 const PORTS = { left: 1, right: 2 } as const;
