@@ -1,25 +1,116 @@
-import { type Answerer, type Client, type QueryForwarder, SOURCE } from '@kube-dns/transport';
+import { isIpAddress } from '@kube-dns/daemon';
 import {
+  type Answerer,
+  type AnswerSource,
+  type Client,
+  type QueryForwarder,
+  type ReplyPath,
+  SOURCE,
+} from '@kube-dns/transport';
+import {
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  addressBytes,
   AnswerWriter,
+  bindAddress,
   CLASS,
   encodeKey,
+  encodeRdata,
+  EVERY_ADDRESS,
   FLAG,
+  NameTable,
   type Query,
   RCODE,
   RCODE_MASK,
   readUint16,
+  SECTION,
   suffixOffset,
+  TYPE,
 } from '@kube-dns/wire';
+import { hostname, networkInterfaces } from 'node:os';
+import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
-import type { ChaosAnswerer } from './chaos-answerer.js';
-import { CountedClient } from './counted-client.js';
-import { NO_SERVERS, NOT_OURS, NOT_READY } from './explanations.js';
-import type { ExternalNames } from './external-name.js';
-import { ForwardedReplies } from './forwarded-replies.js';
+import { federatedTarget, type Federations } from '../federation/federations.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import type { ZoneName } from '../zone/zone-names.js';
+import { ExternalNames, ForwardedReplies, UpstreamRecords } from './forwarding.js';
 import type { QueryStatistics, System } from './query-statistics.js';
-import type { ReverseAnswerer } from './reverse-answerer.js';
-import type { UpstreamRecords } from './upstream-records.js';
-import type { ZoneAnswerer } from './zone-answerer.js';
+import { ReverseAnswerer } from './reverse-answerer.js';
+import { ZoneAnswerer } from './zone-answerer.js';
+
+/** The zone is incomplete: a client would cache a negative answer. */
+const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'no list of the cluster yet');
+/** A class or a name of class CHAOS that this server has nothing of. */
+const NOT_OURS = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE);
+const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name servers');
+
+/** Clients time out after 5 s; they get SERVFAIL before. */
+export const UPSTREAM_DEADLINE_MS = 4_000;
+
+/** The parts that answers are made from. */
+export interface CompositionOptions {
+  readonly flags: KubednsFlags;
+  readonly version: string;
+  readonly zone: ClusterZone;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
+  readonly federations: Pick<Federations, 'isActive' | 'find' | 'locality'>;
+  readonly statistics: QueryStatistics;
+  readonly isSynced: () => boolean;
+}
+
+/** How the names of the zone are read, from the flags. */
+export function namingOf({
+  flags,
+  zone,
+  federations,
+}: Pick<CompositionOptions, 'flags' | 'zone' | 'federations'>) {
+  return {
+    zone,
+    pods: flags.pods,
+    wildcards: flags.wildcards,
+    federate: (name: ZoneName) => federatedTarget(federations, name, zone),
+  };
+}
+
+/** Composes the answerer from the flags. */
+export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
+  const { flags, version, zone, forwarder, upstreams, statistics, isSynced } = options;
+  const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
+  const zoneAnswerer = new ZoneAnswerer({
+    ...ttls,
+    ...namingOf(options),
+    ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
+  });
+  const reverse = new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr });
+  const records = new UpstreamRecords({ zone: zoneAnswerer, reverse, isSynced });
+  return new KubednsAnswerer({
+    zone: zoneAnswerer,
+    reverse,
+    chaos: new ChaosAnswerer({ version: `kube-dns ${version}`, hostname: hostname() }),
+    externalNames: new ExternalNames({
+      zone: zoneAnswerer,
+      records,
+      forwarder,
+      upstreams,
+      ...ttls,
+    }),
+    upstreamRecords: records,
+    forwarder,
+    upstreams,
+    statistics,
+    isSynced,
+  });
+}
+
+/** The addresses that clients use for this server, as far as they can be found out. */
+function ownAddresses(given: string): Uint8Array[] {
+  if (given !== EVERY_ADDRESS) return [given].filter(isIpAddress).map(addressBytes);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+    .map(({ address }) => addressBytes(address));
+}
 
 export interface KubednsAnswererOptions {
   readonly zone: ZoneAnswerer;
@@ -151,4 +242,94 @@ function isReverse({ name, nameLength }: Query): boolean {
     suffixOffset(name, nameLength, IPV4_REVERSE) >= 0 ||
     suffixOffset(name, nameLength, IPV6_REVERSE) >= 0
   );
+}
+
+/** The client of the current question; a deferred answer is counted when it is sent. */
+export class CountedClient implements Client {
+  readonly #statistics: QueryStatistics;
+  #client!: Client;
+  #system: System = 'auth';
+  #startedMs = 0;
+
+  constructor(statistics: QueryStatistics) {
+    this.#statistics = statistics;
+  }
+
+  /** Sets the client of the next question. */
+  start(client: Client, system: System, startedMs: number): void {
+    this.#client = client;
+    this.#system = system;
+    this.#startedMs = startedMs;
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  get port(): number {
+    return this.#client.port;
+  }
+
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
+  defer(): ReplyPath {
+    const reply = this.#client.defer();
+    const system = this.#system;
+    const startedMs = this.#startedMs;
+    return {
+      get address() {
+        return reply.address;
+      },
+      get port() {
+        return reply.port;
+      },
+      send: (message, length, source, server) => {
+        reply.send(message, length, source, server);
+        const flags = readUint16(message, 2);
+        const seconds = (performance.now() - startedMs) / 1000;
+        const isTruncated = (flags & FLAG.TC) !== 0;
+        this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+      },
+      abandon: () => reply.abandon(),
+    };
+  }
+}
+
+export interface ChaosFacts {
+  /** As `kube-dns 1.2.3`. */
+  readonly version: string;
+  /** The host name, in a cluster the pod's name. */
+  readonly hostname: string;
+}
+
+/** Answers about this server must not be cached. */
+const TTL_SECONDS = 0;
+
+/** Answers the questions of class CHAOS that servers are asked about themselves (RFC 4892). */
+export class ChaosAnswerer {
+  readonly #texts = new NameTable<Uint8Array>();
+
+  constructor({ version, hostname }: ChaosFacts) {
+    for (const name of ['version.bind', 'version.server']) this.#add(name, version);
+    for (const name of ['hostname.bind', 'id.server']) this.#add(name, hostname);
+  }
+
+  /** Answers; the writer has begun. Other names are refused: this server has no such zone. */
+  answer(query: Query, writer: AnswerWriter): void {
+    const text = this.#texts.get(query.name, 0, query.nameLength);
+    if (text === undefined) {
+      writer.setRcode(RCODE.REFUSED, NOT_OURS);
+      return;
+    }
+    writer.setAuthoritative();
+    // Another type of these names is NODATA.
+    if (query.type !== TYPE.TXT && query.type !== TYPE.ANY) return;
+    writer.add(SECTION.ANSWER, undefined, TYPE.TXT, TTL_SECONDS, text);
+  }
+
+  #add(name: string, text: string): void {
+    this.#texts.set(encodeKey(name), encodeRdata({ type: 'TXT', name, data: text }));
+  }
 }

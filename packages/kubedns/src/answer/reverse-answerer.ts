@@ -10,8 +10,8 @@ import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import { addressNumber, IPV4_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PtrMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
-import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';
+import { addressHash, writeHashLabel } from '../zone/zone-names.js';
+import { MAX_LABEL_BYTES, writeTextLabel } from '../zone/zone-names.js';
 
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;

@@ -1,4 +1,6 @@
 import {
+  EXTENDED_ERROR,
+  extendedErrorOption,
   type AnswerWriter,
   encodeRdata,
   MAX_MESSAGE_BYTES,
@@ -11,12 +13,19 @@ import {
 } from '@kube-dns/wire';
 import type { Service } from '../cluster/service.js';
 import type { PodMode } from '../config/naming.js';
-import { addressType } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { NO_TRANSFERS, POD_NAME, UNAVAILABLE, UNFINISHED } from './explanations.js';
+import { addressType } from '../zone/zone-names.js';
 import { ServiceAnswerer } from './service-answerer.js';
 import { Shuffle } from './shuffle.js';
 import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
+
+/** Of a federated name, while the zone and region of this node are not known. */
+const UNAVAILABLE = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'zone of this node unknown');
+/** A wildcard has more names than are looked at. */
+const UNFINISHED = extendedErrorOption(EXTENDED_ERROR.OTHER, 'too many names match');
+/** The address of a pod is part of the name; whether there is such a pod is not looked up. */
+const POD_NAME = extendedErrorOption(EXTENDED_ERROR.SYNTHESIZED, 'address from the name');
+const NO_TRANSFERS = extendedErrorOption(EXTENDED_ERROR.NOT_SUPPORTED, 'no zone transfers');
 
 export interface ZoneAnswererOptions {
   readonly zone: ClusterZone;

@@ -2,7 +2,7 @@ import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import { encodeName } from '@kube-dns/wire';
 import type { V1Service } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
-import { dashedLabel } from '../zone/endpoint-name.js';
+import { dashedLabel } from '../zone/zone-names.js';
 import { CountLimit } from './count-limit.js';
 import type { ObjectReading } from './object-reading.js';
 import type { Projection } from './object-store.js';

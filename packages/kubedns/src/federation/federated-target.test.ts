@@ -3,7 +3,7 @@ import { encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
-import { federatedTarget } from './federated-target.js';
+import { federatedTarget } from './federations.js';
 import type { Federations } from './federations.js';
 
 const FEDERATED = 'web.default.myfed.svc.cluster.local';

@@ -3,7 +3,7 @@ import type { ClusterWatch } from '../cluster/cluster-watch.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { countRecords } from '../zone/record-count.js';
+import { countRecords } from '../zone/cluster-zone.js';
 import { corednsFamilies } from './coredns-families.js';
 import { metricFamilies, type MetricSources } from './metric-families.js';
 

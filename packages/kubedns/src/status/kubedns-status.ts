@@ -14,7 +14,7 @@ import type { Upstreams } from '../config/upstreams.js';
 import type { Federations } from '../federation/federations.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { countRecords } from '../zone/record-count.js';
+import { countRecords } from '../zone/cluster-zone.js';
 
 /** The parts of kubedns that its status page reads, at each request. */
 export interface KubednsParts {

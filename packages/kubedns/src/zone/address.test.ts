@@ -2,7 +2,7 @@ import { SocketAddress } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { addressBytes, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { addressType, writeIpv6Text } from './address.js';
+import { addressType, writeIpv6Text } from './zone-names.js';
 
 describe('addressType', () => {
   it('is A for four bytes and AAAA for sixteen', () => {

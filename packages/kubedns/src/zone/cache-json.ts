@@ -1,10 +1,10 @@
 import { decodeName } from '@kube-dns/wire';
 import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PortList } from '../cluster/ports.js';
-import { writeIpv6Text } from './address.js';
+import { writeIpv6Text } from './zone-names.js';
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
-import { writeHashLabel } from './endpoint-name.js';
-import type { EndpointView } from './endpoint-view.js';
+import { writeHashLabel } from './zone-names.js';
+import type { EndpointView } from './zone-service.js';
 import type { ServiceIndex } from './service-index.js';
 import type { ZoneService } from './zone-service.js';
 

@@ -8,13 +8,12 @@ import {
 } from '@kube-dns/wire';
 import type { RecordStore } from '../cluster/cluster-state.js';
 import type { EndpointSlice } from '../cluster/endpoint-slice.js';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
+import { countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
 import type { Service } from '../cluster/service.js';
 import { AddressIndex } from './address-index.js';
-import { areEndpointsChanged } from './endpoint-change.js';
-import { type NamespaceLists, ServiceLists } from './service-lists.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
-import { ZoneService } from './zone-service.js';
+import type { ZoneName } from './zone-names.js';
+import { areEndpointsChanged, ZoneService } from './zone-service.js';
 
 const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
 /** The serial is the first of five 32-bit numbers at the end of the rdata. */
@@ -290,4 +289,173 @@ function exists({ isDeclared, services }: ZoneNamespace): boolean {
     if (service !== undefined) return true;
   }
   return false;
+}
+
+/** The services of a namespace in any order, and the ExternalName services among them. */
+export interface NamespaceLists {
+  readonly all: ZoneService[];
+  readonly externalNames: ZoneService[];
+}
+
+/** The services of a zone in lists, so that a wildcard can begin at any of them. Their order has no meaning. */
+export class ServiceLists implements NamespaceLists {
+  readonly all: ZoneService[] = [];
+  readonly externalNames: ZoneService[] = [];
+  /** Most names are those of one service: an array for each would take more memory than that. */
+  readonly #byName = new Map<string, ZoneService | ZoneService[]>();
+
+  /** The services of this name in all namespaces. */
+  named(name: string): readonly ZoneService[] {
+    const named = this.#byName.get(name) ?? [];
+    return Array.isArray(named) ? named : [named];
+  }
+
+  add(namespace: NamespaceLists, name: string, service: ZoneService): void {
+    const named = this.#byName.get(name);
+    if (named === undefined) this.#byName.set(name, service);
+    else if (Array.isArray(named)) named.push(service);
+    else this.#byName.set(name, [named, service]);
+    namespace.all.push(service);
+    this.all.push(service);
+  }
+
+  remove(namespace: NamespaceLists, name: string, service: ZoneService): void {
+    const named = this.#byName.get(name);
+    if (Array.isArray(named)) remove(named, service);
+    if (named === service || (named as readonly ZoneService[]).length === 0) {
+      this.#byName.delete(name);
+    }
+    remove(namespace.all, service);
+    remove(this.all, service);
+  }
+
+  addExternalName(namespace: NamespaceLists, service: ZoneService): void {
+    namespace.externalNames.push(service);
+    this.externalNames.push(service);
+  }
+
+  removeExternalName(namespace: NamespaceLists, service: ZoneService): void {
+    remove(namespace.externalNames, service);
+    remove(this.externalNames, service);
+  }
+}
+
+function remove(list: ZoneService[], service: ZoneService): void {
+  const at = list.indexOf(service);
+  const last = list.pop();
+  if (last !== service && last !== undefined) list[at] = last;
+}
+
+/** Limit of the services of one answer. */
+const MAX_MATCHES = 128;
+/** Limit of the work of one question: a step is a service, or one of its slices or endpoints, looked at. */
+const MAX_STEPS = 600;
+
+/** What `matchWildcard` found. */
+export interface WildcardMatches {
+  readonly services: readonly ZoneService[];
+  /** Whether these are all: else a limit ended the search. */
+  readonly isComplete: boolean;
+}
+
+const NOTHING: WildcardMatches = { services: [], isComplete: true };
+
+/**
+ * The services that match a name with the label `*` (kubernetes/dns pkg/dns/treecache: `*` matches any
+ * label that does not begin with an underscore; as the first label it is dropped). Removes such a first
+ * label from `name`. Directly below a namespace only its ExternalName services match. `hasPart` tests
+ * whether a service has the host or port in the labels before its name. The search begins at a random
+ * service, so that each can be found where a limit ends it.
+ */
+export function matchWildcard(
+  zone: ClusterZone,
+  name: ZoneName,
+  hasPart: (service: ZoneService) => boolean,
+  random: () => number,
+): WildcardMatches {
+  if (name.isWildcard(name.count - 1)) {
+    name.dropFirst();
+    // The rest must be a node of the tree: hosts, with or without a port, are leaves.
+    if (name.count === 4 || name.count === 6) return NOTHING;
+  }
+  if (name.count < 2 || !(name.is(0, 'svc') || name.isWildcard(0))) return NOTHING;
+  for (let i = 3; i < name.count; i++) {
+    if (name.isWildcard(i)) return NOTHING;
+  }
+  // A host is searched for among the endpoints; anything else is a port of slices.
+  const isOfHost = name.count === 6 || (name.count === 4 && !name.isService(3));
+  const candidates = candidatesFor(zone, name);
+  const first = Math.floor(random() * candidates.length);
+  const services: ZoneService[] = [];
+  for (let i = 0, steps = 0; i < candidates.length; i++) {
+    if (steps >= MAX_STEPS || services.length === MAX_MATCHES)
+      return { services, isComplete: false };
+    const service = candidates[(first + i) % candidates.length];
+    steps += 1 + (service?.slices.length ?? 0);
+    if (service === undefined || !isMatch(service, name)) continue;
+    if (isOfHost) steps += service.endpointCount;
+    if (hasPart(service)) services.push(service);
+  }
+  return { services, isComplete: true };
+}
+
+function isMatch(entry: ZoneService, name: ZoneName): boolean {
+  const { service } = entry;
+  if (service === undefined) return false;
+  if (name.count === 2) return service.kind === 'external-name';
+  if (service.cname !== undefined) return name.count === 3;
+  return !entry.isHeadless || entry.hasEndpoints();
+}
+
+/** The services among which those of a name are. */
+function candidatesFor(zone: ClusterZone, name: ZoneName): readonly (ZoneService | undefined)[] {
+  const areExternalNames = name.count === 2;
+  const isAnyService = areExternalNames || name.isWildcard(2);
+  if (name.isWildcard(1)) {
+    if (areExternalNames) return zone.lists.externalNames;
+    return isAnyService ? zone.lists.all : zone.lists.named(name.text(2));
+  }
+  const namespace = zone.namespaces.get(name.text(1));
+  if (namespace === undefined) return [];
+  if (areExternalNames) return namespace.externalNames;
+  return isAnyService ? namespace.all : [namespace.services.get(name.text(2))];
+}
+
+export type RecordCounts = Record<'A' | 'AAAA' | 'CNAME' | 'SRV' | 'PTR', number>;
+
+/**
+ * The number of records of services by type. An endpoint that is in two slices counts twice, so one pass
+ * over the slices is enough. Records of single hosts are not counted.
+ */
+export function countRecords(zone: ClusterZone): RecordCounts {
+  const counts = { A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: zone.addressCount };
+  for (const { services } of zone.namespaces.values()) {
+    for (const service of services.values()) count(service, counts);
+  }
+  return counts;
+}
+
+function count(entry: ZoneService, counts: RecordCounts): void {
+  const { service } = entry;
+  if (service === undefined) return;
+  if (service.cname !== undefined) {
+    counts.CNAME++;
+    return;
+  }
+  if (!entry.isHeadless) {
+    countAddresses(service.ipv4, counts);
+    countAddresses(service.ipv6, counts);
+    counts.SRV += service.ports.ports.filter(({ name }) => name !== '').length;
+    return;
+  }
+  for (const { groups } of entry.slices) {
+    for (const group of groups) {
+      countAddresses(group, counts);
+      counts.SRV += group.ports.ports.filter(({ name }) => name !== '').length * countOf(group);
+    }
+  }
+}
+
+function countAddresses(addresses: PackedAddresses, counts: RecordCounts): void {
+  counts[addresses.size === 4 ? 'A' : 'AAAA'] += countOf(addresses);
 }

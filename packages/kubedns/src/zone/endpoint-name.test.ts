@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { hashLabel } from '../../test/support/hash-label.js';
 import { addressBytes, encodeKey } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { addressHash, dashedLabel, readHashLabel, writeHashLabel } from './endpoint-name.js';
+import { addressHash, dashedLabel, readHashLabel, writeHashLabel } from './zone-names.js';
 
 describe('the generated label', () => {
   it.each([

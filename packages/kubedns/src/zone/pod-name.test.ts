@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addressBytes } from '@kube-dns/wire';
-import { podAddress, readPodIpv4 } from './pod-name.js';
+import { podAddress, readPodIpv4 } from './zone-names.js';
 
 const spelt = (address: string) => address.replaceAll(/[.:]/g, '-');
 

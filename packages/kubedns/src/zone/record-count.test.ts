@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Cluster } from '../../test/support/cluster.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
-import { countRecords } from './record-count.js';
+import { countRecords } from './cluster-zone.js';
 
 describe('countRecords', () => {
   it('counts the records of each type', () => {

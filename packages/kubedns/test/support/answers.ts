@@ -10,13 +10,13 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
-import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
-import { UPSTREAM_DEADLINE_MS } from '../../src/answer/composition.js';
-import { ExternalNames } from '../../src/answer/external-name.js';
+import { ChaosAnswerer } from '../../src/answer/kubedns-answerer.js';
+import { UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
+import { ExternalNames } from '../../src/answer/forwarding.js';
 import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
-import { UpstreamRecords } from '../../src/answer/upstream-records.js';
+import { UpstreamRecords } from '../../src/answer/forwarding.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
