@@ -9,70 +9,81 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
-import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import {
   type AddressSize,
   countOf,
   IPV4_BYTES,
   IPV6_BYTES,
+  NO_IPV4,
   type PackedAddresses,
 } from '../cluster/packed-addresses.js';
 import { NO_PORTS, type PortList } from '../cluster/ports.js';
 import type { ServiceIndex } from '../zone/service-index.js';
+import { addressType, MAX_LABEL_BYTES, type ZoneName } from '../zone/zone-names.js';
 import {
-  addressHash,
-  addressType,
-  writeHashLabel,
-  MAX_LABEL_BYTES,
-  writeTextLabel,
-} from '../zone/zone-names.js';
-import type { EndpointView, ZoneService } from '../zone/zone-service.js';
-import { MAX_DRAWS, type Shuffle } from './shuffle.js';
-import { type ServiceQuestion, WHOLE_SERVICE, type ZoneQuestion } from './zone-question.js';
+  EndpointSet,
+  findHost,
+  type Hosts,
+  MAX_SET_ENDPOINTS,
+  portsOf,
+  type ZoneService,
+} from '../zone/zone-service.js';
+import { MAX_DRAWS, Shuffle } from './shuffle.js';
+import type { ServiceQuestion } from './zone-question.js';
 
-export interface ServiceAnswererOptions {
-  /** Of the services in the questions. */
-  readonly index: ServiceIndex;
-  readonly ttlSeconds: number;
-  readonly shuffle: Shuffle;
-}
-
+/** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
+const SRV_PRIORITY = 10;
+const SRV_TOTAL_WEIGHT = 100;
+/** Where the target begins in the rdata. */
+const SRV_TARGET_OFFSET = 6;
+/** The port in the SRV record of a service without ports, as in kubernetes/dns. */
+const NO_PORT = 0;
 /** Beyond this number of services an SRV answer has no addresses of targets: writing their names takes longest. */
 const MAX_SERVICES_WITH_TARGETS = 16;
+/** The label of a host is written before it is known whether the name is too long. */
+const HOST_NAME_BYTES = MAX_LABEL_BYTES + MAX_NAME_BYTES;
+
+const FAMILIES = [IPV4_BYTES, IPV6_BYTES] as const;
+/** Scratch of `addAddress`, valid within one call: it must not allocate. */
+const addressRdata = new Uint8Array(IPV6_BYTES);
 
 /**
  * Writes the records of services, in random order, until the message is full. Answers about one service that
- * is not large allocate nothing.
+ * is not large allocate nothing. The name and the address of a single service, which most are, come out of the block of
+ * the index where it was found, and no object is read but its ports.
+ *
+ * An `owner` that is undefined means the name of the question.
  */
 export class ServiceAnswerer {
   readonly #index: ServiceIndex;
   readonly #ttlSeconds: number;
   readonly #shuffle: Shuffle;
-  readonly #locations = new Locations();
-  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_BYTES + MAX_NAME_BYTES);
+  readonly #records = new NumberedRecords();
   readonly #targets: SrvTargets;
-  readonly #single: SingleServiceAnswerer;
-  /** The addresses, or the targets with their ports, that an answer from slices has so far. */
+  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + HOST_NAME_BYTES);
+  readonly #address = new Uint8Array(IPV4_BYTES);
+  /** The addresses, or the targets with their ports, that an answer has so far which may find one twice. */
   readonly #seen = new SeenRecords();
-  /** For an answer about several services: its number of SRV locations. */
-  #locationCount = 0;
+  /** For an answer about several services: its number of SRV records; else 0. */
   #isOfSeveral = false;
+  #srvCount = 0;
 
-  constructor(options: ServiceAnswererOptions) {
-    const { index, ttlSeconds, shuffle } = options;
+  /** `index`: of the services in the questions. */
+  constructor(index: ServiceIndex, ttlSeconds: number, random: () => number) {
     this.#index = index;
-    this.#single = new SingleServiceAnswerer(options);
     this.#ttlSeconds = ttlSeconds;
-    this.#shuffle = shuffle;
+    this.#shuffle = new Shuffle(random);
     this.#targets = new SrvTargets(index, ttlSeconds);
   }
 
   /**
-   * Writes the records of a type of all services of a wildcard, as if they were one service. May allocate.
-   * False when there are none.
+   * Writes the records of a type of all services that a wildcard matches, as if they were one service. `question` reads
+   * the part of each that `name` asks for. May allocate. False when there are none.
    */
   answerAll(
-    { matches, name, service: question }: ZoneQuestion,
+    matches: readonly ZoneService[],
+    name: ZoneName,
+    question: ServiceQuestion,
     type: number,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
@@ -81,18 +92,18 @@ export class ServiceAnswerer {
     this.#isOfSeveral = true;
     this.#seen.clear();
     this.#targets.clear();
-    this.#locationCount = 0;
+    this.#srvCount = 0;
     const drawn = this.#shuffle.start(matches.length);
     const services = Array.from({ length: drawn }, () => matches[this.#shuffle.next()]!);
-    for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
-      question.read(service.number, name);
-      this.#locations.collect(question);
-      this.#locationCount += this.#locations.count;
-      // More locations than the total weight: each has weight 0.
-      if (this.#locationCount > SRV_TOTAL_WEIGHT) break;
+    for (const { number } of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
+      question.read(number, name);
+      this.#records.collectTargets(question);
+      this.#srvCount += this.#records.count;
+      // More records than the total weight: each has weight 0.
+      if (this.#srvCount > SRV_TOTAL_WEIGHT) break;
     }
-    for (const service of services) {
-      question.read(service.number, name);
+    for (const { number } of services) {
+      question.read(number, name);
       this.answer(question, type, owner, writer);
       // One RRset is enough for ANY.
       if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
@@ -103,10 +114,7 @@ export class ServiceAnswerer {
     return writer.answerCount() > before;
   }
 
-  /**
-   * Writes the records of a type, owned by `owner`, or by the question's name where that is undefined.
-   * False when there are none: NODATA.
-   */
+  /** Writes the records of a type of one service. False when there are none: NODATA. */
   answer(
     question: ServiceQuestion,
     type: number,
@@ -115,16 +123,17 @@ export class ServiceAnswerer {
   ): boolean {
     switch (type) {
       case TYPE.A:
+        return this.#answerAddresses(question, IPV4_BYTES, owner, writer);
       case TYPE.AAAA:
-        return this.#answerAddresses(question, type, owner, writer);
+        return this.#answerAddresses(question, IPV6_BYTES, owner, writer);
       case TYPE.SRV:
-        return this.#answerLocations(question, owner, writer);
+        return this.#answerTargets(question, owner, writer);
       case TYPE.ANY:
         // One RRset is enough (RFC 8482 section 4.1).
         return (
-          this.#answerAddresses(question, TYPE.A, owner, writer) ||
-          this.#answerAddresses(question, TYPE.AAAA, owner, writer) ||
-          this.#answerLocations(question, owner, writer)
+          this.#answerAddresses(question, IPV4_BYTES, owner, writer) ||
+          this.#answerAddresses(question, IPV6_BYTES, owner, writer) ||
+          this.#answerTargets(question, owner, writer)
         );
       default:
         return false;
@@ -133,373 +142,260 @@ export class ServiceAnswerer {
 
   #answerAddresses(
     question: ServiceQuestion,
-    type: number,
+    size: AddressSize,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
     const { part } = question;
     if (question.isSingle && part === 'service') {
-      return type === TYPE.A && this.#single.answerAddress(question, owner, writer);
+      if (size !== IPV4_BYTES) return false;
+      this.#index.copyAddress(question.number, this.#address);
+      return writer.add(SECTION.ANSWER, owner, TYPE.A, this.#ttlSeconds, this.#address);
     }
-    const { service } = question;
+    if (part !== 'service' && part !== 'host') return false;
     const before = writer.answerCount();
-    const size = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
-    if (part === 'service') {
-      if (question.usesSlices) this.#addEndpoints(question, size, owner, writer);
-      else this.#addAddresses(type === TYPE.A ? service.ipv4 : service.ipv6, owner, writer);
-    } else if (part === 'host' && question.usesSlices) {
-      this.#addEndpoints(question, size, owner, writer);
-    } else if (part === 'host') {
-      const { view } = service;
-      for (let { host } = question; host >= 0;) {
-        this.#addHost(view, host, size, owner, writer);
-        host = question.hash < 0 ? -1 : view.hostOfHash(question.hash, host + 1);
-      }
+    const records = this.#records;
+    records.collectAddresses(question, size);
+    // Several services may have an address, and an endpoint may be in two slices.
+    const mayRepeat = this.#isOfSeveral || question.usesSlices;
+    if (!this.#isOfSeveral) this.#seen.clear();
+    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
+      const { addresses, index } = records.locate(this.#shuffle.next());
+      const at = index * size;
+      if (mayRepeat && !this.#seen.add(addresses.bytes, at, size, 0)) continue;
+      if (!addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds)) break;
     }
     return writer.answerCount() > before;
   }
 
-  #answerLocations(
+  /** Writes the SRV records, and the addresses of their targets. */
+  #answerTargets(
     question: ServiceQuestion,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    const { part } = question;
+    const { part, number } = question;
     if (part === 'protocol') return false;
-    if (question.isSingle && (part === 'port' || part === 'service')) {
-      return this.#single.answerLocations(question, owner, writer);
-    }
     const before = writer.answerCount();
-    const isOfSeveral = this.#isOfSeveral;
-    if (!isOfSeveral) this.#targets.clear();
-    this.#locations.collect(question);
-    const total = isOfSeveral ? this.#locationCount : this.#locations.count;
-    this.#addLocations(question, Math.floor(SRV_TOTAL_WEIGHT / total), owner, writer);
-    const isAnswered = writer.answerCount() > before;
-    // Records of another service may follow in the answer section.
-    if (isAnswered && !isOfSeveral) this.#targets.addAddresses(writer);
-    return isAnswered;
-  }
-
-  /** Adds the SRV records of one service. */
-  #addLocations(
-    question: ServiceQuestion,
-    weight: number,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): void {
-    const { service } = question;
-    const locations = this.#locations;
-    this.#seen.clear();
-    this.#targets.start(question);
-    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
-      locations.locate(this.#shuffle.next(), question);
-      const { group, host, port } = locations;
-      const length = this.#writeSrv(service, group, host, port, weight);
-      if (length === 0 || (group !== undefined && !this.#isNew(group, host, port))) continue;
-      const srv = this.#srv;
-      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) return;
-      this.#targets.add(service, group, host);
-    }
-  }
-
-  /** Whether the answer has this target and port not yet: an endpoint may be in two slices. */
-  #isNew({ size, bytes, labels }: EndpointGroup, index: number, port: number): boolean {
-    const label = labels?.[index] ?? '';
-    if (label !== '') return this.#seen.add(label, 0, label.length, port);
-    return this.#seen.add(bytes, index * size, size, port);
-  }
-
-  /** Writes the rdata of one SRV record; returns its length, 0 when the target's name is too long. */
-  #writeSrv(
-    service: ZoneService,
-    group: EndpointGroup | undefined,
-    host: number,
-    port: number,
-    weight: number,
-  ): number {
-    writeSrvHead(this.#srv, weight, port);
-    const length = writeHostName(this.#index, service, group, host, this.#srv, SRV_TARGET_OFFSET);
-    return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
-  }
-
-  /** Adds the addresses of a family in random order. */
-  #addAddresses(
-    addresses: PackedAddresses,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): void {
-    for (let left = this.#shuffle.start(countOf(addresses)); left > 0; left--) {
-      if (!this.#add(owner, addresses, this.#shuffle.next() * addresses.size, writer)) return;
-    }
-  }
-
-  /** Adds the addresses of a family in random order out of the slices: without the cost of a view. */
-  #addEndpoints(
-    question: ServiceQuestion,
-    size: AddressSize,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): void {
-    const locations = this.#locations;
-    locations.collectAddresses(question, size);
-    if (!this.#isOfSeveral) this.#seen.clear();
-    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
-      locations.locate(this.#shuffle.next(), question);
-      const group = locations.group!;
-      const at = locations.host * size;
-      // An endpoint may be in two slices.
-      if (!this.#isOfSeveral && !this.#seen.add(group.bytes, at, size, 0)) continue;
-      if (!this.#add(owner, group, at, writer)) return;
-    }
-  }
-
-  /** Adds the addresses of a host and a family in random order. */
-  #addHost(
-    view: EndpointView,
-    host: number,
-    size: AddressSize,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): void {
-    const addresses = view.addresses(size);
-    for (let left = this.#shuffle.start(view.countOf(host, size)); left > 0; left--) {
-      const at = view.offsetOf(host, size, this.#shuffle.next());
-      if (!this.#add(owner, addresses, at, writer)) return;
-    }
-  }
-
-  /** Adds an address; one that several services have is added once. */
-  #add(
-    owner: Uint8Array | undefined,
-    addresses: PackedAddresses,
-    at: number,
-    writer: AnswerWriter,
-  ): boolean {
-    const { size, bytes } = addresses;
-    if (this.#isOfSeveral && !this.#seen.add(bytes, at, size, 0)) return true;
-    return addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds);
-  }
-}
-
-/**
- * Writes the records of single services, which most are: a cluster address of IPv4 and no other. Their name and
- * address come out of the block of the index where they were found, and no object is read but their ports.
- */
-export class SingleServiceAnswerer {
-  readonly #ttlSeconds: number;
-  readonly #shuffle: Shuffle;
-  readonly #locations = new Locations();
-  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_NAME_BYTES);
-  readonly #address = new Uint8Array(IPV4_BYTES);
-
-  constructor({ ttlSeconds, shuffle }: ServiceAnswererOptions) {
-    this.#ttlSeconds = ttlSeconds;
-    this.#shuffle = shuffle;
-  }
-
-  /** Writes the address; false when it did not fit. */
-  answerAddress(
-    question: ServiceQuestion,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): boolean {
-    question.copyAddress(this.#address);
-    return writer.add(SECTION.ANSWER, owner, TYPE.A, this.#ttlSeconds, this.#address);
-  }
-
-  /** Writes the SRV records of the service, or of the port that is asked for, and its address; false when none fits. */
-  answerLocations(
-    question: ServiceQuestion,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): boolean {
-    const before = writer.answerCount();
-    const locations = this.#locations;
-    locations.collect(question);
+    const isSingle = question.isSingle && (part === 'service' || part === 'port');
+    const records = this.#records;
     const srv = this.#srv;
-    const length = SRV_TARGET_OFFSET + question.writeName(srv, SRV_TARGET_OFFSET);
-    const weight = Math.floor(SRV_TOTAL_WEIGHT / locations.count);
-    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
-      locations.locate(this.#shuffle.next(), question);
-      writeSrvHead(srv, weight, locations.port);
-      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) break;
+    records.collectTargets(question);
+    const count = this.#isOfSeveral ? this.#srvCount : records.count;
+    const weight = Math.floor(SRV_TOTAL_WEIGHT / count);
+    if (!this.#isOfSeveral) this.#targets.clear();
+    this.#targets.start();
+    this.#seen.clear();
+    let length = 0;
+    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
+      const { hosts, index, port } = records.locate(this.#shuffle.next());
+      // A service that is not headless is the target of all of its records.
+      if (hosts === undefined) length ||= this.#index.writeName(number, srv, SRV_TARGET_OFFSET);
+      else {
+        length = this.#index.writeHostName(number, hosts, index, srv, SRV_TARGET_OFFSET);
+        if (length === 0 || (question.usesSlices && !this.#isNew(hosts, index, port))) continue;
+      }
+      writeUint16(srv, 0, SRV_PRIORITY);
+      writeUint16(srv, 2, weight);
+      writeUint16(srv, 4, port);
+      const ttl = this.#ttlSeconds;
+      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, ttl, srv, SRV_TARGET_OFFSET + length)) break;
+      if (!isSingle) this.#targets.add(question.service, hosts, index);
     }
     if (writer.answerCount() === before) return false;
-    this.#addTarget(question, owner, writer);
+    if (isSingle) this.#addAddressOf(question, owner, writer);
+    // Records of another service may follow in the answer section.
+    else if (!this.#isOfSeveral) this.#targets.addAddresses(writer);
     return true;
   }
 
-  /** Adds the address of the target, whose name is the end of the question's, or of the owner's. */
-  #addTarget(question: ServiceQuestion, owner: Uint8Array | undefined, writer: AnswerWriter): void {
+  /** Adds the address of a single service, whose name is the end of the question's, or of the owner's. */
+  #addAddressOf(
+    { number, nameAt }: ServiceQuestion,
+    owner: Uint8Array | undefined,
+    writer: AnswerWriter,
+  ): void {
     const address = this.#address;
-    question.copyAddress(address);
-    const { nameAt } = question;
-    if (owner === undefined) {
-      writer.addAbove(SECTION.ADDITIONAL, nameAt, TYPE.A, this.#ttlSeconds, address);
-    } else {
-      const target = owner.subarray(nameAt);
-      writer.add(SECTION.ADDITIONAL, target, TYPE.A, this.#ttlSeconds, address);
+    const ttl = this.#ttlSeconds;
+    this.#index.copyAddress(number, address);
+    if (owner === undefined) writer.addAbove(SECTION.ADDITIONAL, nameAt, TYPE.A, ttl, address);
+    else writer.add(SECTION.ADDITIONAL, owner.subarray(nameAt), TYPE.A, ttl, address);
+  }
+
+  /** Whether the answer does not have this target of a slice with this port yet: an endpoint may be in two slices. */
+  #isNew(hosts: Hosts, host: number, port: number): boolean {
+    const label = hosts.labels?.[host] ?? '';
+    if (label !== '' || hosts instanceof EndpointSet) {
+      return this.#seen.add(label, 0, label.length, port);
     }
+    return this.#seen.add(hosts.bytes, host * hosts.size, hosts.size, port);
   }
 }
 
-const FIRST_CAPACITY = 64;
-/** The port in the SRV record of a service without ports, as in kubernetes/dns. */
-const NO_PORT = 0;
+/** A run of records that are next to each other: addresses, or hosts with each of the same ports. */
+class Run {
+  /** The hosts; undefined for the service itself. */
+  hosts: Hosts | undefined;
+  addresses: PackedAddresses = NO_IPV4;
+  /** Where the indexes of the addresses are; undefined where they follow each other. */
+  numbers: Int32Array | undefined;
+  /** The first host, the first index of an address, or where the indexes begin. */
+  first = 0;
+  /** Each host has `portCount` ports of the list, from `firstPort` on. */
+  ports: PortList = NO_PORTS;
+  firstPort = 0;
+  portCount = 1;
+  hasNamedPorts = false;
+  /** The number after that of the last record. */
+  end = 0;
+  /** Of the record that was located last: the index of its host or address, and its port. */
+  index = 0;
+  port = NO_PORT;
+}
 
 /**
- * The records of an RRset by number: each of several hosts or endpoints with each of its ports. Only runs of
- * hosts with the same ports are stored, never a record, so a thousand endpoints with ten thousand ports
+ * The records of an RRset by number. Only runs of them are stored, so a thousand endpoints with ten thousand ports
  * cost what one of each does. Reused for every question.
  */
-export class Locations {
+class NumberedRecords {
   /** The number of records. */
   count = 0;
-  /** What `locate` found: a host of the service's view, or an endpoint of a group; and the port. */
-  host = 0;
-  group: EndpointGroup | undefined;
-  port = 0;
-  #runs = 0;
-  readonly #groups: (EndpointGroup | undefined)[] = [];
-  readonly #lists: PortList[] = [];
-  #firstHosts = new Int32Array(FIRST_CAPACITY);
-  #firstPorts = new Int32Array(FIRST_CAPACITY);
-  #portCounts = new Int32Array(FIRST_CAPACITY);
-  /** The number after the last record of each run. */
-  #ends = new Float64Array(FIRST_CAPACITY);
+  readonly #runs: Run[] = [];
+  #runCount = 0;
 
-  /** Collects the targets of an SRV question. */
-  collect(question: ServiceQuestion): void {
+  /** Collects the addresses of one family of a service, or of the hosts that a question asks for. */
+  collectAddresses(question: ServiceQuestion, size: AddressSize): void {
     this.#clear();
-    const { part, host, endpoints, usesSlices } = question;
-    if (part === 'host' || part === 'host-port') {
-      if (usesSlices) {
-        for (const { group, index } of endpoints) {
-          this.#addHosts(question, group.ports, index, 1, group);
-        }
-      } else this.#addHosts(question, question.service.view.portsOf(host), host, 1);
-    } else if (question.isSingle || !question.service.isHeadless) {
-      this.#addHosts(question, question.ports, WHOLE_SERVICE, 1);
+    const { service, usesSlices } = question;
+    if (question.part === 'host') {
+      for (let i = 0; i < question.hostCount; i++) {
+        const hosts = question.hosts[i]!;
+        const host = question.hostNumbers[i]!;
+        if (hosts instanceof EndpointSet) {
+          const start = hosts.startOf(host, size);
+          const count = hosts.endOf(host, size) - start;
+          this.#addAddresses(hosts.addresses(size), hosts.numbers, start, count);
+        } else if (hosts.size === size) this.#addAddresses(hosts, undefined, host, 1);
+      }
     } else if (usesSlices) {
-      for (const { groups } of question.service.slices) {
+      for (const { groups } of service.slices) {
         for (const group of groups) {
-          this.#addHosts(question, group.ports, 0, countOf(group), group);
+          if (group.size === size) this.#addAddresses(group, undefined, 0, countOf(group));
         }
       }
-    } else this.#collectView(question);
+    } else {
+      const addresses = service.addresses(size);
+      this.#addAddresses(addresses, undefined, 0, countOf(addresses));
+    }
   }
 
-  /** Collects the addresses of one family of a service, or of the host that a question asks for. */
-  collectAddresses({ service, part, endpoints }: ServiceQuestion, size: AddressSize): void {
+  /** Collects the targets of an SRV question with their ports. */
+  collectTargets(question: ServiceQuestion): void {
     this.#clear();
-    if (part === 'host') {
-      for (const { group, index } of endpoints) {
-        if (group.size === size) this.#add(group, NO_PORTS, index, 1, 0, 1);
+    const { part } = question;
+    if (part === 'host' || part === 'host-port') {
+      for (let i = 0; i < question.targetCount; i++) {
+        const hosts = question.hosts[i]!;
+        const host = question.hostNumbers[i]!;
+        this.#addHosts(question, hosts, host, 1, portsOf(hosts, host));
       }
-      return;
-    }
-    for (const { groups } of service.slices) {
-      for (const group of groups) {
-        if (group.size === size) this.#add(group, NO_PORTS, 0, countOf(group), 0, 1);
+    } else if (question.isSingle || !question.service.isHeadless) {
+      this.#addHosts(question, undefined, 0, 1, question.ports);
+    } else if (question.usesSlices) {
+      for (const { groups } of question.service.slices) {
+        for (const group of groups) this.#addHosts(question, group, 0, countOf(group), group.ports);
+      }
+    } else {
+      const { endpoints } = question.service;
+      for (let host = 0, first = 0; host < endpoints.hostCount; first = host) {
+        const ports = endpoints.portsOf(first);
+        do host++;
+        while (host < endpoints.hostCount && endpoints.portsOf(host) === ports);
+        this.#addHosts(question, endpoints, first, host - first, ports);
       }
     }
   }
 
   /** Finds a record by its number. */
-  locate(number: number, question: ServiceQuestion): void {
-    let run = 0;
-    for (let end = this.#runs - 1; run < end;) {
-      const middle = (run + end) >>> 1;
-      if (this.#ends[middle]! <= number) run = middle + 1;
+  locate(number: number): Run {
+    const runs = this.#runs;
+    let at = 0;
+    for (let end = this.#runCount - 1; at < end;) {
+      const middle = (at + end) >>> 1;
+      if (runs[middle]!.end <= number) at = middle + 1;
       else end = middle;
     }
-    const rest = number - (run === 0 ? 0 : this.#ends[run - 1]!);
-    const ports = this.#portCounts[run]!;
-    const list = this.#lists[run]!;
-    const host = ports === 1 ? rest : Math.floor(rest / ports);
-    this.group = this.#groups[run];
-    this.host = this.#firstHosts[run]! + host;
-    const at = this.#firstPorts[run]! + rest - host * ports;
-    this.port = question.hasPort ? list.ports[at]!.port : (list.numbers[at] ?? NO_PORT);
+    const run = runs[at]!;
+    const rest = number - (at === 0 ? 0 : runs[at - 1]!.end);
+    const { portCount, ports, numbers } = run;
+    const host = portCount === 1 ? rest : Math.floor(rest / portCount);
+    const port = run.firstPort + rest - host * portCount;
+    run.index = numbers === undefined ? run.first + host : numbers[run.first + host]!;
+    run.port = run.hasNamedPorts ? ports.ports[port]!.port : (ports.numbers[port] ?? NO_PORT);
+    return run;
   }
 
   #clear(): void {
     this.count = 0;
-    this.#runs = 0;
+    this.#runCount = 0;
   }
 
-  #collectView(question: ServiceQuestion): void {
-    const { view } = question.service;
-    for (let host = 0, first = 0; host < view.hostCount; first = host) {
-      const list = view.portsOf(first);
-      do host++;
-      while (host < view.hostCount && view.portsOf(host) === list);
-      this.#addHosts(question, list, first, host - first);
-    }
+  #addAddresses(
+    addresses: PackedAddresses,
+    numbers: Int32Array | undefined,
+    first: number,
+    count: number,
+  ): void {
+    const run = this.#addRun(first, count);
+    run.addresses = addresses;
+    run.numbers = numbers;
+    run.ports = NO_PORTS;
   }
 
-  /** Adds consecutive hosts of the view, or endpoints of a group, that have the same ports. */
+  /** Adds consecutive hosts that have the same ports, as far as the question asks for these. */
   #addHosts(
     question: ServiceQuestion,
-    list: PortList,
+    hosts: Hosts | undefined,
     first: number,
-    hosts: number,
-    group?: EndpointGroup,
+    count: number,
+    ports: PortList,
   ): void {
-    if (!question.hasPort) {
-      // A question without a port: every number once, port 0 only when there are no ports.
-      this.#add(group, list, first, hosts, 0, Math.max(1, list.numbers.length));
-    } else if (question.findPorts(list)) {
-      const { range } = question;
-      this.#add(group, list, first, hosts, range.first, range.count);
-    }
+    if (question.hasPort && !question.findPorts(ports)) return;
+    // A question without a port: every number once, port 0 only when there are no ports.
+    const portCount = question.hasPort ? question.portCount : Math.max(1, ports.numbers.length);
+    const run = this.#addRun(first, count * portCount);
+    run.hosts = hosts;
+    run.numbers = undefined;
+    run.ports = ports;
+    run.firstPort = question.hasPort ? question.firstPort : 0;
+    run.portCount = portCount;
+    run.hasNamedPorts = question.hasPort;
   }
 
-  #add(
-    group: EndpointGroup | undefined,
-    list: PortList,
-    firstHost: number,
-    hosts: number,
-    firstPort: number,
-    ports: number,
-  ): void {
-    const run = this.#runs++;
-    if (run === this.#ends.length) this.#grow();
-    this.#groups[run] = group;
-    this.#lists[run] = list;
-    this.#firstHosts[run] = firstHost;
-    this.#firstPorts[run] = firstPort;
-    this.#portCounts[run] = ports;
-    this.count += hosts * ports;
-    this.#ends[run] = this.count;
+  #addRun(first: number, records: number): Run {
+    const run = (this.#runs[this.#runCount++] ??= new Run());
+    run.first = first;
+    run.firstPort = 0;
+    run.portCount = 1;
+    run.hasNamedPorts = false;
+    this.count += records;
+    run.end = this.count;
+    return run;
   }
-
-  #grow(): void {
-    this.#firstHosts = grown(this.#firstHosts, new Int32Array(this.#runs * 2));
-    this.#firstPorts = grown(this.#firstPorts, new Int32Array(this.#runs * 2));
-    this.#portCounts = grown(this.#portCounts, new Int32Array(this.#runs * 2));
-    this.#ends = grown(this.#ends, new Float64Array(this.#runs * 2));
-  }
-}
-
-function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }
 
 /** The targets of the SRV records of an answer, each once. Reused for every question. */
-export class SrvTargets {
+class SrvTargets {
   readonly #index: ServiceIndex;
   readonly #ttlSeconds: number;
   #count = 0;
   readonly #services: ZoneService[] = [];
-  readonly #groups: (EndpointGroup | undefined)[] = [];
-  #hosts = new Int32Array(FIRST_CAPACITY);
-  /** By host of the current service, after the whole service: the last `start` since which it was added. */
-  #starts = new Float64Array(FIRST_CAPACITY);
+  readonly #hosts: (Hosts | undefined)[] = [];
+  readonly #numbers: number[] = [];
+  /** By host of the current service's set, after the service itself: the last `start` since which it was added. */
+  readonly #starts = new Uint32Array(1 + MAX_SET_ENDPOINTS);
   #start = 0;
-  readonly #name = new Uint8Array(MAX_LABEL_BYTES + MAX_NAME_BYTES);
+  readonly #name = new Uint8Array(HOST_NAME_BYTES);
 
   constructor(index: ServiceIndex, ttlSeconds: number) {
     this.#index = index;
@@ -511,84 +407,66 @@ export class SrvTargets {
   }
 
   /** Starts with the targets of another service. */
-  start({ service, usesSlices }: ServiceQuestion): void {
-    this.#start++;
-    const hosts = service.isHeadless && !usesSlices ? service.view.hostCount : 0;
-    const length = hosts - WHOLE_SERVICE;
-    if (length > this.#starts.length) this.#starts = new Float64Array(length * 2);
+  start(): void {
+    this.#start = (this.#start + 1) >>> 0;
   }
 
-  /** Adds a host of the current service's view, an endpoint of a group, or WHOLE_SERVICE. */
-  add(service: ZoneService, group: EndpointGroup | undefined, host: number): void {
-    const at = host - WHOLE_SERVICE;
-    if (group === undefined) {
+  /** Adds a host of the current service, or the service itself where `hosts` is undefined. */
+  add(service: ZoneService, hosts: Hosts | undefined, host: number): void {
+    if (hosts === undefined || hosts instanceof EndpointSet) {
+      const at = hosts === undefined ? 0 : host + 1;
       if (this.#starts[at] === this.#start) return;
       this.#starts[at] = this.#start;
     }
-    if (this.#count === this.#hosts.length) {
-      const hosts = new Int32Array(this.#count * 2);
-      hosts.set(this.#hosts);
-      this.#hosts = hosts;
-    }
     this.#services[this.#count] = service;
-    this.#groups[this.#count] = group;
-    this.#hosts[this.#count++] = host;
+    this.#hosts[this.#count] = hosts;
+    this.#numbers[this.#count++] = host;
   }
 
   /** Adds the addresses of the targets to the additional section, as far as they fit. */
   addAddresses(writer: AnswerWriter): void {
     for (let i = 0; i < this.#count && !writer.isFull; i++) {
       const service = this.#services[i]!;
-      const group = this.#groups[i];
-      const host = this.#hosts[i]!;
-      writeHostName(this.#index, service, group, host, this.#name, 0);
-      if (group !== undefined) {
-        this.#addEndpoint(service, group, host, writer);
-      } else if (host === WHOLE_SERVICE) {
-        this.#addAll(service.ipv4, writer);
-        this.#addAll(service.ipv6, writer);
-      } else {
-        this.#addHost(service, host, IPV4_BYTES, writer);
-        this.#addHost(service, host, IPV6_BYTES, writer);
+      const hosts = this.#hosts[i];
+      const host = this.#numbers[i]!;
+      if (hosts === undefined) {
+        this.#index.writeName(service.number, this.#name, 0);
+        for (const size of FAMILIES) {
+          const addresses = service.addresses(size);
+          this.#add(addresses, undefined, 0, countOf(addresses), writer);
+        }
+        continue;
+      }
+      this.#index.writeHostName(service.number, hosts, host, this.#name, 0);
+      if (hosts instanceof EndpointSet) this.#addHost(hosts, host, writer);
+      // A generated label has one address; a hostname may have others in other slices.
+      else if ((hosts.labels?.[host] ?? '') === '') {
+        this.#add(hosts, undefined, host, host + 1, writer);
+      } else if (!service.isLarge) {
+        this.#addHost(service.endpoints, findHost(service.endpoints, this.#name, 0, 0), writer);
       }
     }
   }
 
-  /** A generated label has one address; a hostname may have others in other slices. */
-  #addEndpoint(
-    service: ZoneService,
-    group: EndpointGroup,
-    index: number,
-    writer: AnswerWriter,
-  ): void {
-    if ((group.labels?.[index] ?? '') === '') this.#add(group, index * group.size, writer);
-    else if (!service.isLarge) {
-      const host = service.view.hostOfLabel(this.#name, 0);
-      this.#addHost(service, host, IPV4_BYTES, writer);
-      this.#addHost(service, host, IPV6_BYTES, writer);
+  #addHost(set: EndpointSet, host: number, writer: AnswerWriter): void {
+    for (const size of FAMILIES) {
+      const start = set.startOf(host, size);
+      this.#add(set.addresses(size), set.numbers, start, set.endOf(host, size), writer);
     }
   }
 
-  #addAll(addresses: PackedAddresses, writer: AnswerWriter): void {
-    const { size, bytes } = addresses;
-    for (let at = 0; at < bytes.length && this.#add(addresses, at, writer);) at += size;
-  }
-
-  #addHost(
-    { view }: ZoneService,
-    host: number,
-    size: PackedAddresses['size'],
+  /** Adds addresses by their indexes, or by where these are in `numbers`. */
+  #add(
+    addresses: PackedAddresses,
+    numbers: Int32Array | undefined,
+    first: number,
+    end: number,
     writer: AnswerWriter,
   ): void {
-    const addresses = view.addresses(size);
-    const count = view.countOf(host, size);
-    for (let i = 0; i < count && !writer.isFull; i++) {
-      this.#add(addresses, view.offsetOf(host, size, i), writer);
+    for (let i = first; i < end && !writer.isFull; i++) {
+      const at = (numbers === undefined ? i : numbers[i]!) * addresses.size;
+      addAddress(writer, SECTION.ADDITIONAL, this.#name, addresses, at, this.#ttlSeconds);
     }
-  }
-
-  #add(addresses: PackedAddresses, at: number, writer: AnswerWriter): boolean {
-    return addAddress(writer, SECTION.ADDITIONAL, this.#name, addresses, at, this.#ttlSeconds);
   }
 }
 
@@ -599,7 +477,7 @@ const MASK = SLOTS - 1;
  * The records that an answer has so far, as 64 bits of hash each: seeded, so no client can choose two that are
  * taken for one, and by chance that happens once in a million million answers. It allocates nothing.
  */
-export class SeenRecords {
+class SeenRecords {
   readonly #seed = randomSeed();
   /** By slot of a hash table: both halves of the hash, and the answer that they are of. */
   readonly #left = new Int32Array(SLOTS);
@@ -636,60 +514,8 @@ export class SeenRecords {
   }
 }
 
-/**
- * Writes the name of a host: of the service's view, or of a group, or of the service itself; returns its
- * length, 0 when it is too long.
- */
-export function writeHostName(
-  index: ServiceIndex,
-  service: ZoneService,
-  group: EndpointGroup | undefined,
-  host: number,
-  out: Uint8Array,
-  at: number,
-): number {
-  let label = 0;
-  if (group !== undefined) label = writeEndpointLabel(group, host, out, at);
-  else if (host !== WHOLE_SERVICE) label = writeLabel(service.view, host, out, at);
-  const { number } = service;
-  if (label + index.nameBytesOf(number) > MAX_NAME_BYTES) return 0;
-  return label + index.writeName(number, out, at + label);
-}
-
-function writeLabel(view: EndpointView, host: number, out: Uint8Array, at: number): number {
-  const text = view.labelOf(host);
-  return text === '' ? writeHashLabel(view.hashOf(host), out, at) : writeTextLabel(text, out, at);
-}
-
-function writeEndpointLabel(
-  { size, bytes, labels }: EndpointGroup,
-  index: number,
-  out: Uint8Array,
-  at: number,
-): number {
-  const text = labels?.[index] ?? '';
-  if (text !== '') return writeTextLabel(text, out, at);
-  return writeHashLabel(addressHash(bytes, index * size, size), out, at);
-}
-
-/** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
-const SRV_PRIORITY = 10;
-export const SRV_TOTAL_WEIGHT = 100;
-/** Where the target begins in the rdata. */
-export const SRV_TARGET_OFFSET = 6;
-
-/** Writes the rdata of an SRV record up to its target. */
-export function writeSrvHead(srv: Uint8Array, weight: number, port: number): void {
-  writeUint16(srv, 0, SRV_PRIORITY);
-  writeUint16(srv, 2, weight);
-  writeUint16(srv, 4, port);
-}
-
-/** Scratch of `addAddress`, valid within one call: it must not allocate. */
-const rdata = new Uint8Array(IPV6_BYTES);
-
 /** Adds the A or AAAA record of the address at an offset; false when it did not fit. */
-export function addAddress(
+function addAddress(
   writer: AnswerWriter,
   section: Section,
   owner: Uint8Array | undefined,
@@ -697,6 +523,6 @@ export function addAddress(
   at: number,
   ttlSeconds: number,
 ): boolean {
-  for (let i = 0; i < size; i++) rdata[i] = bytes.charCodeAt(at + i);
-  return writer.add(section, owner, addressType(size), ttlSeconds, rdata, size);
+  for (let i = 0; i < size; i++) addressRdata[i] = bytes.charCodeAt(at + i);
+  return writer.add(section, owner, addressType(size), ttlSeconds, addressRdata, size);
 }

@@ -16,7 +16,6 @@ import type { PodMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressType } from '../zone/zone-names.js';
 import { ServiceAnswerer } from './service-answerer.js';
-import { Shuffle } from './shuffle.js';
 import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
 
 /** Of a federated name, while the zone and region of this node are not known. */
@@ -64,15 +63,10 @@ export class ZoneAnswerer {
 
   constructor(options: ZoneAnswererOptions) {
     this.#options = options;
-    const { zone, ttlSeconds, pods = 'insecure' } = options;
-    const { random = Math.random } = options;
-    const { federate, wildcards = true } = options;
+    const { zone, ttlSeconds, federate } = options;
+    const { pods = 'insecure', wildcards = true, random = Math.random } = options;
     this.#question = new ZoneQuestion({ zone, pods, wildcards, random, federate });
-    this.#services = new ServiceAnswerer({
-      index: zone.index,
-      ttlSeconds,
-      shuffle: new Shuffle(random),
-    });
+    this.#services = new ServiceAnswerer(zone.index, ttlSeconds, random);
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
   }
@@ -164,7 +158,17 @@ export class ZoneAnswerer {
           this.#answerNoData(owner, writer);
         break;
       case 'wildcard':
-        if (this.#services.answerAll(question, type, owner, writer)) break;
+        if (
+          this.#services.answerAll(
+            question.matches,
+            question.name,
+            question.service,
+            type,
+            owner,
+            writer,
+          )
+        )
+          break;
         if (question.areAllMatched) this.#answerNoData(owner, writer);
         else this.#answerUnfinished(writer);
         break;

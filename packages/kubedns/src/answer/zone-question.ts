@@ -2,10 +2,13 @@ import { suffixOffset } from '@kube-dns/wire';
 import { IPV4_BYTES } from '../cluster/packed-addresses.js';
 import type { Port, PortList } from '../cluster/ports.js';
 import type { PodMode } from '../config/naming.js';
-import { type ClusterZone, matchWildcard } from '../zone/cluster-zone.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
 import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
-import { podAddress, readHashLabel, readPodIpv4, ZoneName } from '../zone/zone-names.js';
-import type { EndpointPlace, ZoneService } from '../zone/zone-service.js';
+import { podAddress, readPodIpv4, ZoneName } from '../zone/zone-names.js';
+import { findHost, type Hosts, portsOf, type ZoneService } from '../zone/zone-service.js';
+
+/** Labels of a service's name before the apex: itself, its namespace, `svc`. */
+export const SERVICE_LABELS = 3;
 
 export interface ZoneQuestionOptions {
   readonly zone: ClusterZone;
@@ -97,7 +100,7 @@ export class ZoneQuestion {
       return this.service.part !== 'absent';
     };
     const { random } = this.#options;
-    const found = matchWildcard(this.#zone, this.name, hasPart, random);
+    const found = this.#zone.matchWildcard(this.name, hasPart, random);
     this.areAllMatched = found.isComplete;
     this.matches = found.services.filter(({ service }) => service!.cname === undefined);
     if (this.matches.length > 0) return 'wildcard';
@@ -141,7 +144,7 @@ export class ZoneQuestion {
       return labels === SERVICE_LABELS ? 'cname' : 'absent';
     }
     // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
-    return service.isHeadless && !service.hasEndpoints() ? 'absent' : 'service';
+    return service.isHeadless && !service.hasEndpoints ? 'absent' : 'service';
   }
 
   /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
@@ -150,8 +153,7 @@ export class ZoneQuestion {
     const { hasAllNamespaces } = this.#zone;
     if (name.count === 1) return 'interior';
     if (name.count > 3) return 'absent';
-    const isThere = !hasAllNamespaces || this.#zone.hasNamespace(name.bytes, name.startOf(1));
-    if (!isThere) return 'absent';
+    if (hasAllNamespaces && !this.#zone.hasNamespace(name.bytes, name.startOf(1))) return 'absent';
     // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
     if (name.count === 2) return 'interior';
     const at = name.startOf(2);
@@ -165,11 +167,10 @@ export class ZoneQuestion {
 /** The part of a service that a name asks for; `absent` when the name does not exist. */
 export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
 
-/** The service itself in place of a host number. */
-export const WHOLE_SERVICE = -1;
-/** Labels of a service's name before the apex: itself, its namespace, `svc`. */
-export const SERVICE_LABELS = 3;
-const NO_ENDPOINTS: readonly EndpointPlace[] = [];
+/** In place of the offset of a port's label: every named port of the protocol. */
+const ANY_PORT = -1;
+/** Maximum endpoints of one hostname: more do not fit into any message. */
+const MAX_HOSTS = 4_096;
 
 /** The part of one service in a question: itself, a host, or a port. Reused for every question. */
 export class ServiceQuestion {
@@ -181,18 +182,17 @@ export class ServiceQuestion {
   /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
   isSingle = false;
   /**
-   * Whether the answer is made from the slices of a headless service and not from its view: of a large
-   * service, and of those that a wildcard matches, each of which would need one.
+   * Whether the answer is made from the slices of a headless service and not from its set of endpoints: of a large
+   * service, and of those that a wildcard matches, each of which would need a set.
    */
   usesSlices = false;
-  /** The host of `host` and `host-port`, in the service's view. */
-  host = WHOLE_SERVICE;
-  /** The endpoints of that host, where slices are used. */
-  endpoints: readonly EndpointPlace[] = NO_ENDPOINTS;
-  /** The ports of the last list that `findPorts` was asked about. */
-  readonly range = new PortRange();
-  /** The hash in the host's label, which other hosts of the service may share; else -1. */
-  hash = -1;
+  /** The hosts of `host` and `host-port`, by number; several of a set only where they share a generated label. */
+  readonly hosts: Hosts[] = [];
+  readonly hostNumbers: number[] = [];
+  hostCount = 0;
+  /** The ports that the last `findPorts` found: they are next to each other in the list. */
+  firstPort = 0;
+  portCount = 0;
   #name!: Uint8Array;
   /** Offsets of the labels of port and protocol. */
   #portAt = ANY_PORT;
@@ -212,22 +212,12 @@ export class ServiceQuestion {
     return this.#index.portsAt(this.number);
   }
 
-  /** Writes the name of the service in wire form; returns its length. */
-  writeName(out: Uint8Array, at: number): number {
-    return this.#index.writeName(this.number, out, at);
-  }
-
-  /** Copies the address of a single service. */
-  copyAddress(out: Uint8Array): void {
-    this.#index.copyAddress(this.number, out, 0);
-  }
-
   /** Reads the labels before those of an existing service, which has this number. */
   read(number: number, name: ZoneName): void {
     this.number = number;
     this.#name = name.bytes;
     this.nameAt = name.count < SERVICE_LABELS ? 0 : name.startOf(SERVICE_LABELS - 1);
-    this.host = WHOLE_SERVICE;
+    this.hostCount = 0;
     this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
     this.usesSlices = !this.isSingle && usesSlices(this.service, name);
     this.part = this.#partOf(name);
@@ -238,9 +228,41 @@ export class ServiceQuestion {
     return this.part === 'port' || this.part === 'host-port';
   }
 
-  /** Finds the ports of a list that it asks for; false when there are none. */
-  findPorts(list: PortList): boolean {
-    return this.range.find(list, this.#name, this.#protocolAt, this.#portAt) > 0;
+  /** How many of its hosts are targets: those of a set that share a label are one. */
+  get targetCount(): number {
+    return this.usesSlices ? this.hostCount : Math.min(this.hostCount, 1);
+  }
+
+  /**
+   * Finds the ports of a list that it asks for, by protocol and name; an unnamed port never matches. False when there
+   * are none.
+   */
+  findPorts({ ports }: PortList): boolean {
+    let first = 0;
+    for (let end = ports.length; first < end;) {
+      const middle = (first + end) >>> 1;
+      if (this.#comparePort(ports[middle]!) < 0) first = middle + 1;
+      else end = middle;
+    }
+    let end = first;
+    for (let last = ports.length; end < last;) {
+      // Mostly one port matches, or none: the first tries are the next ports.
+      const middle = end < first + 2 ? end : (end + last) >>> 1;
+      if (this.#comparePort(ports[middle]!) > 0) last = middle;
+      else end = middle + 1;
+    }
+    this.firstPort = first;
+    // Those without a name are the first of their protocol.
+    const isNamed = end > first && ports[end - 1]!.name !== '';
+    this.portCount = isNamed ? end - first : 0;
+    return isNamed;
+  }
+
+  #comparePort({ protocol, name }: Port): number {
+    const order = compareLabel(protocol, this.#name, this.#protocolAt);
+    return order !== 0 || this.#portAt === ANY_PORT
+      ? order
+      : compareLabel(name, this.#name, this.#portAt);
   }
 
   #partOf(name: ZoneName): Part {
@@ -277,35 +299,48 @@ export class ServiceQuestion {
     return name.isService(SERVICE_LABELS) && name.isService(SERVICE_LABELS + 1);
   }
 
-  /** Finds the host by its configured or its generated label. */
+  /** Finds the hosts with a configured or a generated label. */
   #readHost(name: ZoneName, fromApex: number): boolean {
     const at = name.startOf(fromApex);
     if (this.usesSlices) {
-      this.endpoints = this.service.endpointsOf(this.#name, at);
-      return this.endpoints.length > 0;
+      for (const { groups } of this.service.slices) {
+        for (const group of groups) this.#addHosts(group, at);
+      }
+    } else {
+      const set = this.service.endpointsWith(this.#name, at);
+      if (set !== undefined) this.#addHosts(set, at);
     }
-    if (!this.service.mayHaveHost(this.#name, at)) return false;
-    const { view } = this.service;
-    this.hash = readHashLabel(this.#name, at);
-    this.host = view.hostOfLabel(this.#name, at);
-    if (this.host < 0 && this.hash >= 0) this.host = view.hostOfHash(this.hash, 0);
-    else this.hash = -1;
-    return this.host >= 0;
+    return this.hostCount > 0;
+  }
+
+  #addHosts(hosts: Hosts, at: number): void {
+    let host = findHost(hosts, this.#name, at, 0);
+    for (
+      ;
+      host >= 0 && this.hostCount < MAX_HOSTS;
+      host = findHost(hosts, this.#name, at, host + 1)
+    ) {
+      // One of a set with a configured label is the only one, and wins over those whose generated label is the same.
+      const isOnly = !this.usesSlices && hosts.labels?.[host] !== '';
+      if (isOnly) this.hostCount = 0;
+      this.hosts[this.hostCount] = hosts;
+      this.hostNumbers[this.hostCount++] = host;
+      if (isOnly) return;
+    }
   }
 
   #doesHostServe(): boolean {
-    const { service, host, endpoints } = this;
-    if (!this.usesSlices) return this.findPorts(service.view.portsOf(host));
-    return endpoints.some(({ group }) => this.findPorts(group.ports));
+    for (let i = 0; i < this.targetCount; i++) {
+      if (this.findPorts(portsOf(this.hosts[i]!, this.hostNumbers[i]!))) return true;
+    }
+    return false;
   }
 
   /** Whether the service, or any endpoint of a headless one, has the port. */
   #someServe(): boolean {
-    if (this.isSingle) return this.findPorts(this.ports);
-    const { service } = this;
-    if (!service.isHeadless) return this.findPorts(this.ports);
+    if (this.isSingle || !this.service.isHeadless) return this.findPorts(this.ports);
     let last: PortList | undefined;
-    for (const { groups } of service.slices) {
+    for (const { groups } of this.service.slices) {
       for (const { ports } of groups) {
         if (ports !== last && this.findPorts(ports)) return true;
         last = ports;
@@ -317,45 +352,6 @@ export class ServiceQuestion {
 
 function usesSlices(service: ZoneService, { hasWildcard }: ZoneName): boolean {
   return service.isLarge || (hasWildcard && service.isHeadless);
-}
-
-/** In place of the offset of a port's label: every named port of the protocol. */
-export const ANY_PORT = -1;
-
-/** The ports of a list that a question asks for; they are next to each other. Reused for every question. */
-export class PortRange {
-  first = 0;
-  count = 0;
-
-  /**
-   * Finds the ports with the protocol and the name in the labels at these offsets, which begin with an
-   * underscore; an unnamed port never matches. Returns how many there are.
-   */
-  find({ ports }: PortList, name: Uint8Array, protocolAt: number, portAt: number): number {
-    let first = 0;
-    for (let end = ports.length; first < end;) {
-      const middle = (first + end) >>> 1;
-      if (compare(ports[middle]!, name, protocolAt, portAt) < 0) first = middle + 1;
-      else end = middle;
-    }
-    let end = first;
-    for (let last = ports.length; end < last;) {
-      // Mostly one port matches, or none: the first tries are the next ports.
-      const middle = end < first + 2 ? end : (end + last) >>> 1;
-      if (compare(ports[middle]!, name, protocolAt, portAt) > 0) last = middle;
-      else end = middle + 1;
-    }
-    this.first = first;
-    // Those without a name are the first of their protocol.
-    const isNamed = end > first && ports[end - 1]!.name !== '';
-    this.count = isNamed ? end - first : 0;
-    return this.count;
-  }
-}
-
-function compare(port: Port, name: Uint8Array, protocolAt: number, portAt: number): number {
-  const order = compareLabel(port.protocol, name, protocolAt);
-  return order !== 0 || portAt === ANY_PORT ? order : compareLabel(port.name, name, portAt);
 }
 
 /** Compares a text with the label at `at` after its underscore, by code unit as the list is sorted. */

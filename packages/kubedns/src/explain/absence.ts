@@ -74,8 +74,8 @@ function belowServices(labels: readonly string[], zone: ClusterZone, apex: strin
   if (entry?.service !== undefined) return undefined;
   const own = first(zone.namespaces.get(namespace)?.services.keys() ?? []);
   const near = nearest(service, own);
-  const elsewhere = zone.lists
-    .named(service)
+  const elsewhere = zone
+    .servicesNamed(service)
     .filter((each) => each.service !== undefined)
     .map(({ namespaceName }) => namespaceName)
     .sort();

@@ -84,7 +84,7 @@ export function federatedTarget(
   if (!labels.every(isDnsLabel)) return undefined;
   const local = prependLabels(labels, zone.services);
   const service = zone.findService(local, 0, local.length);
-  if (service?.service?.kind === 'external-name' || service?.hasEndpoints()) return local;
+  if (service?.service?.kind === 'external-name' || service?.hasEndpoints) return local;
   const { locality } = federations;
   if (locality === undefined) return null;
   const place = ['svc', locality.zone, locality.region];

@@ -3,7 +3,6 @@ import type { ClusterWatch } from '../cluster/cluster-watch.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { countRecords } from '../zone/cluster-zone.js';
 import { corednsFamilies } from './coredns-families.js';
 import { metricFamilies, type MetricSources } from './metric-families.js';
 
@@ -30,7 +29,7 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
   const own = metricFamilies({
     ...parts,
     ...about,
-    zoneCounts: () => countRecords(zone),
+    zoneCounts: () => zone.countRecords(),
     watches: () => watch.statistics,
     stubServers: () => servers.stubServers(),
   });

@@ -171,9 +171,9 @@ describe('ClusterZone', () => {
         sliceObject({ namespace, service, endpoints: ['10.0.0.1'] });
       cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
       cluster.endpointSlices.put(slice(long.name));
-      expect(cluster.zone.addressCount).toBe(0);
+      expect(cluster.zone.addresses.size).toBe(0);
       cluster.endpointSlices.put(slice('web'));
-      expect(cluster.zone.addressCount).toBe(1);
+      expect(cluster.zone.addresses.size).toBe(1);
     });
 
     it('has a name of 255 bytes, and of no more, for a host', () => {

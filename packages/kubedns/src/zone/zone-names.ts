@@ -6,6 +6,11 @@ export const MAX_LABEL_BYTES = 64;
 const MAX_LABELS = 127;
 const STAR = 0x2a;
 const UNDERSCORE = 0x5f;
+const HYPHEN = 0x2d;
+const DIGIT_0 = 0x30;
+const COLON = 0x3a;
+const HEX = '0123456789abcdef';
+const IPV6_GROUPS = 8;
 
 /** The labels of a name before the apex of a zone. One instance is reused for every question. */
 export class ZoneName {
@@ -66,6 +71,22 @@ export class ZoneName {
   }
 }
 
+/** Whether the label at `at`, lower-cased in wire form, is this text. */
+export function isLabel(text: string, name: Uint8Array, at: number): boolean {
+  if (name[at] !== text.length) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (name[at + 1 + i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+/** Writes a label, its length byte first; returns the bytes written. */
+export function writeTextLabel(text: string, out: Uint8Array, at: number): number {
+  out[at] = text.length;
+  for (let i = 0; i < text.length; i++) out[at + 1 + i] = text.charCodeAt(i);
+  return text.length + 1;
+}
+
 /**
  * The address that the first label of a pod's name encodes: `10-0-0-1`, or IPv6 with `-` for `:`.
  * Undefined when it encodes none; letters must be lower case.
@@ -75,9 +96,6 @@ export function podAddress(label: string): Uint8Array | undefined {
   if (!/^[0-9a-f-]+$/.test(label)) return undefined;
   return parseAddress(label.replaceAll('-', '.')) ?? parseAddress(label.replaceAll('-', ':'));
 }
-
-const HYPHEN = 0x2d;
-const DIGIT_0 = 0x30;
 
 /**
  * Reads the IPv4 address that the label at `at`, lower-cased in wire form, encodes; false when it is another label.
@@ -105,7 +123,6 @@ export function readPodIpv4(name: Uint8Array, at: number, out: Uint8Array): bool
 const PREFIX = '&{';
 const SUFFIX = ' 0 10 10  false 30 0  }';
 const AFTER_PREFIX = hashText(FNV_OFFSET, PREFIX);
-const HEX = '0123456789abcdef';
 const MAX_LABEL_CHARACTERS = 16;
 const IPV6_TEXT_BYTES = 39;
 /** Scratch of `hashIpv6`, valid within one call: hashing must not allocate. */
@@ -175,9 +192,6 @@ function hashIpv6(bytes: string, at: number): number {
   return hashBytes(AFTER_PREFIX, ipv6Text, 0, writeIpv6Text(bytes, at, ipv6Text));
 }
 
-const IPV6_GROUPS = 8;
-const COLON = 0x3a;
-
 /** A for four bytes, AAAA for sixteen. */
 export function addressType(size: number): number {
   return size === 4 ? TYPE.A : TYPE.AAAA;
@@ -221,20 +235,4 @@ function longestZeros(bytes: string, start: number): number {
 
 function groupAt(bytes: string, start: number, i: number): number {
   return (bytes.charCodeAt(start + i * 2) << 8) | bytes.charCodeAt(start + i * 2 + 1);
-}
-
-/** Whether the label at `at`, lower-cased in wire form, is this text. */
-export function isLabel(text: string, name: Uint8Array, at: number): boolean {
-  if (name[at] !== text.length) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (name[at + 1 + i] !== text.charCodeAt(i)) return false;
-  }
-  return true;
-}
-
-/** Writes a label, its length byte first; returns the bytes written. */
-export function writeTextLabel(text: string, out: Uint8Array, at: number): number {
-  out[at] = text.length;
-  for (let i = 0; i < text.length; i++) out[at + 1 + i] = text.charCodeAt(i);
-  return text.length + 1;
 }

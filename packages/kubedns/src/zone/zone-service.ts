@@ -1,4 +1,3 @@
-import { FNV_OFFSET, hashByte } from '@kube-dns/wire';
 import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
 import {
   addressNumbers,
@@ -10,25 +9,24 @@ import {
 } from '../cluster/packed-addresses.js';
 import { equalPorts, joinPorts, type PortList } from '../cluster/ports.js';
 import type { Service } from '../cluster/service.js';
-import { addressHash, readHashLabel, isLabel } from './zone-names.js';
+import {
+  addressHash,
+  isLabel,
+  readHashLabel,
+  writeHashLabel,
+  writeTextLabel,
+} from './zone-names.js';
 
-/** Maximum endpoints of a view: it is made within a millisecond. */
-const MAX_VIEW_ENDPOINTS = 1_024;
-
+/** Maximum endpoints of a set that is made for a question: that takes less than a millisecond. */
+export const MAX_SET_ENDPOINTS = 1_024;
 /** Up to this number of slices a service has an array of that length: one that grew has memory for 16 more. */
 const MAX_EXACT_SLICES = 16;
 const NO_SLICES: EndpointSlice[] = [];
 
-/** Maximum endpoints of one hostname: more do not fit into any message. */
-const MAX_FOUND = 4_096;
-
-/** An endpoint, by its group and its number there. */
-export interface EndpointPlace {
-  readonly group: EndpointGroup;
-  readonly index: number;
-}
-
-/** A service of the zone with its endpoints; the endpoints may arrive before the Service object. */
+/**
+ * A service of the zone with its endpoints; the endpoints may arrive before the Service object. Its endpoints are stored
+ * as the groups of its slices, and are read in one of two ways, see Hosts: as an EndpointSet, or as these groups.
+ */
 export class ZoneService {
   /** `namespace/name`. */
   readonly key: string;
@@ -36,7 +34,7 @@ export class ZoneService {
   readonly number: number;
   service: Service | undefined;
   #slices: EndpointSlice[] = NO_SLICES;
-  #view: EndpointView | undefined;
+  #endpoints: EndpointSet | undefined;
   #endpointCount = 0;
 
   constructor(key: string, number: number) {
@@ -61,17 +59,19 @@ export class ZoneService {
     return this.service?.kind === 'headless';
   }
 
-  /** The endpoints of all slices; one that is in two of them counts twice. */
+  /** The ready endpoints of all slices; one that is in two of them counts twice. */
   get endpointCount(): number {
     return this.#endpointCount;
   }
 
-  /**
-   * Whether it has more endpoints than a view can be made of for a question. It is answered from its slices:
-   * records are picked from them by number, and a host is found by the hash of its label or the number of its address.
-   */
+  /** Whether any endpoint is ready. */
+  get hasEndpoints(): boolean {
+    return this.#endpointCount > 0;
+  }
+
+  /** Whether it has more endpoints than a set can be made of for a question; the groups then have indexes. */
   get isLarge(): boolean {
-    return this.#endpointCount > MAX_VIEW_ENDPOINTS && this.isHeadless;
+    return this.#endpointCount > MAX_SET_ENDPOINTS && this.isHeadless;
   }
 
   /** Whether it has neither a Service object nor slices. */
@@ -79,56 +79,38 @@ export class ZoneService {
     return this.service === undefined && this.#slices.length === 0;
   }
 
-  /** Its addresses of one family: its cluster addresses, or those of its endpoints when it is headless. */
-  get ipv4(): PackedAddresses {
-    return this.isHeadless ? this.view.ipv4 : this.service!.ipv4;
-  }
-
-  get ipv6(): PackedAddresses {
-    return this.isHeadless ? this.view.ipv6 : this.service!.ipv6;
-  }
-
   /**
    * Its hosts: the endpoints of a headless service, else its cluster addresses with generated labels.
    * Made at the first use after a change.
    */
-  get view(): EndpointView {
-    return (this.#view ??= this.makeView());
+  get endpoints(): EndpointSet {
+    return (this.#endpoints ??= this.makeSet());
   }
 
-  /** Makes a view for one use without storing it. */
-  makeView(): EndpointView {
-    return new EndpointView(this.#groups());
+  /** Makes the set for one use without storing it. */
+  makeSet(): EndpointSet {
+    return new EndpointSet(this.#groups());
   }
 
-  /** Whether one of its hosts may have the label at `at`, lower-cased in wire form; makes no view. */
-  mayHaveHost(name: Uint8Array, at: number): boolean {
-    return (
-      this.#view !== undefined || this.#groups().some((group) => findLabel(group, name, at) >= 0)
-    );
+  /** The set, where a host of it may have the label at `at`, lower-cased in wire form: no other label makes one. */
+  endpointsWith(name: Uint8Array, at: number): EndpointSet | undefined {
+    const isThere =
+      this.#endpoints !== undefined ||
+      this.#groups().some((group) => findHost(group, name, at, 0) >= 0);
+    return isThere ? this.endpoints : undefined;
   }
 
-  /** The endpoints of a large service whose label is the one at `at`, lower-cased in wire form. */
-  endpointsOf(name: Uint8Array, at: number): readonly EndpointPlace[] {
-    const found: EndpointPlace[] = [];
-    for (const { groups } of this.#slices) {
-      for (const group of groups) {
-        const { hashes } = group;
-        let index = findLabel(group, name, at, 0, hashes);
-        for (; index >= 0; index = findLabel(group, name, at, index + 1, hashes)) {
-          found.push({ group, index });
-          if (found.length === MAX_FOUND) return found;
-        }
-      }
-    }
-    return found;
+  /** Its addresses of one family: its cluster addresses, or those of its endpoints when it is headless. */
+  addresses(size: AddressSize): PackedAddresses {
+    if (this.isHeadless) return this.endpoints.addresses(size);
+    return size === IPV4_BYTES ? this.service!.ipv4 : this.service!.ipv6;
   }
 
   /** Sets the Service object; undefined when it was deleted. */
   put(service: Service | undefined): void {
     this.service = service;
-    this.#view = undefined;
-    if (this.isLarge) this.#indexEndpoints(this.#slices);
+    this.#endpoints = undefined;
+    if (this.isLarge) indexHosts(this.#slices);
   }
 
   addSlice(slice: EndpointSlice): void {
@@ -137,8 +119,8 @@ export class ZoneService {
     if (this.#slices.length >= MAX_EXACT_SLICES) this.#slices.push(slice);
     else this.#slices = [...this.#slices, slice];
     this.#endpointCount += endpointsIn(slice);
-    this.#view = undefined;
-    if (this.isLarge) this.#indexEndpoints(wasLarge ? [slice] : this.#slices);
+    this.#endpoints = undefined;
+    if (this.isLarge) indexHosts(wasLarge ? [slice] : this.#slices);
   }
 
   dropSlice(slice: EndpointSlice): void {
@@ -146,12 +128,16 @@ export class ZoneService {
     if (at < 0) return;
     this.#slices.splice(at, 1);
     this.#endpointCount -= endpointsIn(slice);
-    this.#view = undefined;
+    this.#endpoints = undefined;
   }
 
-  /** Whether any endpoint is ready. */
-  hasEndpoints(): boolean {
-    return this.#slices.some(({ groups }) => groups.length > 0);
+  /**
+   * Whether it has other endpoints since one state of a slice was replaced by another: an endpoint may be in two slices
+   * at a time, and moves from one to the other without a change of any answer.
+   */
+  isChangedBy(before: EndpointSlice | undefined, after: EndpointSlice | undefined): boolean {
+    const others = this.#slices.filter((slice) => slice !== after);
+    return !areAllIn(after, before, others) || !areAllIn(before, after, others);
   }
 
   #groups(): readonly EndpointGroup[] {
@@ -164,16 +150,6 @@ export class ZoneService {
       { ...ipv4, labels: ipv4Labels, ports },
       { ...ipv6, labels: ipv6Labels, ports },
     ];
-  }
-
-  /** A host of a large service is found by these, by its name or its address; a small one has a view for that. */
-  #indexEndpoints(slices: readonly EndpointSlice[]): void {
-    for (const { groups } of slices) {
-      for (const group of groups) {
-        group.hashes ??= labelHashes(group);
-        group.numbers ??= addressNumbers(group);
-      }
-    }
   }
 
   /** Stores the service's key and equal ports once for all its slices. */
@@ -191,62 +167,69 @@ function endpointsIn({ groups }: EndpointSlice): number {
   return groups.reduce((sum, group) => sum + countOf(group), 0);
 }
 
-const NONE = -1;
-
 /**
- * The endpoints of one service as DNS sees them: distinct addresses, and hosts, which are the endpoints
- * that share a label (schema 1.1.0 section 2.4.1). Hosts and endpoints are numbers, so a hundred thousand
- * of them are a few arrays. A view is immutable: after a change the service makes another one.
+ * The endpoints of one service as DNS sees them, each once: distinct addresses, and hosts, which are the endpoints
+ * that share a label (schema 1.1.0 section 2.4.1). Both are numbers, so a hundred thousand of them are a few arrays.
+ * A set is immutable: after a change the service makes another one.
  */
-export class EndpointView {
-  readonly ipv4: PackedAddresses;
-  readonly ipv6: PackedAddresses;
-  /** By host: its label, empty where it is generated; the hash of the generated label; its ports. */
-  readonly #labels: string[] = [];
-  readonly #hashes: Uint32Array;
+export class EndpointSet {
+  readonly #ipv4: PackedAddresses;
+  readonly #ipv6: PackedAddresses;
+  /** By host: its label, lower case, empty where it is generated; the hash of its label, see labelHash; its ports. */
+  readonly labels: string[] = [];
+  readonly hashes: Uint32Array;
   readonly #ports: PortList[] = [];
-  /**
-   * The numbers of addresses in `ipv4` and `ipv6`, grouped by host and family; `#bounds` has the begin of
-   * each group.
-   */
-  readonly #endpoints: Int32Array;
-  readonly #bounds: Int32Array;
-  /** The hosts with a configured label. */
-  readonly #byLabel: SlotTable;
+  /** The numbers of the addresses of all hosts, grouped by slot: a host and a family. `#starts`: where each group begins. */
+  readonly numbers: Int32Array;
+  readonly #starts: Int32Array;
 
   constructor(groups: readonly EndpointGroup[]) {
-    const counts = { [IPV4_BYTES]: 0, [IPV6_BYTES]: 0 };
-    let labelled = 0;
+    const families = { [IPV4_BYTES]: new Family(), [IPV6_BYTES]: new Family() };
+    const byLabel = new Map<string, number>();
+    const hashes: number[] = [];
+    const total = groups.reduce((sum, group) => sum + countOf(group), 0);
+    /** Slot × total + number of the address: each endpoint once, though it may be in two slices. */
+    const endpoints = new Set<number>();
+    let joined: { left: PortList; right: PortList; both: PortList } | undefined;
     for (const group of groups) {
-      counts[group.size] += countOf(group);
-      labelled += group.labels?.length ?? 0;
+      const { size, bytes, ports } = group;
+      const family = families[size];
+      for (let i = 0, at = 0; at < bytes.length; i++, at += size) {
+        const label = group.labels?.[i] ?? '';
+        const address = family.numberOf(bytes.slice(at, at + size));
+        const existing = label === '' ? family.hosts[address] : byLabel.get(label);
+        const host = existing ?? this.labels.push(label) - 1;
+        endpoints.add(slotOf(host, size) * total + address);
+        if (existing === undefined) {
+          hashes.push(labelHash(group, i));
+          this.#ports.push(ports);
+          if (label === '') family.hosts[address] = host;
+          else byLabel.set(label, host);
+        } else if (this.#ports[host] !== ports) {
+          // A host that is in several slices serves the ports of all of them.
+          const left = this.#ports[host]!;
+          if (joined?.left !== left || joined.right !== ports) {
+            joined = { left, right: ports, both: joinPorts(left, ports) };
+          }
+          this.#ports[host] = joined.both;
+        }
+      }
     }
-    const total = counts[IPV4_BYTES] + counts[IPV6_BYTES];
-    this.#hashes = new Uint32Array(total);
-    this.#byLabel = new SlotTable(labelled);
-    const families = {
-      [IPV4_BYTES]: new Family(IPV4_BYTES, counts[IPV4_BYTES]),
-      [IPV6_BYTES]: new Family(IPV6_BYTES, counts[IPV6_BYTES]),
-    };
-    const endpoints = this.#collect(groups, families, new Endpoints(total, labelled));
-    this.#bounds = boundsOf(endpoints, this.hostCount);
-    this.#endpoints = sortByHost(endpoints, this.#bounds);
-    this.ipv4 = families[IPV4_BYTES].distinct.pack();
-    this.ipv6 = families[IPV6_BYTES].distinct.pack();
+    this.hashes = Uint32Array.from(hashes);
+    this.#starts = new Int32Array(this.hostCount * 2 + 1);
+    for (const endpoint of endpoints) this.#starts[Math.floor(endpoint / total) + 1]!++;
+    for (let i = 1; i < this.#starts.length; i++) this.#starts[i]! += this.#starts[i - 1]!;
+    this.numbers = new Int32Array(endpoints.size);
+    const next = this.#starts.slice();
+    for (const endpoint of endpoints) {
+      this.numbers[next[Math.floor(endpoint / total)]!++] = endpoint % total;
+    }
+    this.#ipv4 = families[IPV4_BYTES].pack(IPV4_BYTES);
+    this.#ipv6 = families[IPV6_BYTES].pack(IPV6_BYTES);
   }
 
   get hostCount(): number {
-    return this.#labels.length;
-  }
-
-  /** The label of a host, lower case; empty when it is generated from its hash. */
-  labelOf(host: number): string {
-    return this.#labels[host]!;
-  }
-
-  /** The hash of a host whose label is generated. */
-  hashOf(host: number): number {
-    return this.#hashes[host]!;
+    return this.labels.length;
   }
 
   portsOf(host: number): PortList {
@@ -254,191 +237,99 @@ export class EndpointView {
   }
 
   addresses(size: AddressSize): PackedAddresses {
-    return size === IPV4_BYTES ? this.ipv4 : this.ipv6;
+    return size === IPV4_BYTES ? this.#ipv4 : this.#ipv6;
   }
 
-  /** The number of a host's addresses of one family. */
-  countOf(host: number, size: AddressSize): number {
-    const bound = boundOf(host, size);
-    return this.#bounds[bound + 1]! - this.#bounds[bound]!;
+  /** Where the addresses of a host and a family begin in `numbers`. */
+  startOf(host: number, size: AddressSize): number {
+    return this.#starts[slotOf(host, size)]!;
   }
 
-  /** The offset of a host's address number `i` in the addresses of the family. */
-  offsetOf(host: number, size: AddressSize, i: number): number {
-    return this.#endpoints[this.#bounds[boundOf(host, size)]! + i]! * size;
-  }
-
-  /** The host with this configured label, lower-cased in wire form at `at`; -1 when there is none. */
-  hostOfLabel(name: Uint8Array, at: number): number {
-    let slot = this.#byLabel.start(hashOfName(name, at));
-    for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
-      const host = this.#byLabel.at(slot);
-      if (isLabel(this.#labels[host]!, name, at)) return host;
-    }
-    return NONE;
-  }
-
-  /** The first host from `from` on whose generated label has this hash; -1 when there is none. */
-  hostOfHash(hash: number, from: number): number {
-    for (let host = from; host < this.#labels.length; host++) {
-      if (this.#hashes[host] === hash && this.#labels[host] === '') return host;
-    }
-    return NONE;
-  }
-
-  #collect(
-    groups: readonly EndpointGroup[],
-    families: Record<AddressSize, Family>,
-    endpoints: Endpoints,
-  ): Endpoints {
-    for (const { size, bytes, labels, ports } of groups) {
-      const family = families[size];
-      for (let i = 0, at = 0; at < bytes.length; i++, at += size) {
-        const number = family.distinct.add(bytes, at);
-        const label = labels === undefined ? '' : labels[i]!;
-        let host = label === '' ? family.hosts[number]! : this.#hostOf(label, ports);
-        if (host === NONE) {
-          host = family.hosts[number] = this.#addHost('', addressHash(bytes, at, size), ports);
-          endpoints.add(boundOf(host, size), number);
-        } else if (label !== '') {
-          endpoints.addOnce(boundOf(host, size), number);
-        }
-        this.#servePorts(host, ports);
-      }
-    }
-    return endpoints;
-  }
-
-  /** Finds or adds the host with this label. */
-  #hostOf(label: string, ports: PortList): number {
-    let slot = this.#byLabel.start(hashOfText(label));
-    for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
-      const host = this.#byLabel.at(slot);
-      if (this.#labels[host] === label) return host;
-    }
-    const host = this.#addHost(label, 0, ports);
-    this.#byLabel.put(slot, host);
-    return host;
-  }
-
-  #addHost(label: string, hash: number, ports: PortList): number {
-    const host = this.#labels.push(label) - 1;
-    this.#hashes[host] = hash;
-    this.#ports.push(ports);
-    return host;
-  }
-
-  #joined: { left: PortList; right: PortList; both: PortList } | undefined;
-
-  /** A host that is in several slices serves the ports of all of them. */
-  #servePorts(host: number, right: PortList): void {
-    const left = this.#ports[host]!;
-    if (left === right) return;
-    if (this.#joined?.left !== left || this.#joined.right !== right) {
-      this.#joined = { left, right, both: joinPorts(left, right) };
-    }
-    this.#ports[host] = this.#joined.both;
+  endOf(host: number, size: AddressSize): number {
+    return this.#starts[slotOf(host, size) + 1]!;
   }
 }
 
-/** The addresses of one family while a view is made. */
+/** The addresses of one family while a set is made. */
 class Family {
-  readonly distinct: DistinctAddresses;
-  /** The host of an address without a label, by the address number. */
-  readonly hosts: Int32Array;
+  readonly #numbers = new Map<string, number>();
+  /** The host of an address without a label, by the number of the address. */
+  readonly hosts: number[] = [];
 
-  constructor(size: AddressSize, capacity: number) {
-    this.distinct = new DistinctAddresses(size, capacity);
-    this.hosts = new Int32Array(capacity).fill(NONE);
+  /** The number of an address, a new number for a new address. */
+  numberOf(address: string): number {
+    const existing = this.#numbers.get(address);
+    if (existing !== undefined) return existing;
+    this.#numbers.set(address, this.#numbers.size);
+    return this.#numbers.size - 1;
+  }
+
+  pack(size: AddressSize): PackedAddresses {
+    return { size, bytes: [...this.#numbers.keys()].join('') };
   }
 }
 
-/** The endpoints of a view while it is made: distinct pairs of a host and an address. */
-class Endpoints {
-  count = 0;
-  /** By endpoint: its bound, see boundOf; the number of its address in its family. */
-  readonly bounds: Int32Array;
-  readonly addresses: Int32Array;
-  readonly #table: SlotTable;
-
-  /** `labelled`: how many endpoints have a configured label, and so may be added twice. */
-  constructor(capacity: number, labelled: number) {
-    this.bounds = new Int32Array(capacity);
-    this.addresses = new Int32Array(capacity);
-    this.#table = new SlotTable(labelled);
-  }
-
-  add(bound: number, address: number): void {
-    this.bounds[this.count] = bound;
-    this.addresses[this.count++] = address;
-  }
-
-  /** Adds an endpoint unless it exists: the same endpoint may be in two slices. */
-  addOnce(bound: number, address: number): void {
-    let slot = this.#table.start(mix(mix(0, bound), address));
-    for (; this.#table.at(slot) >= 0; slot = this.#table.next(slot)) {
-      const endpoint = this.#table.at(slot);
-      if (this.bounds[endpoint] === bound && this.addresses[endpoint] === address) return;
-    }
-    this.#table.put(slot, this.count);
-    this.add(bound, address);
-  }
-}
-
-/** The index in the bounds of a host's addresses of one family. */
-function boundOf(host: number, size: AddressSize): number {
+function slotOf(host: number, size: AddressSize): number {
   return host * 2 + (size === IPV4_BYTES ? 0 : 1);
 }
 
-/** The begin of the endpoints of each bound after sorting, and the end of the last. */
-function boundsOf({ bounds, count }: Endpoints, hosts: number): Int32Array {
-  const starts = new Int32Array(hosts * 2 + 1);
-  for (let i = 0; i < count; i++) starts[bounds[i]! + 1]!++;
-  for (let i = 1; i < starts.length; i++) starts[i]! += starts[i - 1]!;
-  return starts;
+/** Hosts by number: those of a set, or the endpoints of a group of a slice, each of which is a host there. */
+export type Hosts = EndpointSet | EndpointGroup;
+
+/** The ports of a host. */
+export function portsOf(hosts: Hosts, host: number): PortList {
+  return hosts instanceof EndpointSet ? hosts.portsOf(host) : hosts.ports;
 }
 
-function sortByHost({ bounds, addresses, count }: Endpoints, starts: Int32Array): Int32Array {
-  const sorted = new Int32Array(count);
-  const next = starts.slice();
-  for (let i = 0; i < count; i++) sorted[next[bounds[i]!]!++] = addresses[i]!;
-  return sorted;
-}
-
-/** The hash of each endpoint's label: that of a generated one is the one that it encodes. */
-export function labelHashes({ size, bytes, labels }: EndpointGroup): Uint32Array {
-  const hashes = new Uint32Array(bytes.length / size);
-  for (let i = 0; i < hashes.length; i++) {
-    const label = labels?.[i] ?? '';
-    hashes[i] = label === '' ? addressHash(bytes, i * size, size) : hashOfText(label);
-  }
-  return hashes;
+/** Writes the label of a host, its length byte first; returns the bytes written. */
+export function writeHostLabel(hosts: Hosts, host: number, out: Uint8Array, at: number): number {
+  const label = hosts.labels?.[host] ?? '';
+  if (label !== '') return writeTextLabel(label, out, at);
+  return writeHashLabel(generatedHash(hosts, host), out, at);
 }
 
 /**
- * The first endpoint from `from` on with the label at `at`, lower-cased in wire form, configured or
- * generated; -1 when there is none. `hashes`: their `labelHashes`, where these are stored.
+ * The first host from `from` on with the label at `at`, lower-cased in wire form, configured or generated;
+ * -1 when there is none.
  */
-export function findLabel(
-  { size, bytes, labels }: EndpointGroup,
-  name: Uint8Array,
-  at: number,
-  from = 0,
-  hashes?: Uint32Array,
-): number {
+export function findHost(hosts: Hosts, name: Uint8Array, at: number, from: number): number {
+  const { labels, hashes } = hosts;
   const generated = readHashLabel(name, at);
-  if (labels === undefined && generated < 0) return NONE;
+  if (labels === undefined && generated < 0) return -1;
   const configured = hashOfName(name, at);
-  for (let i = from; i * size < bytes.length; i++) {
-    if (hashes !== undefined && hashes[i] !== configured && hashes[i] !== generated) continue;
-    const label = labels?.[i] ?? '';
-    const isSame =
-      label !== ''
-        ? isLabel(label, name, at)
-        : generated >= 0 && addressHash(bytes, i * size, size) === generated;
-    if (isSame) return i;
+  const count = hosts instanceof EndpointSet ? hosts.hostCount : countOf(hosts);
+  for (let host = from; host < count; host++) {
+    if (hashes !== undefined && hashes[host] !== configured && hashes[host] !== generated) continue;
+    const label = labels?.[host] ?? '';
+    const isFound =
+      label === ''
+        ? generated >= 0 && generatedHash(hosts, host) === generated
+        : isLabel(label, name, at);
+    if (isFound) return host;
   }
-  return NONE;
+  return -1;
+}
+
+/** A host of a large service is found by these, by its name or its address. */
+function indexHosts(slices: readonly EndpointSlice[]): void {
+  for (const { groups } of slices) {
+    for (const group of groups) {
+      group.hashes ??= Uint32Array.from({ length: countOf(group) }, (_, i) => labelHash(group, i));
+      group.numbers ??= addressNumbers(group);
+    }
+  }
+}
+
+/** The hash of the label of an endpoint: of a generated one the hash that it encodes. */
+function labelHash(group: EndpointGroup, i: number): number {
+  const label = group.labels?.[i] ?? '';
+  return label === '' ? addressHash(group.bytes, i * group.size, group.size) : hashOfText(label);
+}
+
+/** The hash that the generated label of a host encodes. */
+function generatedHash(hosts: Hosts, host: number): number {
+  if (hosts instanceof EndpointSet) return hosts.hashes[host]!;
+  return hosts.hashes?.[host] ?? addressHash(hosts.bytes, host * hosts.size, hosts.size);
 }
 
 /** The hash of the label at `at`, lower-cased in wire form. */
@@ -459,103 +350,8 @@ function mix(hash: number, value: number): number {
   return Math.imul(hash ^ value, 0x9e37_79b1) ^ (hash >>> 13);
 }
 
-/** Collects the distinct addresses of one family in the order of their addition. */
-export class DistinctAddresses {
-  readonly #size: AddressSize;
-  readonly #bytes: Buffer;
-  readonly #table: SlotTable;
-  #count = 0;
-
-  constructor(size: AddressSize, capacity: number) {
-    this.#size = size;
-    this.#bytes = Buffer.allocUnsafe(size * capacity);
-    this.#table = new SlotTable(capacity);
-  }
-
-  /** Returns the number of the address at `at`, a new number for a new address. */
-  add(bytes: string, at: number): number {
-    let slot = this.#table.start(this.#hash(bytes, at));
-    for (; this.#table.at(slot) >= 0; slot = this.#table.next(slot)) {
-      const number = this.#table.at(slot);
-      if (this.#isAt(number, bytes, at)) return number;
-    }
-    this.#table.put(slot, this.#count);
-    const start = this.#count * this.#size;
-    for (let i = 0; i < this.#size; i++) this.#bytes[start + i] = bytes.charCodeAt(at + i);
-    return this.#count++;
-  }
-
-  pack(): PackedAddresses {
-    return { size: this.#size, bytes: this.#bytes.toString('latin1', 0, this.#count * this.#size) };
-  }
-
-  #isAt(number: number, bytes: string, at: number): boolean {
-    const start = number * this.#size;
-    for (let i = 0; i < this.#size; i++) {
-      if (this.#bytes[start + i] !== bytes.charCodeAt(at + i)) return false;
-    }
-    return true;
-  }
-
-  #hash(bytes: string, at: number): number {
-    let hash = FNV_OFFSET;
-    for (let i = at; i < at + this.#size; i++) hash = hashByte(hash, bytes.charCodeAt(i));
-    return hash;
-  }
-}
-
-const MIN_SLOTS = 8;
-
-/**
- * A hash table (open addressing) of numbers of entries that the caller stores. For a look-up the caller
- * walks from the slot of a hash to the matching number or an empty slot. At most half of it is full.
- */
-export class SlotTable {
-  /** The number plus one, or 0. */
-  readonly #slots: Int32Array;
-  readonly #mask: number;
-
-  /** Holds up to `capacity` numbers. */
-  constructor(capacity: number) {
-    let slots = MIN_SLOTS;
-    while (slots < capacity * 2) slots *= 2;
-    this.#slots = new Int32Array(slots);
-    this.#mask = slots - 1;
-  }
-
-  start(hash: number): number {
-    return (hash ^ (hash >>> 15)) & this.#mask;
-  }
-
-  next(slot: number): number {
-    return (slot + 1) & this.#mask;
-  }
-
-  /** The number in a slot; -1 in an empty one. */
-  at(slot: number): number {
-    return this.#slots[slot]! - 1;
-  }
-
-  put(slot: number, number: number): void {
-    this.#slots[slot] = number + 1;
-  }
-}
-
 /** Maximum endpoints looked at for one change; where they do not suffice, it counts as a change. */
 const MAX_STEPS = 20_000;
-
-/**
- * Whether a service has other endpoints after one of its slices was replaced by another: an endpoint may be in
- * two slices at a time, and moves from one to the other without a change of any answer. `others` are the
- * other slices of the service.
- */
-export function areEndpointsChanged(
-  before: EndpointSlice | undefined,
-  after: EndpointSlice | undefined,
-  others: readonly EndpointSlice[],
-): boolean {
-  return !areAllIn(after, before, others) || !areAllIn(before, after, others);
-}
 
 /** Whether all endpoints of a slice are in `first`, which is likely, or in one of the others. */
 function areAllIn(
