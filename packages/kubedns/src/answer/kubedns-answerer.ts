@@ -1,3 +1,4 @@
+import { hostname, networkInterfaces } from 'node:os';
 import { isIpAddress } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -8,8 +9,6 @@ import {
   SOURCE,
 } from '@kube-dns/transport';
 import {
-  EXTENDED_ERROR,
-  extendedErrorOption,
   addressBytes,
   AnswerWriter,
   bindAddress,
@@ -17,6 +16,8 @@ import {
   encodeKey,
   encodeRdata,
   EVERY_ADDRESS,
+  EXTENDED_ERROR,
+  extendedErrorOption,
   FLAG,
   NameTable,
   type Query,
@@ -27,97 +28,23 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import { hostname, networkInterfaces } from 'node:os';
 import type { KubednsFlags } from '../config/flags.js';
+import type { PtrMode } from '../config/naming.js';
 import type { Upstreams } from '../config/upstreams.js';
-import { federatedTarget, type Federations } from '../federation/federations.js';
+import { federatedTarget, type FederatedNames } from '../federation/federations.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneName } from '../zone/zone-names.js';
-import { ExternalNames, ForwardedReplies, UpstreamRecords } from './forwarding.js';
+import { Forwarding } from './forwarding.js';
 import type { QueryStatistics, System } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
-import { ZoneAnswerer } from './zone-answerer.js';
+import { ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
 
-/** The zone is incomplete: a client would cache a negative answer. */
-const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'no list of the cluster yet');
-/** A class or a name of class CHAOS that this server has nothing of. */
-const NOT_OURS = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE);
-const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name servers');
-
-/** Clients time out after 5 s; they get SERVFAIL before. */
-export const UPSTREAM_DEADLINE_MS = 4_000;
-
-/** The parts that answers are made from. */
-export interface CompositionOptions {
-  readonly flags: KubednsFlags;
+export interface KubednsAnswererOptions extends ZoneAnswererOptions {
+  readonly ptr: PtrMode;
+  /** As `kube-dns 1.2.3`. */
   readonly version: string;
-  readonly zone: ClusterZone;
-  readonly forwarder: QueryForwarder;
-  readonly upstreams: Pick<Upstreams, 'groupFor'>;
-  readonly federations: Pick<Federations, 'isActive' | 'find' | 'locality'>;
-  readonly statistics: QueryStatistics;
-  readonly isSynced: () => boolean;
-}
-
-/** How the names of the zone are read, from the flags. */
-export function namingOf({
-  flags,
-  zone,
-  federations,
-}: Pick<CompositionOptions, 'flags' | 'zone' | 'federations'>) {
-  return {
-    zone,
-    pods: flags.pods,
-    wildcards: flags.wildcards,
-    federate: (name: ZoneName) => federatedTarget(federations, name, zone),
-  };
-}
-
-/** Composes the answerer from the flags. */
-export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
-  const { flags, version, zone, forwarder, upstreams, statistics, isSynced } = options;
-  const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
-  const zoneAnswerer = new ZoneAnswerer({
-    ...ttls,
-    ...namingOf(options),
-    ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
-  });
-  const reverse = new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr });
-  const records = new UpstreamRecords({ zone: zoneAnswerer, reverse, isSynced });
-  return new KubednsAnswerer({
-    zone: zoneAnswerer,
-    reverse,
-    chaos: new ChaosAnswerer({ version: `kube-dns ${version}`, hostname: hostname() }),
-    externalNames: new ExternalNames({
-      zone: zoneAnswerer,
-      records,
-      forwarder,
-      upstreams,
-      ...ttls,
-    }),
-    upstreamRecords: records,
-    forwarder,
-    upstreams,
-    statistics,
-    isSynced,
-  });
-}
-
-/** The addresses that clients use for this server, as far as they can be found out. */
-function ownAddresses(given: string): Uint8Array[] {
-  if (given !== EVERY_ADDRESS) return [given].filter(isIpAddress).map(addressBytes);
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
-    .map(({ address }) => addressBytes(address));
-}
-
-export interface KubednsAnswererOptions {
-  readonly zone: ZoneAnswerer;
-  readonly reverse: ReverseAnswerer;
-  readonly externalNames: ExternalNames;
-  readonly upstreamRecords: UpstreamRecords;
-  readonly chaos: ChaosAnswerer;
+  /** The host name, in a cluster the pod's name. */
+  readonly hostname: string;
   readonly forwarder: QueryForwarder;
   /** The upstream servers for names outside the cluster. */
   readonly upstreams: Pick<Upstreams, 'groupFor'>;
@@ -126,22 +53,50 @@ export interface KubednsAnswererOptions {
   readonly isSynced: () => boolean;
 }
 
+/** Clients time out after 5 s; they get SERVFAIL before. */
+export const UPSTREAM_DEADLINE_MS = 4_000;
+
 const IPV4_REVERSE = encodeKey('in-addr.arpa');
 const IPV6_REVERSE = encodeKey('ip6.arpa');
+/** Answers about this server must not be cached. */
+const CHAOS_TTL_SECONDS = 0;
+/** A client would cache a negative answer while the zone is incomplete. */
+const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'no list of the cluster yet');
+/** A class, or a name of class CHAOS, that this server has nothing of. */
+const NOT_OURS = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE);
 
 /** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
 export class KubednsAnswerer implements Answerer {
-  readonly #options: KubednsAnswererOptions;
+  readonly #zone: ZoneAnswerer;
+  readonly #reverse: ReverseAnswerer;
+  readonly #forwarding: Forwarding;
+  readonly #statistics: QueryStatistics;
+  readonly #isSynced: () => boolean;
+  /** The texts that servers are asked about themselves (RFC 4892). */
+  readonly #chaosTexts = new NameTable<Uint8Array>();
   readonly #writer = new AnswerWriter();
   readonly #client: CountedClient;
-  readonly #replies: ForwardedReplies;
   /** Where the zone's own name begins in the name of a question to the zone. */
   #apexAt = -1;
 
   constructor(options: KubednsAnswererOptions) {
-    this.#options = options;
-    this.#client = new CountedClient(options.statistics);
-    this.#replies = new ForwardedReplies(options.upstreamRecords);
+    const { zone, ttlSeconds, negativeTtlSeconds, ptr, statistics, isSynced } = options;
+    this.#zone = new ZoneAnswerer(options);
+    this.#reverse = new ReverseAnswerer({ zone, ttlSeconds, negativeTtlSeconds, mode: ptr });
+    const { forwarder, upstreams } = options;
+    const own = { zone: this.#zone, reverse: this.#reverse, ttlSeconds, isSynced };
+    this.#forwarding = new Forwarding({ ...own, forwarder, upstreams });
+    this.#statistics = statistics;
+    this.#isSynced = isSynced;
+    this.#client = new CountedClient(statistics);
+    for (const [name, text] of [
+      ['version.bind', options.version],
+      ['version.server', options.version],
+      ['hostname.bind', options.hostname],
+      ['id.server', options.hostname],
+    ] as const) {
+      this.#chaosTexts.set(encodeKey(name), encodeRdata({ type: 'TXT', name, data: text }));
+    }
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
@@ -150,11 +105,12 @@ export class KubednsAnswerer implements Answerer {
     // A deferred answer is counted by the client.
     this.#client.start(client, system, startedMs);
     const length = this.#answerAs(system, query, out, this.#client);
+    // As for a deferred answer, but here: a time that is passed to a function may become an object, for each query.
     if (length > 0) {
       const flags = readUint16(out, 2);
       const seconds = (performance.now() - startedMs) / 1000;
       const isTruncated = (flags & FLAG.TC) !== 0;
-      this.#options.statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+      this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
     }
     return length;
   }
@@ -162,14 +118,14 @@ export class KubednsAnswerer implements Answerer {
   /** The kind of a question: the zone (and every refusal), an address, or any other name. */
   #systemOf(query: Query): System {
     if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
-    this.#apexAt = this.#options.zone.apexOffset(query.name, query.nameLength);
+    this.#apexAt = this.#zone.apexOffset(query.name, query.nameLength);
     if (this.#apexAt >= 0) return 'auth';
     return isReverse(query) ? 'reverse' : 'recursive';
   }
 
   #answerAs(system: System, query: Query, out: Uint8Array, client: Client): number {
     if (system === 'reverse') return this.#answerReverse(query, out, client);
-    if (system === 'recursive') return this.#forward(query, out, client);
+    if (system === 'recursive') return this.#forwarding.forward(query, out, client);
     if (query.class === CLASS.CH) return this.#answerChaos(query, out);
     const isOfZone = query.class === CLASS.IN || query.class === CLASS.ANY;
     return isOfZone
@@ -178,13 +134,13 @@ export class KubednsAnswerer implements Answerer {
   }
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
-    const { zone, externalNames, isSynced } = this.#options;
-    if (!isSynced()) return this.#answerUnready(query, out);
+    const zone = this.#zone;
+    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
     client.answersFrom(SOURCE.ZONE);
     zone.read(query.name, query.nameLength, this.#apexAt);
-    if (zone.hasWildcard) this.#options.statistics.wildcards++;
+    if (zone.hasWildcard) this.#statistics.wildcards++;
     const target = zone.targetOf(query.type);
-    if (target !== undefined) return externalNames.answer(target, query, out, client);
+    if (target !== undefined) return this.#forwarding.follow(target, query, out, client);
     this.#writer.begin(query, out, Math.min(query.maxAnswerBytes, zone.maxAnswerBytes));
     zone.answer(query, this.#writer);
     return this.#writer.finish();
@@ -192,36 +148,29 @@ export class KubednsAnswerer implements Answerer {
 
   /** Reverse names outside the cluster are forwarded: another server may have records for them. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
-    const { reverse, isSynced } = this.#options;
     // Until then any address may be one of the cluster.
-    if (!isSynced()) return this.#answerUnready(query, out);
-    if (!reverse.find(query.name, query.nameLength)) return this.#forward(query, out, client);
+    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
+    if (!this.#reverse.find(query.name, query.nameLength)) {
+      return this.#forwarding.forward(query, out, client);
+    }
     client.answersFrom(SOURCE.ZONE);
     this.#begin(query, out);
     this.#writer.setAuthoritative();
-    reverse.answer(query.type, this.#writer);
+    this.#reverse.answer(query.type, this.#writer);
     return this.#writer.finish();
   }
 
+  /** Other names of this class are refused: this server has no such zone. */
   #answerChaos(query: Query, out: Uint8Array): number {
+    const text = this.#chaosTexts.get(query.name, 0, query.nameLength);
+    if (text === undefined) return this.#refuse(query, out, RCODE.REFUSED, NOT_OURS);
     this.#begin(query, out);
-    this.#options.chaos.answer(query, this.#writer);
-    return this.#writer.finish();
-  }
-
-  #forward(query: Query, out: Uint8Array, client: Client): number {
-    const { forwarder, upstreams } = this.#options;
-    const group = upstreams.groupFor(query.name, query.nameLength);
-    // A missing server is a failure, not a policy: SERVFAIL, as the original.
-    if (group.servers.length === 0) {
-      return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
+    this.#writer.setAuthoritative();
+    // Another type of these names is NODATA.
+    if (query.type === TYPE.TXT || query.type === TYPE.ANY) {
+      this.#writer.add(SECTION.ANSWER, undefined, TYPE.TXT, CHAOS_TTL_SECONDS, text);
     }
-    return forwarder.forward(query, out, client, group, this.#replies.inspect);
-  }
-
-  /** Answers while the zone is incomplete: a client would cache a negative answer. */
-  #answerUnready(query: Query, out: Uint8Array): number {
-    return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
+    return this.#writer.finish();
   }
 
   /** The size limit of the client holds from the start: an answer cut later would be counted as whole. */
@@ -245,7 +194,7 @@ function isReverse({ name, nameLength }: Query): boolean {
 }
 
 /** The client of the current question; a deferred answer is counted when it is sent. */
-export class CountedClient implements Client {
+class CountedClient implements Client {
   readonly #statistics: QueryStatistics;
   #client!: Client;
   #system: System = 'auth';
@@ -297,39 +246,55 @@ export class CountedClient implements Client {
   }
 }
 
-export interface ChaosFacts {
-  /** As `kube-dns 1.2.3`. */
+/** The parts that answers are made from. */
+export interface CompositionOptions {
+  readonly flags: KubednsFlags;
   readonly version: string;
-  /** The host name, in a cluster the pod's name. */
-  readonly hostname: string;
+  readonly zone: ClusterZone;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
+  readonly federations: FederatedNames;
+  readonly statistics: QueryStatistics;
+  readonly isSynced: () => boolean;
 }
 
-/** Answers about this server must not be cached. */
-const TTL_SECONDS = 0;
+/** Composes the answerer from the flags. */
+export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
+  const { flags, version, forwarder, upstreams, statistics, isSynced } = options;
+  return new KubednsAnswerer({
+    ...namingOf(options),
+    ttlSeconds: flags['record-ttl'],
+    negativeTtlSeconds: flags['negative-ttl'],
+    ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
+    ptr: flags.ptr,
+    version: `kube-dns ${version}`,
+    hostname: hostname(),
+    forwarder,
+    upstreams,
+    statistics,
+    isSynced,
+  });
+}
 
-/** Answers the questions of class CHAOS that servers are asked about themselves (RFC 4892). */
-export class ChaosAnswerer {
-  readonly #texts = new NameTable<Uint8Array>();
+/** How the names of the zone are read, from the flags. */
+export function namingOf({
+  flags,
+  zone,
+  federations,
+}: Pick<CompositionOptions, 'flags' | 'zone' | 'federations'>) {
+  return {
+    zone,
+    pods: flags.pods,
+    wildcards: flags.wildcards,
+    federate: (name: ZoneName) => federatedTarget(federations, name, zone),
+  };
+}
 
-  constructor({ version, hostname }: ChaosFacts) {
-    for (const name of ['version.bind', 'version.server']) this.#add(name, version);
-    for (const name of ['hostname.bind', 'id.server']) this.#add(name, hostname);
-  }
-
-  /** Answers; the writer has begun. Other names are refused: this server has no such zone. */
-  answer(query: Query, writer: AnswerWriter): void {
-    const text = this.#texts.get(query.name, 0, query.nameLength);
-    if (text === undefined) {
-      writer.setRcode(RCODE.REFUSED, NOT_OURS);
-      return;
-    }
-    writer.setAuthoritative();
-    // Another type of these names is NODATA.
-    if (query.type !== TYPE.TXT && query.type !== TYPE.ANY) return;
-    writer.add(SECTION.ANSWER, undefined, TYPE.TXT, TTL_SECONDS, text);
-  }
-
-  #add(name: string, text: string): void {
-    this.#texts.set(encodeKey(name), encodeRdata({ type: 'TXT', name, data: text }));
-  }
+/** The addresses that clients use for this server, as far as they can be found out. */
+function ownAddresses(bound: string): Uint8Array[] {
+  if (bound !== EVERY_ADDRESS) return [bound].filter(isIpAddress).map(addressBytes);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+    .map(({ address }) => addressBytes(address));
 }

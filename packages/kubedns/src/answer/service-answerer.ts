@@ -329,9 +329,10 @@ class NumberedRecords {
     const rest = number - (at === 0 ? 0 : runs[at - 1]!.end);
     const { portCount, ports, numbers } = run;
     const host = portCount === 1 ? rest : Math.floor(rest / portCount);
-    const port = run.firstPort + rest - host * portCount;
     run.index = numbers === undefined ? run.first + host : numbers[run.first + host]!;
-    run.port = run.hasNamedPorts ? ports.ports[port]!.port : (ports.numbers[port] ?? NO_PORT);
+    if (ports === NO_PORTS) return run;
+    const port = run.firstPort + rest - host * portCount;
+    run.port = run.hasNamedPorts ? ports.ports[port]!.port : ports.numbers[port]!;
     return run;
   }
 
@@ -378,6 +379,7 @@ class NumberedRecords {
     run.firstPort = 0;
     run.portCount = 1;
     run.hasNamedPorts = false;
+    run.port = NO_PORT;
     this.count += records;
     run.end = this.count;
     return run;

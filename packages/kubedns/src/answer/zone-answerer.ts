@@ -128,95 +128,69 @@ export class ZoneAnswerer {
   }
 
   #answer(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+    const { kind, areAllMatched } = this.#question;
+    if (kind === 'unavailable') writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
+    else if (kind === 'absent') this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
+    else if (!this.#addRecords(owner, type, writer)) {
+      // What was not found within the limits of a wildcard may exist all the same.
+      if (kind === 'unfinished' || (kind === 'wildcard' && !areAllMatched)) {
+        writer.setRcode(RCODE.SERVFAIL, UNFINISHED);
+      } else this.#answerNegative(owner, writer, RCODE.NOERROR);
+    }
+  }
+
+  /** Adds the records of a type; false when the name has none. */
+  #addRecords(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): boolean {
     const question = this.#question;
     switch (question.kind) {
       case 'service':
-        if (!this.#services.answer(question.service, type, owner, writer))
-          this.#answerNoData(owner, writer);
-        break;
+        return this.#services.answer(question.service, type, owner, writer);
+      case 'wildcard': {
+        const { matches, name, service } = question;
+        return this.#services.answerAll(matches, name, service, type, owner, writer);
+      }
       case 'cname':
-        this.#answerOne(TYPE.CNAME, question.cname, owner, type, writer);
-        break;
-      case 'pod':
+        return this.#addOne(TYPE.CNAME, question.cname, owner, type, writer);
+      case 'pod': {
+        const { address } = question;
         writer.explain(POD_NAME);
-        this.#answerOne(
-          addressType(question.address.length),
-          question.address,
-          owner,
-          type,
-          writer,
-        );
-        break;
+        return this.#addOne(addressType(address.length), address, owner, type, writer);
+      }
       case 'apex':
-        this.#answerApex(owner, type, writer);
-        break;
+        return this.#addApex(owner, type, writer);
       case 'version':
-        this.#answerOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
-        break;
+        return this.#addOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
       case 'name-server':
-        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer))
-          this.#answerNoData(owner, writer);
-        break;
-      case 'wildcard':
-        if (
-          this.#services.answerAll(
-            question.matches,
-            question.name,
-            question.service,
-            type,
-            owner,
-            writer,
-          )
-        )
-          break;
-        if (question.areAllMatched) this.#answerNoData(owner, writer);
-        else this.#answerUnfinished(writer);
-        break;
-      case 'unfinished':
-        this.#answerUnfinished(writer);
-        break;
-      case 'interior':
-        this.#answerNoData(owner, writer);
-        break;
-      case 'unavailable':
-        writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
-        break;
-      case 'absent':
-        this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
+        return this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer);
+      default:
+        return false;
     }
   }
 
-  /** Nothing was found within the limits of a wildcard, which is no proof that there is nothing. */
-  #answerUnfinished(writer: AnswerWriter): void {
-    writer.setRcode(RCODE.SERVFAIL, UNFINISHED);
-  }
-
-  /** Answers for a name with one record. */
-  #answerOne(
+  /** Adds the only record of a name; false when another type is asked for. */
+  #addOne(
     type: number,
     rdata: Uint8Array,
     owner: Uint8Array | undefined,
-    asked: number,
+    qtype: number,
     writer: AnswerWriter,
-  ): void {
-    if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(owner, writer);
-    else writer.add(SECTION.ANSWER, owner, type, this.#recordTtl, rdata);
+  ): boolean {
+    if (qtype !== type && qtype !== TYPE.ANY) return false;
+    const ttl = this.isFederated ? 0 : this.#options.ttlSeconds;
+    writer.add(SECTION.ANSWER, owner, type, ttl, rdata);
+    return true;
   }
 
-  get #recordTtl(): number {
-    return this.isFederated ? 0 : this.#options.ttlSeconds;
-  }
-
-  #answerApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+  #addApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): boolean {
     const { zone, ttlSeconds } = this.#options;
     if (type === TYPE.SOA || type === TYPE.ANY) {
       writer.add(SECTION.ANSWER, owner, TYPE.SOA, ttlSeconds, zone.soaRdata);
-    } else if (type === TYPE.NS) {
-      writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
-      this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
-    } else {
-      this.#answerNoData(owner, writer);
+      return true;
     }
+    if (type !== TYPE.NS) return false;
+    writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
+    this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
+    return true;
   }
 
   /**
@@ -240,11 +214,6 @@ export class ZoneAnswerer {
       writer.add(section, owner, addressType(address.length), ttlSeconds, address);
     }
     return wanted.length > 0;
-  }
-
-  /** The name exists and has no record of the type. */
-  #answerNoData(owner: Uint8Array | undefined, writer: AnswerWriter): void {
-    this.#answerNegative(owner, writer, RCODE.NOERROR);
   }
 
   /** NXDOMAIN or NODATA, with the SOA that limits how long it is cached (RFC 2308 section 3). */

@@ -1,7 +1,6 @@
 import { isDnsLabel, nearest } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
-import { SERVICE_LABELS } from '../answer/zone-question.js';
-import type { ZoneQuestion } from '../answer/zone-question.js';
+import { SERVICE_LABELS, type ZoneQuestion } from '../answer/zone-question.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { listed, nameText } from './words.js';
 import { labelsOf } from './zone-reading.js';

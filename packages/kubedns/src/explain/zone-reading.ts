@@ -1,7 +1,6 @@
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { addressText, decodeName } from '@kube-dns/wire';
-import { SERVICE_LABELS } from '../answer/zone-question.js';
-import type { ZoneQuestion } from '../answer/zone-question.js';
+import { SERVICE_LABELS, type ZoneQuestion } from '../answer/zone-question.js';
 import type { ZoneName } from '../zone/zone-names.js';
 import { counted, listed, nameText } from './words.js';
 

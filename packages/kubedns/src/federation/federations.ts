@@ -14,6 +14,22 @@ export interface Federation {
   readonly domainWire: Uint8Array;
 }
 
+/** What federated names are made of. */
+export interface FederatedNames {
+  /** Whether there are federations. */
+  readonly isActive: boolean;
+  /** Zone and region of the nodes; undefined until a node with both labels was found. */
+  readonly locality: Locality | undefined;
+  /** The federation whose name is the label at `start` up to `end`, lower-cased, without its length. */
+  find(label: Uint8Array, start: number, end: number): Federation | undefined;
+}
+
+/** Zone and region of a cluster, each a DNS label. */
+export interface Locality {
+  readonly zone: string;
+  readonly region: string;
+}
+
 export interface FederationsOptions {
   readonly client: ApiReader;
   readonly log: Log;
@@ -22,7 +38,7 @@ export interface FederationsOptions {
 }
 
 /** The configured federations, and the zone and region of this cluster; lists nodes only with federations. */
-export class Federations {
+export class Federations implements FederatedNames {
   readonly #nodes: NodeLocality;
   #byLabel = new NameTable<Federation>();
   /** By name. */
@@ -47,12 +63,10 @@ export class Federations {
     return this.#byLabel.size > 0;
   }
 
-  /** The federation whose name is the label at `start` up to `end`, lower-cased, without its length. */
   find(label: Uint8Array, start: number, end: number): Federation | undefined {
     return this.#byLabel.get(label, start, end);
   }
 
-  /** Zone and region of the nodes; undefined until a node with both labels was found. */
   get locality(): Locality | undefined {
     return this.#nodes.locality;
   }
@@ -72,7 +86,7 @@ const FEDERATED_LABELS = 4;
  * `undefined` when the name is not federated; `null` while zone and region are unknown.
  */
 export function federatedTarget(
-  federations: Pick<Federations, 'isActive' | 'find' | 'locality'>,
+  federations: FederatedNames,
   name: ZoneName,
   zone: ClusterZone,
 ): Uint8Array | null | undefined {
@@ -87,23 +101,10 @@ export function federatedTarget(
   if (service?.service?.kind === 'external-name' || service?.hasEndpoints) return local;
   const { locality } = federations;
   if (locality === undefined) return null;
-  const place = ['svc', locality.zone, locality.region];
-  const more = [...labels, federation.name, ...place].join('.').length + 1;
+  const above = [...labels, federation.name, 'svc', locality.zone, locality.region];
   // A name of this length cannot exist.
-  if (more + federation.domainWire.length > MAX_NAME_BYTES) return undefined;
-  return prependLabels([...labels, federation.name, ...place], federation.domainWire);
-}
-
-/** Zone and region of a cluster, each a DNS label. */
-export interface Locality {
-  readonly zone: string;
-  readonly region: string;
-}
-
-export interface NodeLocalityOptions {
-  readonly client: ApiReader;
-  readonly log: Log;
-  readonly retryMs?: number;
+  if (above.join('.').length + 1 + federation.domainWire.length > MAX_NAME_BYTES) return undefined;
+  return prependLabels(above, federation.domainWire);
 }
 
 interface NodePage {
@@ -127,15 +128,15 @@ const MAX_LOGGED = 20;
  * for ever (kubernetes/dns pkg/dns/dns.go, getClusterZoneAndRegion); until then the search is repeated in
  * the background.
  */
-export class NodeLocality {
-  readonly #options: NodeLocalityOptions;
+class NodeLocality {
+  readonly #options: FederationsOptions;
   #locality: Locality | undefined;
   #running: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** The messages logged so far: each try may fail for the same reason. */
   readonly #logged = new Set<string>();
 
-  constructor(options: NodeLocalityOptions) {
+  constructor(options: FederationsOptions) {
     this.#options = options;
   }
 
@@ -206,12 +207,12 @@ export class NodeLocality {
 
   #localityOf({ metadata }: V1Node): Locality | undefined {
     const labels = metadata?.labels ?? {};
-    const zone = this.#place(labels, ZONE_LABELS);
-    const region = this.#place(labels, REGION_LABELS);
+    const zone = this.#labelOf(labels, ZONE_LABELS);
+    const region = this.#labelOf(labels, REGION_LABELS);
     return zone === undefined || region === undefined ? undefined : { zone, region };
   }
 
-  #place(labels: Record<string, unknown>, names: readonly string[]): string | undefined {
+  #labelOf(labels: Record<string, unknown>, names: readonly string[]): string | undefined {
     const value = names
       .map((name) => labels[name])
       .find((text) => text !== undefined && text !== '');

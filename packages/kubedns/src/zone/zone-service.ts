@@ -299,7 +299,10 @@ export function findHost(hosts: Hosts, name: Uint8Array, at: number, from: numbe
   const configured = hashOfName(name, at);
   const count = hosts instanceof EndpointSet ? hosts.hostCount : countOf(hosts);
   for (let host = from; host < count; host++) {
-    if (hashes !== undefined && hashes[host] !== configured && hashes[host] !== generated) continue;
+    if (hashes !== undefined) {
+      host = indexOfEither(hashes, configured, generated, host);
+      if (host < 0) return -1;
+    }
     const label = labels?.[host] ?? '';
     const isFound =
       label === ''
@@ -308,6 +311,13 @@ export function findHost(hosts: Hosts, name: Uint8Array, at: number, from: numbe
     if (isFound) return host;
   }
   return -1;
+}
+
+/** The first index from `from` on of one of two hashes, of which the second may be -1; -1 when there is none. */
+function indexOfEither(hashes: Uint32Array, left: number, right: number, from: number): number {
+  const leftAt = hashes.indexOf(left, from);
+  const rightAt = right < 0 ? -1 : hashes.indexOf(right, from);
+  return leftAt < 0 || (rightAt >= 0 && rightAt < leftAt) ? rightAt : leftAt;
 }
 
 /** A host of a large service is found by these, by its name or its address. */

@@ -3,18 +3,17 @@ import { encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
-import { federatedTarget } from './federations.js';
-import type { Federations } from './federations.js';
+import { type FederatedNames, federatedTarget } from './federations.js';
 
 const FEDERATED = 'web.default.myfed.svc.cluster.local';
 const ELSEWHERE = 'web.default.myfed.svc.zone-a.region-b.example.com';
 
-let locality: Federations['locality'];
+let locality: FederatedNames['locality'];
 let answers: Answers;
 beforeEach(() => {
   locality = { zone: 'zone-a', region: 'region-b' };
   const federation = { name: 'myfed', domain: 'example.com', domainWire: encodeKey('example.com') };
-  const federations: Pick<Federations, 'isActive' | 'find' | 'locality'> = {
+  const federations: FederatedNames = {
     isActive: true,
     find: (bytes, start, end) =>
       Buffer.from(bytes.subarray(start, end)).toString() === 'myfed' ? federation : undefined,
