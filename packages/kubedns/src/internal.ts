@@ -1,5 +1,5 @@
 // The parsers and the answerer of this container, which packages/proofs tests with hostile bytes and packages/bench measures, and the tables of its README.
-export { composeAnswerer } from './answer/composition.js';
+export { composeAnswerer } from './answer/kubedns-answerer.js';
 export { QueryStatistics } from './answer/query-statistics.js';
 export { ClusterState } from './watch/cluster-watch.js';
 export { ItemReader, LineReader } from './watch/json-stream.js';

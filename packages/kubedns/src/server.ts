@@ -30,8 +30,11 @@ import {
 
 import { explainPage, Telemetry } from '@kube-dns/telemetry';
 import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
-import { composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
-import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
+import {
+  composeAnswerer,
+  type KubednsAnswerer,
+  UPSTREAM_DEADLINE_MS,
+} from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
 import { ZoneHosts } from './answer/zone-hosts.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';

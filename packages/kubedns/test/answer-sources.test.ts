@@ -4,8 +4,7 @@ import { ask, exchangeUdp, SourceRecord } from '@kube-dns/resolver/testing';
 import { until } from '@kube-dns/testkit';
 import { listen, type Listener } from '@kube-dns/transport';
 import { encodeKey, writeUint16, ZONE_VERSION_REQUEST } from '@kube-dns/wire';
-import { UPSTREAM_DEADLINE_MS } from '../src/answer/composition.js';
-
+import { UPSTREAM_DEADLINE_MS } from '../src/answer/kubedns-answerer.js';
 import { Answers } from './support/answers.js';
 import { queryBytes } from './support/messages.js';
 import { NameServer } from './support/name-server.js';

@@ -18,7 +18,7 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { FLAG, RCODE, readUint16, reverseName, SAFE_UDP_BYTES } from '@kube-dns/wire';
-import { composeAnswerer } from '../src/answer/composition.js';
+import { composeAnswerer } from '../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../src/answer/query-statistics.js';
 import { PROGRAM } from '../src/config/flags.js';
 import { Explainer } from '../src/explain/explainer.js';

@@ -4,7 +4,7 @@ import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { namespaceObject, serviceObject } from '../../test/support/objects.js';
-import { UPSTREAM_DEADLINE_MS } from './composition.js';
+import { UPSTREAM_DEADLINE_MS } from './kubedns-answerer.js';
 
 const ZONE = 'default.svc.cluster.local';
 const EXT = `ext.${ZONE}`;

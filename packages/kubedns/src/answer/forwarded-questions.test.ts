@@ -3,7 +3,7 @@ import { until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { serviceObject } from '../../test/support/objects.js';
-import { UPSTREAM_DEADLINE_MS } from './composition.js';
+import { UPSTREAM_DEADLINE_MS } from './kubedns-answerer.js';
 
 let first: NameServer;
 let second: NameServer;

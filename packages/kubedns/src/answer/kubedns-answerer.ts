@@ -1,32 +1,23 @@
-import { type Answerer, type Client, type QueryForwarder, SOURCE } from '@kube-dns/transport';
-import {
-  AnswerWriter,
-  CLASS,
-  encodeKey,
-  FLAG,
-  type Query,
-  RCODE,
-  RCODE_MASK,
-  readUint16,
-  suffixOffset,
-} from '@kube-dns/wire';
+import { hostname, networkInterfaces } from 'node:os';
+import { isIpAddress } from '@kube-dns/daemon';
+import { type Answerer, type AnswerSource, type Client, type QueryForwarder, type ReplyPath, SOURCE } from '@kube-dns/transport';
+import { addressBytes, AnswerWriter, bindAddress, CLASS, encodeKey, encodeRdata, EVERY_ADDRESS, EXTENDED_ERROR, extendedErrorOption, FLAG, NameTable, type Query, RCODE, RCODE_MASK, readUint16, SECTION, suffixOffset, TYPE } from '@kube-dns/wire';
+import type { KubednsFlags, PtrMode } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
-import type { ChaosAnswerer } from './chaos-answerer.js';
-import { CountedClient } from './counted-client.js';
-import { NO_SERVERS, NOT_OURS, NOT_READY } from './explanations.js';
-import type { ExternalNames } from './external-name.js';
-import { ForwardedReplies } from './forwarded-replies.js';
+import { type FederatedNames, federatedTarget } from '../federation/federations.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import type { ZoneName } from '../zone/zone-names.js';
+import { Forwarding } from './forwarding.js';
 import type { QueryStatistics, System } from './query-statistics.js';
-import type { ReverseAnswerer } from './reverse-answerer.js';
-import type { UpstreamRecords } from './upstream-records.js';
-import type { ZoneAnswerer } from './zone-answerer.js';
+import { ReverseAnswerer } from './reverse-answerer.js';
+import { ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
 
-export interface KubednsAnswererOptions {
-  readonly zone: ZoneAnswerer;
-  readonly reverse: ReverseAnswerer;
-  readonly externalNames: ExternalNames;
-  readonly upstreamRecords: UpstreamRecords;
-  readonly chaos: ChaosAnswerer;
+export interface KubednsAnswererOptions extends ZoneAnswererOptions {
+  readonly ptr: PtrMode;
+  /** As `kube-dns 1.2.3`. */
+  readonly version: string;
+  /** The host name, in a cluster the pod's name. */
+  readonly hostname: string;
   readonly forwarder: QueryForwarder;
   /** The upstream servers for names outside the cluster. */
   readonly upstreams: Pick<Upstreams, 'groupFor'>;
@@ -35,22 +26,50 @@ export interface KubednsAnswererOptions {
   readonly isSynced: () => boolean;
 }
 
+/** Clients time out after 5 s; they get SERVFAIL before. */
+export const UPSTREAM_DEADLINE_MS = 4_000;
+
 const IPV4_REVERSE = encodeKey('in-addr.arpa');
 const IPV6_REVERSE = encodeKey('ip6.arpa');
+/** Answers about this server must not be cached. */
+const CHAOS_TTL_SECONDS = 0;
+/** A client would cache a negative answer while the zone is incomplete. */
+const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'no list of the cluster yet');
+/** A class, or a name of class CHAOS, that this server has nothing of. */
+const NOT_OURS = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE);
 
 /** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
 export class KubednsAnswerer implements Answerer {
-  readonly #options: KubednsAnswererOptions;
+  readonly #zone: ZoneAnswerer;
+  readonly #reverse: ReverseAnswerer;
+  readonly #forwarding: Forwarding;
+  readonly #statistics: QueryStatistics;
+  readonly #isSynced: () => boolean;
+  /** The texts that servers are asked about themselves (RFC 4892). */
+  readonly #chaosTexts = new NameTable<Uint8Array>();
   readonly #writer = new AnswerWriter();
   readonly #client: CountedClient;
-  readonly #replies: ForwardedReplies;
   /** Where the zone's own name begins in the name of a question to the zone. */
   #apexAt = -1;
 
   constructor(options: KubednsAnswererOptions) {
-    this.#options = options;
-    this.#client = new CountedClient(options.statistics);
-    this.#replies = new ForwardedReplies(options.upstreamRecords);
+    const { zone, ttlSeconds, negativeTtlSeconds, ptr, statistics, isSynced } = options;
+    this.#zone = new ZoneAnswerer(options);
+    this.#reverse = new ReverseAnswerer({ zone, ttlSeconds, negativeTtlSeconds, mode: ptr });
+    const { forwarder, upstreams } = options;
+    const own = { zone: this.#zone, reverse: this.#reverse, ttlSeconds, isSynced };
+    this.#forwarding = new Forwarding({ ...own, forwarder, upstreams });
+    this.#statistics = statistics;
+    this.#isSynced = isSynced;
+    this.#client = new CountedClient(statistics);
+    for (const [name, text] of [
+      ['version.bind', options.version],
+      ['version.server', options.version],
+      ['hostname.bind', options.hostname],
+      ['id.server', options.hostname],
+    ] as const) {
+      this.#chaosTexts.set(encodeKey(name), encodeRdata({ type: 'TXT', name, data: text }));
+    }
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
@@ -59,11 +78,12 @@ export class KubednsAnswerer implements Answerer {
     // A deferred answer is counted by the client.
     this.#client.start(client, system, startedMs);
     const length = this.#answerAs(system, query, out, this.#client);
+    // As for a deferred answer, but here: a time that is passed to a function may become an object, for each query.
     if (length > 0) {
       const flags = readUint16(out, 2);
       const seconds = (performance.now() - startedMs) / 1000;
       const isTruncated = (flags & FLAG.TC) !== 0;
-      this.#options.statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+      this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
     }
     return length;
   }
@@ -71,14 +91,14 @@ export class KubednsAnswerer implements Answerer {
   /** The kind of a question: the zone (and every refusal), an address, or any other name. */
   #systemOf(query: Query): System {
     if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
-    this.#apexAt = this.#options.zone.apexOffset(query.name, query.nameLength);
+    this.#apexAt = this.#zone.apexOffset(query.name, query.nameLength);
     if (this.#apexAt >= 0) return 'auth';
     return isReverse(query) ? 'reverse' : 'recursive';
   }
 
   #answerAs(system: System, query: Query, out: Uint8Array, client: Client): number {
     if (system === 'reverse') return this.#answerReverse(query, out, client);
-    if (system === 'recursive') return this.#forward(query, out, client);
+    if (system === 'recursive') return this.#forwarding.forward(query, out, client);
     if (query.class === CLASS.CH) return this.#answerChaos(query, out);
     const isOfZone = query.class === CLASS.IN || query.class === CLASS.ANY;
     return isOfZone
@@ -87,13 +107,13 @@ export class KubednsAnswerer implements Answerer {
   }
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
-    const { zone, externalNames, isSynced } = this.#options;
-    if (!isSynced()) return this.#answerUnready(query, out);
+    const zone = this.#zone;
+    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
     client.answersFrom(SOURCE.ZONE);
     zone.read(query.name, query.nameLength, this.#apexAt);
-    if (zone.hasWildcard) this.#options.statistics.wildcards++;
+    if (zone.hasWildcard) this.#statistics.wildcards++;
     const target = zone.targetOf(query.type);
-    if (target !== undefined) return externalNames.answer(target, query, out, client);
+    if (target !== undefined) return this.#forwarding.follow(target, query, out, client);
     this.#writer.begin(query, out, Math.min(query.maxAnswerBytes, zone.maxAnswerBytes));
     zone.answer(query, this.#writer);
     return this.#writer.finish();
@@ -101,36 +121,29 @@ export class KubednsAnswerer implements Answerer {
 
   /** Reverse names outside the cluster are forwarded: another server may have records for them. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
-    const { reverse, isSynced } = this.#options;
     // Until then any address may be one of the cluster.
-    if (!isSynced()) return this.#answerUnready(query, out);
-    if (!reverse.find(query.name, query.nameLength)) return this.#forward(query, out, client);
+    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
+    if (!this.#reverse.find(query.name, query.nameLength)) {
+      return this.#forwarding.forward(query, out, client);
+    }
     client.answersFrom(SOURCE.ZONE);
     this.#begin(query, out);
     this.#writer.setAuthoritative();
-    reverse.answer(query.type, this.#writer);
+    this.#reverse.answer(query.type, this.#writer);
     return this.#writer.finish();
   }
 
+  /** Other names of this class are refused: this server has no such zone. */
   #answerChaos(query: Query, out: Uint8Array): number {
+    const text = this.#chaosTexts.get(query.name, 0, query.nameLength);
+    if (text === undefined) return this.#refuse(query, out, RCODE.REFUSED, NOT_OURS);
     this.#begin(query, out);
-    this.#options.chaos.answer(query, this.#writer);
-    return this.#writer.finish();
-  }
-
-  #forward(query: Query, out: Uint8Array, client: Client): number {
-    const { forwarder, upstreams } = this.#options;
-    const group = upstreams.groupFor(query.name, query.nameLength);
-    // A missing server is a failure, not a policy: SERVFAIL, as the original.
-    if (group.servers.length === 0) {
-      return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
+    this.#writer.setAuthoritative();
+    // Another type of these names is NODATA.
+    if (query.type === TYPE.TXT || query.type === TYPE.ANY) {
+      this.#writer.add(SECTION.ANSWER, undefined, TYPE.TXT, CHAOS_TTL_SECONDS, text);
     }
-    return forwarder.forward(query, out, client, group, this.#replies.inspect);
-  }
-
-  /** Answers while the zone is incomplete: a client would cache a negative answer. */
-  #answerUnready(query: Query, out: Uint8Array): number {
-    return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
+    return this.#writer.finish();
   }
 
   /** The size limit of the client holds from the start: an answer cut later would be counted as whole. */
@@ -151,4 +164,110 @@ function isReverse({ name, nameLength }: Query): boolean {
     suffixOffset(name, nameLength, IPV4_REVERSE) >= 0 ||
     suffixOffset(name, nameLength, IPV6_REVERSE) >= 0
   );
+}
+
+/** The client of the current question; a deferred answer is counted when it is sent. */
+class CountedClient implements Client {
+  readonly #statistics: QueryStatistics;
+  #client!: Client;
+  #system: System = 'auth';
+  #startedMs = 0;
+
+  constructor(statistics: QueryStatistics) {
+    this.#statistics = statistics;
+  }
+
+  /** Sets the client of the next question. */
+  start(client: Client, system: System, startedMs: number): void {
+    this.#client = client;
+    this.#system = system;
+    this.#startedMs = startedMs;
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  get port(): number {
+    return this.#client.port;
+  }
+
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
+  defer(): ReplyPath {
+    const reply = this.#client.defer();
+    const system = this.#system;
+    const startedMs = this.#startedMs;
+    return {
+      get address() {
+        return reply.address;
+      },
+      get port() {
+        return reply.port;
+      },
+      send: (message, length, source, server) => {
+        reply.send(message, length, source, server);
+        const flags = readUint16(message, 2);
+        const seconds = (performance.now() - startedMs) / 1000;
+        const isTruncated = (flags & FLAG.TC) !== 0;
+        this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+      },
+      abandon: () => reply.abandon(),
+    };
+  }
+}
+
+/** The parts that answers are made from. */
+export interface CompositionOptions {
+  readonly flags: KubednsFlags;
+  readonly version: string;
+  readonly zone: ClusterZone;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
+  readonly federations: FederatedNames;
+  readonly statistics: QueryStatistics;
+  readonly isSynced: () => boolean;
+}
+
+/** Composes the answerer from the flags. */
+export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
+  const { flags, version, forwarder, upstreams, statistics, isSynced } = options;
+  return new KubednsAnswerer({
+    ...namingOf(options),
+    ttlSeconds: flags['record-ttl'],
+    negativeTtlSeconds: flags['negative-ttl'],
+    ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
+    ptr: flags.ptr,
+    version: `kube-dns ${version}`,
+    hostname: hostname(),
+    forwarder,
+    upstreams,
+    statistics,
+    isSynced,
+  });
+}
+
+/** How the names of the zone are read, from the flags. */
+export function namingOf({
+  flags,
+  zone,
+  federations,
+}: Pick<CompositionOptions, 'flags' | 'zone' | 'federations'>) {
+  return {
+    zone,
+    pods: flags.pods,
+    wildcards: flags.wildcards,
+    federate: (name: ZoneName) => federatedTarget(federations, name, zone),
+  };
+}
+
+/** The addresses that clients use for this server, as far as they can be found out. */
+function ownAddresses(bound: string): Uint8Array[] {
+  if (bound !== EVERY_ADDRESS) return [bound].filter(isIpAddress).map(addressBytes);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+    .map(({ address }) => addressBytes(address));
 }

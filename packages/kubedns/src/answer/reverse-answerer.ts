@@ -14,8 +14,7 @@ import {
 } from '../watch/projections.js';
 import type { PtrMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
-import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';
+import { MAX_LABEL_BYTES } from '../zone/zone-names.js';
 
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;
@@ -35,13 +34,13 @@ const NAME_BUFFER_BYTES = MAX_NAME_BYTES + MAX_LABEL_BYTES;
 /** Answers PTR for the addresses of the cluster: every name of an address, always in the same order. */
 export class ReverseAnswerer {
   readonly #options: ReverseAnswererOptions;
-  readonly #asked = new ReverseAddress();
+  readonly #address = new ReverseAddress();
   /** The names found, each in a buffer of the same size, and their ranks. */
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
   #count = 0;
   #endpoints = 0;
-  /** Of the asked address. */
+  /** Of the address, see addressNumber. */
   #number = 0;
 
   constructor(options: ReverseAnswererOptions) {
@@ -52,16 +51,14 @@ export class ReverseAnswerer {
   find(name: Uint8Array, nameLength: number): boolean {
     const { zone } = this.#options;
     this.#count = 0;
-    const { isCanonical, bytes, size } = this.#asked.read(name, nameLength);
+    const { isCanonical, bytes, size } = this.#address.read(name, nameLength);
     if (!isCanonical) return false;
     this.#number = addressNumber(bytes, size);
     this.#endpoints = 0;
-    for (
-      let entry = zone.firstOwner(bytes, size);
-      entry >= 0 && this.#count < MAX_NAMES;
-      entry = zone.nextOwner(entry)
-    ) {
-      this.#findIn(zone.ownerAt(entry));
+    const { addresses } = zone;
+    let entry = addresses.first(addresses.hashBytes(bytes, size));
+    for (; entry >= 0 && this.#count < MAX_NAMES; entry = addresses.next(entry)) {
+      this.#findIn(addresses.serviceOf(entry));
     }
     return this.#count > 0;
   }
@@ -71,15 +68,12 @@ export class ReverseAnswerer {
    * name, where it is not that of the question.
    */
   answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void {
-    if (type === TYPE.PTR || type === TYPE.ANY) this.#answerNames(writer, owner);
-    else this.#answerNoData(writer, owner);
-  }
-
-  /**
-   * The address has names and nothing else. No zone of reverse names has an SOA here, so the cluster's is
-   * under the name itself: it limits how long the answer is cached (RFC 2308 section 3).
-   */
-  #answerNoData(writer: AnswerWriter, owner: Uint8Array | undefined): void {
+    if (type === TYPE.PTR || type === TYPE.ANY) {
+      this.#answerNames(writer, owner);
+      return;
+    }
+    // The address has names and nothing else. No zone of reverse names has an SOA here, so the cluster's is
+    // under the name itself: it limits how long the answer is cached (RFC 2308 section 3).
     const { zone, negativeTtlSeconds } = this.#options;
     writer.add(SECTION.AUTHORITY, owner, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
   }
@@ -97,34 +91,30 @@ export class ReverseAnswerer {
   #findIn(number: number): void {
     const { index } = this.#options.zone;
     if (index.isSingle(number)) {
-      const { size, bytes } = this.#asked;
-      const isOwner = size === IPV4_BYTES && index.hasAddress(number, bytes);
-      if (isOwner) this.#addName(number, '', -1, RANK.SERVICE);
+      const { size, bytes } = this.#address;
+      if (size === IPV4_BYTES && index.hasAddress(number, bytes)) this.#addName(number);
       return;
     }
-    const owner = index.serviceAt(number);
-    const { service } = owner;
+    const { service, slices } = index.serviceAt(number);
     if (service?.kind === 'cluster-ip') {
-      const addresses = this.#asked.size === IPV4_BYTES ? service.ipv4 : service.ipv6;
-      if (this.#find(addresses, 0) >= 0) this.#addName(number, '', -1, RANK.SERVICE);
+      const addresses = this.#address.size === IPV4_BYTES ? service.ipv4 : service.ipv6;
+      if (this.#find(addresses, 0) >= 0) this.#addName(number);
       return;
     }
-    for (const { groups } of owner.slices) {
+    for (const { groups } of slices) {
       for (const group of groups) {
-        const { size, bytes, labels } = group;
-        if (size !== this.#asked.size) continue;
+        const { size } = group;
+        if (size !== this.#address.size) continue;
         let at = this.#find(group, 0);
         while (at >= 0 && this.#endpoints++ < MAX_ENDPOINTS) {
-          const label = labels?.[at / size] ?? '';
-          const rank = label === '' ? RANK.GENERATED : RANK.HOSTNAME;
-          this.#addName(number, label, addressHash(bytes, at, size), rank);
+          this.#addName(number, group, at / size);
           at = this.#find(group, at + size);
         }
       }
     }
   }
 
-  /** The offset of the asked address among others, from an offset on; -1 when it is not among them. */
+  /** The offset of the address among others, from an offset on; -1 when it is not among them. */
   #find(addresses: PackedAddresses & Pick<EndpointGroup, 'numbers'>, from: number): number {
     const { size, bytes, numbers } = addresses;
     if (numbers === undefined) {
@@ -137,22 +127,23 @@ export class ReverseAnswerer {
   }
 
   #isAt(bytes: string, at: number): boolean {
-    const { bytes: asked, size } = this.#asked;
+    const { bytes: address, size } = this.#address;
     let i = 0;
-    while (i < size && bytes.charCodeAt(at + i) === asked[i]) i++;
+    while (i < size && bytes.charCodeAt(at + i) === address[i]) i++;
     return i === size;
   }
 
-  /** Adds the name of a host, or of the service (no label, hash -1), unless it exists. */
-  #addName(number: number, label: string, hash: number, rank: number): void {
+  /** Adds the name of an endpoint, or of the service itself, unless it exists. */
+  #addName(number: number, group?: EndpointGroup, host = 0): void {
     const { index } = this.#options.zone;
     if (this.#count === MAX_NAMES) return;
     const name = (this.#names[this.#count] ??= new Uint8Array(NAME_BUFFER_BYTES));
-    let at = 0;
-    if (label !== '') at = writeTextLabel(label, name, 0);
-    else if (hash >= 0) at = writeHashLabel(hash, name, 0);
-    if (at + index.nameBytesOf(number) > MAX_NAME_BYTES) return;
-    index.writeName(number, name, at);
+    let rank: number = RANK.SERVICE;
+    if (group === undefined) index.writeName(number, name, 0);
+    else {
+      if (index.writeHostName(number, group, host, name, 0) === 0) return;
+      rank = (group.labels?.[host] ?? '') === '' ? RANK.GENERATED : RANK.HOSTNAME;
+    }
     for (let i = 0; i < this.#count; i++) {
       if (compareNames(this.#names[i]!, name) === 0) return;
     }

@@ -1,69 +1,64 @@
-import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE } from '@kube-dns/wire';
-import {
-  type AddressSize,
-  countOf,
-  type EndpointGroup,
-  IPV4_BYTES,
-  IPV6_BYTES,
-  type PackedAddresses,
-} from '../watch/projections.js';
-import type { EndpointView } from '../zone/endpoint-view.js';
+import { type AnswerWriter, FNV_OFFSET, hashByte, MAX_NAME_BYTES, randomSeed, type Section, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
+import { type AddressSize, countOf, IPV4_BYTES, IPV6_BYTES, NO_IPV4, NO_PORTS, type PackedAddresses, type PortList } from '../watch/projections.js';
 import type { ServiceIndex } from '../zone/service-index.js';
-import type { ZoneService } from '../zone/zone-service.js';
-import { addAddress } from './address-record.js';
-import { MAX_LABEL_BYTES, writeHostName } from './host-name.js';
-import { Locations } from './locations.js';
-import { SeenRecords } from './seen-records.js';
-import type { ServiceQuestion } from './service-question.js';
-import type { Shuffle } from './shuffle.js';
-import { SingleServiceAnswerer } from './single-service-answerer.js';
-import { SRV_TARGET_OFFSET, SRV_TOTAL_WEIGHT, writeSrvHead } from './srv-record.js';
-import { SrvTargets } from './srv-targets.js';
-import type { ZoneQuestion } from './zone-question.js';
+import { addressType, MAX_LABEL_BYTES, type ZoneName } from '../zone/zone-names.js';
+import { EndpointSet, findHost, type Hosts, MAX_SET_ENDPOINTS, portsOf, type ZoneService } from '../zone/zone-service.js';
+import { MAX_DRAWS, Shuffle } from './shuffle.js';
+import type { ServiceQuestion } from './zone-question.js';
 
-export interface ServiceAnswererOptions {
-  /** Of the services in the questions. */
-  readonly index: ServiceIndex;
-  readonly ttlSeconds: number;
-  readonly shuffle: Shuffle;
-}
-
+/** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
+const SRV_PRIORITY = 10;
+const SRV_TOTAL_WEIGHT = 100;
+/** Where the target begins in the rdata. */
+const SRV_TARGET_OFFSET = 6;
+/** The port in the SRV record of a service without ports, as in kubernetes/dns. */
+const NO_PORT = 0;
 /** Beyond this number of services an SRV answer has no addresses of targets: writing their names takes longest. */
 const MAX_SERVICES_WITH_TARGETS = 16;
+/** The label of a host is written before it is known whether the name is too long. */
+const HOST_NAME_BYTES = MAX_LABEL_BYTES + MAX_NAME_BYTES;
+
+const FAMILIES = [IPV4_BYTES, IPV6_BYTES] as const;
+/** Scratch of `addAddress`, valid within one call: it must not allocate. */
+const addressRdata = new Uint8Array(IPV6_BYTES);
 
 /**
  * Writes the records of services, in random order, until the message is full. Answers about one service that
- * is not large allocate nothing.
+ * is not large allocate nothing. The name and the address of a single service, which most are, come out of the block of
+ * the index where it was found, and no object is read but its ports.
+ *
+ * An `owner` that is undefined means the name of the question.
  */
 export class ServiceAnswerer {
   readonly #index: ServiceIndex;
   readonly #ttlSeconds: number;
   readonly #shuffle: Shuffle;
-  readonly #locations = new Locations();
-  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_BYTES + MAX_NAME_BYTES);
+  readonly #records = new NumberedRecords();
   readonly #targets: SrvTargets;
-  readonly #single: SingleServiceAnswerer;
-  /** The addresses, or the targets with their ports, that an answer from slices has so far. */
+  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + HOST_NAME_BYTES);
+  readonly #address = new Uint8Array(IPV4_BYTES);
+  /** The addresses, or the targets with their ports, that an answer has so far which may find one twice. */
   readonly #seen = new SeenRecords();
-  /** For an answer about several services: its number of SRV locations. */
-  #locationCount = 0;
+  /** For an answer about several services: its number of SRV records; else 0. */
   #isOfSeveral = false;
+  #srvCount = 0;
 
-  constructor(options: ServiceAnswererOptions) {
-    const { index, ttlSeconds, shuffle } = options;
+  /** `index`: of the services in the questions. */
+  constructor(index: ServiceIndex, ttlSeconds: number, random: () => number) {
     this.#index = index;
-    this.#single = new SingleServiceAnswerer(options);
     this.#ttlSeconds = ttlSeconds;
-    this.#shuffle = shuffle;
+    this.#shuffle = new Shuffle(random);
     this.#targets = new SrvTargets(index, ttlSeconds);
   }
 
   /**
-   * Writes the records of a type of all services of a wildcard, as if they were one service. May allocate.
-   * False when there are none.
+   * Writes the records of a type of all services that a wildcard matches, as if they were one service. `question` reads
+   * the part of each that `name` asks for. May allocate. False when there are none.
    */
   answerAll(
-    { matches, name, service: question }: ZoneQuestion,
+    matches: readonly ZoneService[],
+    name: ZoneName,
+    question: ServiceQuestion,
     type: number,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
@@ -72,18 +67,18 @@ export class ServiceAnswerer {
     this.#isOfSeveral = true;
     this.#seen.clear();
     this.#targets.clear();
-    this.#locationCount = 0;
+    this.#srvCount = 0;
     const drawn = this.#shuffle.start(matches.length);
     const services = Array.from({ length: drawn }, () => matches[this.#shuffle.next()]!);
-    for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
-      question.read(service.number, name);
-      this.#locations.collect(question);
-      this.#locationCount += this.#locations.count;
-      // More locations than the total weight: each has weight 0.
-      if (this.#locationCount > SRV_TOTAL_WEIGHT) break;
+    for (const { number } of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
+      question.read(number, name);
+      this.#records.collectTargets(question);
+      this.#srvCount += this.#records.count;
+      // More records than the total weight: each has weight 0.
+      if (this.#srvCount > SRV_TOTAL_WEIGHT) break;
     }
-    for (const service of services) {
-      question.read(service.number, name);
+    for (const { number } of services) {
+      question.read(number, name);
       this.answer(question, type, owner, writer);
       // One RRset is enough for ANY.
       if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
@@ -94,10 +89,7 @@ export class ServiceAnswerer {
     return writer.answerCount() > before;
   }
 
-  /**
-   * Writes the records of a type, owned by `owner`, or by the question's name where that is undefined.
-   * False when there are none: NODATA.
-   */
+  /** Writes the records of a type of one service. False when there are none: NODATA. */
   answer(
     question: ServiceQuestion,
     type: number,
@@ -106,16 +98,17 @@ export class ServiceAnswerer {
   ): boolean {
     switch (type) {
       case TYPE.A:
+        return this.#answerAddresses(question, IPV4_BYTES, owner, writer);
       case TYPE.AAAA:
-        return this.#answerAddresses(question, type, owner, writer);
+        return this.#answerAddresses(question, IPV6_BYTES, owner, writer);
       case TYPE.SRV:
-        return this.#answerLocations(question, owner, writer);
+        return this.#answerTargets(question, owner, writer);
       case TYPE.ANY:
         // One RRset is enough (RFC 8482 section 4.1).
         return (
-          this.#answerAddresses(question, TYPE.A, owner, writer) ||
-          this.#answerAddresses(question, TYPE.AAAA, owner, writer) ||
-          this.#answerLocations(question, owner, writer)
+          this.#answerAddresses(question, IPV4_BYTES, owner, writer) ||
+          this.#answerAddresses(question, IPV6_BYTES, owner, writer) ||
+          this.#answerTargets(question, owner, writer)
         );
       default:
         return false;
@@ -124,151 +117,389 @@ export class ServiceAnswerer {
 
   #answerAddresses(
     question: ServiceQuestion,
-    type: number,
+    size: AddressSize,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
     const { part } = question;
     if (question.isSingle && part === 'service') {
-      return type === TYPE.A && this.#single.answerAddress(question, owner, writer);
+      if (size !== IPV4_BYTES) return false;
+      this.#index.copyAddress(question.number, this.#address);
+      return writer.add(SECTION.ANSWER, owner, TYPE.A, this.#ttlSeconds, this.#address);
     }
-    const { service } = question;
+    if (part !== 'service' && part !== 'host') return false;
     const before = writer.answerCount();
-    const size = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
-    if (part === 'service') {
-      if (question.usesSlices) this.#addEndpoints(question, size, owner, writer);
-      else this.#addAddresses(type === TYPE.A ? service.ipv4 : service.ipv6, owner, writer);
-    } else if (part === 'host' && question.usesSlices) {
-      this.#addEndpoints(question, size, owner, writer);
-    } else if (part === 'host') {
-      const { view } = service;
-      for (let { host } = question; host >= 0;) {
-        this.#addHost(view, host, size, owner, writer);
-        host = question.hash < 0 ? -1 : view.hostOfHash(question.hash, host + 1);
-      }
+    const records = this.#records;
+    records.collectAddresses(question, size);
+    // Several services may have an address, and an endpoint may be in two slices.
+    const mayRepeat = this.#isOfSeveral || question.usesSlices;
+    if (!this.#isOfSeveral) this.#seen.clear();
+    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
+      const { addresses, index } = records.locate(this.#shuffle.next());
+      const at = index * size;
+      if (mayRepeat && !this.#seen.add(addresses.bytes, at, size, 0)) continue;
+      if (!addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds)) break;
     }
     return writer.answerCount() > before;
   }
 
-  #answerLocations(
+  /** Writes the SRV records, and the addresses of their targets. */
+  #answerTargets(
     question: ServiceQuestion,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    const { part } = question;
+    const { part, number } = question;
     if (part === 'protocol') return false;
-    if (question.isSingle && (part === 'port' || part === 'service')) {
-      return this.#single.answerLocations(question, owner, writer);
-    }
     const before = writer.answerCount();
-    const isOfSeveral = this.#isOfSeveral;
-    if (!isOfSeveral) this.#targets.clear();
-    this.#locations.collect(question);
-    const total = isOfSeveral ? this.#locationCount : this.#locations.count;
-    this.#addLocations(question, Math.floor(SRV_TOTAL_WEIGHT / total), owner, writer);
-    const isAnswered = writer.answerCount() > before;
+    const isSingle = question.isSingle && (part === 'service' || part === 'port');
+    const records = this.#records;
+    const srv = this.#srv;
+    records.collectTargets(question);
+    const count = this.#isOfSeveral ? this.#srvCount : records.count;
+    const weight = Math.floor(SRV_TOTAL_WEIGHT / count);
+    if (!this.#isOfSeveral) this.#targets.clear();
+    this.#targets.start();
+    this.#seen.clear();
+    let length = 0;
+    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
+      const { hosts, index, port } = records.locate(this.#shuffle.next());
+      // A service that is not headless is the target of all of its records.
+      if (hosts === undefined) length ||= this.#index.writeName(number, srv, SRV_TARGET_OFFSET);
+      else {
+        length = this.#index.writeHostName(number, hosts, index, srv, SRV_TARGET_OFFSET);
+        if (length === 0 || (question.usesSlices && !this.#isNew(hosts, index, port))) continue;
+      }
+      writeUint16(srv, 0, SRV_PRIORITY);
+      writeUint16(srv, 2, weight);
+      writeUint16(srv, 4, port);
+      const ttl = this.#ttlSeconds;
+      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, ttl, srv, SRV_TARGET_OFFSET + length)) break;
+      if (!isSingle) this.#targets.add(question.service, hosts, index);
+    }
+    if (writer.answerCount() === before) return false;
+    if (isSingle) this.#addAddressOf(question, owner, writer);
     // Records of another service may follow in the answer section.
-    if (isAnswered && !isOfSeveral) this.#targets.addAddresses(writer);
-    return isAnswered;
+    else if (!this.#isOfSeveral) this.#targets.addAddresses(writer);
+    return true;
   }
 
-  /** Adds the SRV records of one service. */
-  #addLocations(
-    question: ServiceQuestion,
-    weight: number,
+  /** Adds the address of a single service, whose name is the end of the question's, or of the owner's. */
+  #addAddressOf(
+    { number, nameAt }: ServiceQuestion,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): void {
-    const { service } = question;
-    const locations = this.#locations;
-    this.#seen.clear();
-    this.#targets.start(question);
-    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
-      locations.locate(this.#shuffle.next(), question);
-      const { group, host, port } = locations;
-      const length = this.#writeSrv(service, group, host, port, weight);
-      if (length === 0 || (group !== undefined && !this.#isNew(group, host, port))) continue;
-      const srv = this.#srv;
-      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) return;
-      this.#targets.add(service, group, host);
+    const address = this.#address;
+    const ttl = this.#ttlSeconds;
+    this.#index.copyAddress(number, address);
+    if (owner === undefined) writer.addAbove(SECTION.ADDITIONAL, nameAt, TYPE.A, ttl, address);
+    else writer.add(SECTION.ADDITIONAL, owner.subarray(nameAt), TYPE.A, ttl, address);
+  }
+
+  /** Whether the answer does not have this target of a slice with this port yet: an endpoint may be in two slices. */
+  #isNew(hosts: Hosts, host: number, port: number): boolean {
+    const label = hosts.labels?.[host] ?? '';
+    if (label !== '' || hosts instanceof EndpointSet) {
+      return this.#seen.add(label, 0, label.length, port);
+    }
+    return this.#seen.add(hosts.bytes, host * hosts.size, hosts.size, port);
+  }
+}
+
+/** A run of records that are next to each other: addresses, or hosts with each of the same ports. */
+class Run {
+  /** The hosts; undefined for the service itself. */
+  hosts: Hosts | undefined;
+  addresses: PackedAddresses = NO_IPV4;
+  /** Where the indexes of the addresses are; undefined where they follow each other. */
+  numbers: Int32Array | undefined;
+  /** The first host, the first index of an address, or where the indexes begin. */
+  first = 0;
+  /** Each host has `portCount` ports of the list, from `firstPort` on. */
+  ports: PortList = NO_PORTS;
+  firstPort = 0;
+  portCount = 1;
+  hasNamedPorts = false;
+  /** The number after that of the last record. */
+  end = 0;
+  /** Of the record that was located last: the index of its host or address, and its port. */
+  index = 0;
+  port = NO_PORT;
+}
+
+/**
+ * The records of an RRset by number. Only runs of them are stored, so a thousand endpoints with ten thousand ports
+ * cost what one of each does. Reused for every question.
+ */
+class NumberedRecords {
+  /** The number of records. */
+  count = 0;
+  readonly #runs: Run[] = [];
+  #runCount = 0;
+
+  /** Collects the addresses of one family of a service, or of the hosts that a question asks for. */
+  collectAddresses(question: ServiceQuestion, size: AddressSize): void {
+    this.#clear();
+    const { service, usesSlices } = question;
+    if (question.part === 'host') {
+      for (let i = 0; i < question.hostCount; i++) {
+        const hosts = question.hosts[i]!;
+        const host = question.hostNumbers[i]!;
+        if (hosts instanceof EndpointSet) {
+          const start = hosts.startOf(host, size);
+          const count = hosts.endOf(host, size) - start;
+          this.#addAddresses(hosts.addresses(size), hosts.numbers, start, count);
+        } else if (hosts.size === size) this.#addAddresses(hosts, undefined, host, 1);
+      }
+    } else if (usesSlices) {
+      for (const { groups } of service.slices) {
+        for (const group of groups) {
+          if (group.size === size) this.#addAddresses(group, undefined, 0, countOf(group));
+        }
+      }
+    } else {
+      const addresses = service.addresses(size);
+      this.#addAddresses(addresses, undefined, 0, countOf(addresses));
     }
   }
 
-  /** Whether the answer has this target and port not yet: an endpoint may be in two slices. */
-  #isNew({ size, bytes, labels }: EndpointGroup, index: number, port: number): boolean {
-    const label = labels?.[index] ?? '';
-    if (label !== '') return this.#seen.add(label, 0, label.length, port);
-    return this.#seen.add(bytes, index * size, size, port);
+  /** Collects the targets of an SRV question with their ports. */
+  collectTargets(question: ServiceQuestion): void {
+    this.#clear();
+    const { part } = question;
+    if (part === 'host' || part === 'host-port') {
+      for (let i = 0; i < question.targetCount; i++) {
+        const hosts = question.hosts[i]!;
+        const host = question.hostNumbers[i]!;
+        this.#addHosts(question, hosts, host, 1, portsOf(hosts, host));
+      }
+    } else if (question.isSingle || !question.service.isHeadless) {
+      this.#addHosts(question, undefined, 0, 1, question.ports);
+    } else if (question.usesSlices) {
+      for (const { groups } of question.service.slices) {
+        for (const group of groups) this.#addHosts(question, group, 0, countOf(group), group.ports);
+      }
+    } else {
+      const { endpoints } = question.service;
+      for (let host = 0, first = 0; host < endpoints.hostCount; first = host) {
+        const ports = endpoints.portsOf(first);
+        do host++;
+        while (host < endpoints.hostCount && endpoints.portsOf(host) === ports);
+        this.#addHosts(question, endpoints, first, host - first, ports);
+      }
+    }
   }
 
-  /** Writes the rdata of one SRV record; returns its length, 0 when the target's name is too long. */
-  #writeSrv(
-    service: ZoneService,
-    group: EndpointGroup | undefined,
-    host: number,
-    port: number,
-    weight: number,
-  ): number {
-    writeSrvHead(this.#srv, weight, port);
-    const length = writeHostName(this.#index, service, group, host, this.#srv, SRV_TARGET_OFFSET);
-    return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
+  /** Finds a record by its number. */
+  locate(number: number): Run {
+    const runs = this.#runs;
+    let at = 0;
+    for (let end = this.#runCount - 1; at < end;) {
+      const middle = (at + end) >>> 1;
+      if (runs[middle]!.end <= number) at = middle + 1;
+      else end = middle;
+    }
+    const run = runs[at]!;
+    const rest = number - (at === 0 ? 0 : runs[at - 1]!.end);
+    const { portCount, ports, numbers } = run;
+    const host = portCount === 1 ? rest : Math.floor(rest / portCount);
+    run.index = numbers === undefined ? run.first + host : numbers[run.first + host]!;
+    if (ports === NO_PORTS) return run;
+    const port = run.firstPort + rest - host * portCount;
+    run.port = run.hasNamedPorts ? ports.ports[port]!.port : ports.numbers[port]!;
+    return run;
   }
 
-  /** Adds the addresses of a family in random order. */
+  #clear(): void {
+    this.count = 0;
+    this.#runCount = 0;
+  }
+
   #addAddresses(
     addresses: PackedAddresses,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
+    numbers: Int32Array | undefined,
+    first: number,
+    count: number,
   ): void {
-    for (let left = this.#shuffle.start(countOf(addresses)); left > 0; left--) {
-      if (!this.#add(owner, addresses, this.#shuffle.next() * addresses.size, writer)) return;
-    }
+    const run = this.#addRun(first, count);
+    run.addresses = addresses;
+    run.numbers = numbers;
+    run.ports = NO_PORTS;
   }
 
-  /** Adds the addresses of a family in random order out of the slices: without the cost of a view. */
-  #addEndpoints(
+  /** Adds consecutive hosts that have the same ports, as far as the question asks for these. */
+  #addHosts(
     question: ServiceQuestion,
-    size: AddressSize,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
+    hosts: Hosts | undefined,
+    first: number,
+    count: number,
+    ports: PortList,
   ): void {
-    const locations = this.#locations;
-    locations.collectAddresses(question, size);
-    if (!this.#isOfSeveral) this.#seen.clear();
-    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
-      locations.locate(this.#shuffle.next(), question);
-      const group = locations.group!;
-      const at = locations.host * size;
-      // An endpoint may be in two slices.
-      if (!this.#isOfSeveral && !this.#seen.add(group.bytes, at, size, 0)) continue;
-      if (!this.#add(owner, group, at, writer)) return;
+    if (question.hasPort && !question.findPorts(ports)) return;
+    // A question without a port: every number once, port 0 only when there are no ports.
+    const portCount = question.hasPort ? question.portCount : Math.max(1, ports.numbers.length);
+    const run = this.#addRun(first, count * portCount);
+    run.hosts = hosts;
+    run.numbers = undefined;
+    run.ports = ports;
+    run.firstPort = question.hasPort ? question.firstPort : 0;
+    run.portCount = portCount;
+    run.hasNamedPorts = question.hasPort;
+  }
+
+  #addRun(first: number, records: number): Run {
+    const run = (this.#runs[this.#runCount++] ??= new Run());
+    run.first = first;
+    run.firstPort = 0;
+    run.portCount = 1;
+    run.hasNamedPorts = false;
+    run.port = NO_PORT;
+    this.count += records;
+    run.end = this.count;
+    return run;
+  }
+}
+
+/** The targets of the SRV records of an answer, each once. Reused for every question. */
+class SrvTargets {
+  readonly #index: ServiceIndex;
+  readonly #ttlSeconds: number;
+  #count = 0;
+  readonly #services: ZoneService[] = [];
+  readonly #hosts: (Hosts | undefined)[] = [];
+  readonly #numbers: number[] = [];
+  /** By host of the current service's set, after the service itself: the last `start` since which it was added. */
+  readonly #starts = new Uint32Array(1 + MAX_SET_ENDPOINTS);
+  #start = 0;
+  readonly #name = new Uint8Array(HOST_NAME_BYTES);
+
+  constructor(index: ServiceIndex, ttlSeconds: number) {
+    this.#index = index;
+    this.#ttlSeconds = ttlSeconds;
+  }
+
+  clear(): void {
+    this.#count = 0;
+  }
+
+  /** Starts with the targets of another service. */
+  start(): void {
+    this.#start = (this.#start + 1) >>> 0;
+  }
+
+  /** Adds a host of the current service, or the service itself where `hosts` is undefined. */
+  add(service: ZoneService, hosts: Hosts | undefined, host: number): void {
+    if (hosts === undefined || hosts instanceof EndpointSet) {
+      const at = hosts === undefined ? 0 : host + 1;
+      if (this.#starts[at] === this.#start) return;
+      this.#starts[at] = this.#start;
+    }
+    this.#services[this.#count] = service;
+    this.#hosts[this.#count] = hosts;
+    this.#numbers[this.#count++] = host;
+  }
+
+  /** Adds the addresses of the targets to the additional section, as far as they fit. */
+  addAddresses(writer: AnswerWriter): void {
+    for (let i = 0; i < this.#count && !writer.isFull; i++) {
+      const service = this.#services[i]!;
+      const hosts = this.#hosts[i];
+      const host = this.#numbers[i]!;
+      if (hosts === undefined) {
+        this.#index.writeName(service.number, this.#name, 0);
+        for (const size of FAMILIES) {
+          const addresses = service.addresses(size);
+          this.#add(addresses, undefined, 0, countOf(addresses), writer);
+        }
+        continue;
+      }
+      this.#index.writeHostName(service.number, hosts, host, this.#name, 0);
+      if (hosts instanceof EndpointSet) this.#addHost(hosts, host, writer);
+      // A generated label has one address; a hostname may have others in other slices.
+      else if ((hosts.labels?.[host] ?? '') === '') {
+        this.#add(hosts, undefined, host, host + 1, writer);
+      } else if (!service.isLarge) {
+        this.#addHost(service.endpoints, findHost(service.endpoints, this.#name, 0, 0), writer);
+      }
     }
   }
 
-  /** Adds the addresses of a host and a family in random order. */
-  #addHost(
-    view: EndpointView,
-    host: number,
-    size: AddressSize,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): void {
-    const addresses = view.addresses(size);
-    for (let left = this.#shuffle.start(view.countOf(host, size)); left > 0; left--) {
-      const at = view.offsetOf(host, size, this.#shuffle.next());
-      if (!this.#add(owner, addresses, at, writer)) return;
+  #addHost(set: EndpointSet, host: number, writer: AnswerWriter): void {
+    for (const size of FAMILIES) {
+      const start = set.startOf(host, size);
+      this.#add(set.addresses(size), set.numbers, start, set.endOf(host, size), writer);
     }
   }
 
-  /** Adds an address; one that several services have is added once. */
+  /** Adds addresses by their indexes, or by where these are in `numbers`. */
   #add(
-    owner: Uint8Array | undefined,
     addresses: PackedAddresses,
-    at: number,
+    numbers: Int32Array | undefined,
+    first: number,
+    end: number,
     writer: AnswerWriter,
-  ): boolean {
-    const { size, bytes } = addresses;
-    if (this.#isOfSeveral && !this.#seen.add(bytes, at, size, 0)) return true;
-    return addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds);
+  ): void {
+    for (let i = first; i < end && !writer.isFull; i++) {
+      const at = (numbers === undefined ? i : numbers[i]!) * addresses.size;
+      addAddress(writer, SECTION.ADDITIONAL, this.#name, addresses, at, this.#ttlSeconds);
+    }
   }
+}
+
+const SLOTS = 2 * MAX_DRAWS;
+const MASK = SLOTS - 1;
+
+/**
+ * The records that an answer has so far, as 64 bits of hash each: seeded, so no client can choose two that are
+ * taken for one, and by chance that happens once in a million million answers. It allocates nothing.
+ */
+class SeenRecords {
+  readonly #seed = randomSeed();
+  /** By slot of a hash table: both halves of the hash, and the answer that they are of. */
+  readonly #left = new Int32Array(SLOTS);
+  readonly #right = new Int32Array(SLOTS);
+  readonly #answers = new Uint32Array(SLOTS);
+  #answer = 1;
+  #count = 0;
+
+  clear(): void {
+    this.#answer = (this.#answer + 1) >>> 0;
+    this.#count = 0;
+  }
+
+  /** Adds the characters from `at` on, with a number; false when they were added before. */
+  add(text: string, at: number, length: number, number: number): boolean {
+    let left = hashByte(this.#seed, number) | 0;
+    let right = (FNV_OFFSET ^ Math.imul(this.#seed, number + 1)) | 0;
+    for (let i = at; i < at + length; i++) {
+      const character = text.charCodeAt(i);
+      left = hashByte(left, character) | 0;
+      right = (Math.imul(right ^ character, 0x9e37_79b1) ^ (right >>> 15)) | 0;
+    }
+    let slot = (left ^ (left >>> 15)) & MASK;
+    for (; this.#answers[slot] === this.#answer; slot = (slot + 1) & MASK) {
+      if (this.#left[slot] === left && this.#right[slot] === right) return false;
+    }
+    // No message has space for so many; what is not stored may be added twice.
+    if (this.#count === MAX_DRAWS) return true;
+    this.#count++;
+    this.#left[slot] = left;
+    this.#right[slot] = right;
+    this.#answers[slot] = this.#answer;
+    return true;
+  }
+}
+
+/** Adds the A or AAAA record of the address at an offset; false when it did not fit. */
+function addAddress(
+  writer: AnswerWriter,
+  section: Section,
+  owner: Uint8Array | undefined,
+  { size, bytes }: PackedAddresses,
+  at: number,
+  ttlSeconds: number,
+): boolean {
+  for (let i = 0; i < size; i++) addressRdata[i] = bytes.charCodeAt(at + i);
+  return writer.add(section, owner, addressType(size), ttlSeconds, addressRdata, size);
 }

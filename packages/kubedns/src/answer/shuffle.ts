@@ -8,15 +8,15 @@ const MASK = SLOTS - 1;
 /**
  * Draws the numbers below a count in random order, all orders equally likely, without an allocation per
  * query. Its work depends on how many are drawn, not on the count: what does not fit into an answer costs
- * nothing (a Fisher-Yates shuffle that stores only the numbers that have left their place).
+ * nothing (a Fisher-Yates shuffle that stores only the numbers that have moved).
  */
 export class Shuffle {
   readonly #random: () => number;
   readonly #dense = new Uint8Array(MAX_DENSE);
   #count = 0;
   #drawn = 0;
-  /** By slot of a hash table: a place, the number that is there now, and the shuffle that wrote it. */
-  #places = new Float64Array(0);
+  /** By slot of a hash table: an index, the number that is there now, and the shuffle that wrote it. */
+  #indexes = new Float64Array(0);
   #numbers = new Float64Array(0);
   #writers = new Uint32Array(0);
   #shuffle = 0;
@@ -33,8 +33,8 @@ export class Shuffle {
       for (let i = 0; i < count; i++) this.#dense[i] = i;
       return count;
     }
-    if (this.#places.length === 0) {
-      this.#places = new Float64Array(SLOTS);
+    if (this.#indexes.length === 0) {
+      this.#indexes = new Float64Array(SLOTS);
       this.#numbers = new Float64Array(SLOTS);
       this.#writers = new Uint32Array(SLOTS);
     }
@@ -55,22 +55,22 @@ export class Shuffle {
     const slot = this.#slotOf(to);
     const drawn = this.#numberAt(slot, to);
     this.#numbers[slot] = this.#numberAt(this.#slotOf(from), from);
-    this.#places[slot] = to;
+    this.#indexes[slot] = to;
     this.#writers[slot] = this.#shuffle;
     return drawn;
   }
 
-  /** The slot of a place, or the empty one where it belongs. */
-  #slotOf(place: number): number {
-    let slot = (Math.imul(place | 0, 0x9e37_79b1) >>> 16) & MASK;
+  /** The slot of an index, or the empty one where it belongs. */
+  #slotOf(index: number): number {
+    let slot = (Math.imul(index | 0, 0x9e37_79b1) >>> 16) & MASK;
     for (; this.#writers[slot] === this.#shuffle; slot = (slot + 1) & MASK) {
-      if (this.#places[slot] === place) return slot;
+      if (this.#indexes[slot] === index) return slot;
     }
     return slot;
   }
 
-  /** The number at a place: its own until another was moved there. */
-  #numberAt(slot: number, place: number): number {
-    return this.#writers[slot] === this.#shuffle ? this.#numbers[slot]! : place;
+  /** The number at an index: the index itself until another was moved there. */
+  #numberAt(slot: number, index: number): number {
+    return this.#writers[slot] === this.#shuffle ? this.#numbers[slot]! : index;
   }
 }

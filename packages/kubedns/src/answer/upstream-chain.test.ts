@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { readQuery } from '../../test/support/messages.js';
-import { upstreamChain } from './upstream-chain.js';
+import { upstreamChain } from './forwarding.js';
 
 /** A reply with compressed names, as servers send it. */
 function reply(): Uint8Array {

@@ -1,22 +1,18 @@
-import {
-  type AnswerWriter,
-  encodeRdata,
-  MAX_MESSAGE_BYTES,
-  prependLabels,
-  type Query,
-  RCODE,
-  SECTION,
-  suffixOffset,
-  TYPE,
-} from '@kube-dns/wire';
-import type { Service } from '../watch/projections.js';
+import { type AnswerWriter, encodeRdata, EXTENDED_ERROR, extendedErrorOption, MAX_MESSAGE_BYTES, prependLabels, type Query, RCODE, SECTION, suffixOffset, TYPE } from '@kube-dns/wire';
 import type { PodMode } from '../config/flags.js';
-import { addressType } from '../zone/address.js';
+import type { Service } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { NO_TRANSFERS, POD_NAME, UNAVAILABLE, UNFINISHED } from './explanations.js';
+import { addressType } from '../zone/zone-names.js';
 import { ServiceAnswerer } from './service-answerer.js';
-import { Shuffle } from './shuffle.js';
 import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
+
+/** Of a federated name, while the zone and region of this node are not known. */
+const UNAVAILABLE = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'zone of this node unknown');
+/** A wildcard has more names than are looked at. */
+const UNFINISHED = extendedErrorOption(EXTENDED_ERROR.OTHER, 'too many names match');
+/** The address of a pod is part of the name; whether there is such a pod is not looked up. */
+const POD_NAME = extendedErrorOption(EXTENDED_ERROR.SYNTHESIZED, 'address from the name');
+const NO_TRANSFERS = extendedErrorOption(EXTENDED_ERROR.NOT_SUPPORTED, 'no zone transfers');
 
 export interface ZoneAnswererOptions {
   readonly zone: ClusterZone;
@@ -55,15 +51,10 @@ export class ZoneAnswerer {
 
   constructor(options: ZoneAnswererOptions) {
     this.#options = options;
-    const { zone, ttlSeconds, pods = 'insecure' } = options;
-    const { random = Math.random } = options;
-    const { federate, wildcards = true } = options;
+    const { zone, ttlSeconds, federate } = options;
+    const { pods = 'insecure', wildcards = true, random = Math.random } = options;
     this.#question = new ZoneQuestion({ zone, pods, wildcards, random, federate });
-    this.#services = new ServiceAnswerer({
-      index: zone.index,
-      ttlSeconds,
-      shuffle: new Shuffle(random),
-    });
+    this.#services = new ServiceAnswerer(zone.index, ttlSeconds, random);
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
   }
@@ -125,85 +116,69 @@ export class ZoneAnswerer {
   }
 
   #answer(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+    const { kind, areAllMatched } = this.#question;
+    if (kind === 'unavailable') writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
+    else if (kind === 'absent') this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
+    else if (!this.#addRecords(owner, type, writer)) {
+      // What was not found within the limits of a wildcard may exist all the same.
+      if (kind === 'unfinished' || (kind === 'wildcard' && !areAllMatched)) {
+        writer.setRcode(RCODE.SERVFAIL, UNFINISHED);
+      } else this.#answerNegative(owner, writer, RCODE.NOERROR);
+    }
+  }
+
+  /** Adds the records of a type; false when the name has none. */
+  #addRecords(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): boolean {
     const question = this.#question;
     switch (question.kind) {
       case 'service':
-        if (!this.#services.answer(question.service, type, owner, writer))
-          this.#answerNoData(owner, writer);
-        break;
+        return this.#services.answer(question.service, type, owner, writer);
+      case 'wildcard': {
+        const { matches, name, service } = question;
+        return this.#services.answerAll(matches, name, service, type, owner, writer);
+      }
       case 'cname':
-        this.#answerOne(TYPE.CNAME, question.cname, owner, type, writer);
-        break;
-      case 'pod':
+        return this.#addOne(TYPE.CNAME, question.cname, owner, type, writer);
+      case 'pod': {
+        const { address } = question;
         writer.explain(POD_NAME);
-        this.#answerOne(
-          addressType(question.address.length),
-          question.address,
-          owner,
-          type,
-          writer,
-        );
-        break;
+        return this.#addOne(addressType(address.length), address, owner, type, writer);
+      }
       case 'apex':
-        this.#answerApex(owner, type, writer);
-        break;
+        return this.#addApex(owner, type, writer);
       case 'version':
-        this.#answerOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
-        break;
+        return this.#addOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
       case 'name-server':
-        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer))
-          this.#answerNoData(owner, writer);
-        break;
-      case 'wildcard':
-        if (this.#services.answerAll(question, type, owner, writer)) break;
-        if (question.areAllMatched) this.#answerNoData(owner, writer);
-        else this.#answerUnfinished(writer);
-        break;
-      case 'unfinished':
-        this.#answerUnfinished(writer);
-        break;
-      case 'interior':
-        this.#answerNoData(owner, writer);
-        break;
-      case 'unavailable':
-        writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
-        break;
-      case 'absent':
-        this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
+        return this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer);
+      default:
+        return false;
     }
   }
 
-  /** Nothing was found within the limits of a wildcard, which is no proof that there is nothing. */
-  #answerUnfinished(writer: AnswerWriter): void {
-    writer.setRcode(RCODE.SERVFAIL, UNFINISHED);
-  }
-
-  /** Answers for a name with one record. */
-  #answerOne(
+  /** Adds the only record of a name; false when another type is asked for. */
+  #addOne(
     type: number,
     rdata: Uint8Array,
     owner: Uint8Array | undefined,
-    asked: number,
+    qtype: number,
     writer: AnswerWriter,
-  ): void {
-    if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(owner, writer);
-    else writer.add(SECTION.ANSWER, owner, type, this.#recordTtl, rdata);
+  ): boolean {
+    if (qtype !== type && qtype !== TYPE.ANY) return false;
+    const ttl = this.isFederated ? 0 : this.#options.ttlSeconds;
+    writer.add(SECTION.ANSWER, owner, type, ttl, rdata);
+    return true;
   }
 
-  get #recordTtl(): number {
-    return this.isFederated ? 0 : this.#options.ttlSeconds;
-  }
-
-  #answerApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+  #addApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): boolean {
     const { zone, ttlSeconds } = this.#options;
     if (type === TYPE.SOA || type === TYPE.ANY) {
       writer.add(SECTION.ANSWER, owner, TYPE.SOA, ttlSeconds, zone.soaRdata);
-    } else if (type === TYPE.NS) {
-      writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
-      this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
-    } else {
-      this.#answerNoData(owner, writer);
+      return true;
     }
+    if (type !== TYPE.NS) return false;
+    writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
+    this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
+    return true;
   }
 
   /**
@@ -227,11 +202,6 @@ export class ZoneAnswerer {
       writer.add(section, owner, addressType(address.length), ttlSeconds, address);
     }
     return wanted.length > 0;
-  }
-
-  /** The name exists and has no record of the type. */
-  #answerNoData(owner: Uint8Array | undefined, writer: AnswerWriter): void {
-    this.#answerNegative(owner, writer, RCODE.NOERROR);
   }
 
   /** NXDOMAIN or NODATA, with the SOA that limits how long it is cached (RFC 2308 section 3). */

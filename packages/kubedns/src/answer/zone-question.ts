@@ -1,13 +1,13 @@
 import { suffixOffset } from '@kube-dns/wire';
-import { IPV4_BYTES } from '../watch/projections.js';
 import type { PodMode } from '../config/flags.js';
+import { IPV4_BYTES, type Port, type PortList } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { podAddress, readPodIpv4 } from '../zone/pod-name.js';
-import { NO_SERVICE } from '../zone/service-index.js';
-import { matchWildcard } from '../zone/wildcard.js';
-import { ZoneName } from '../zone/zone-name.js';
-import type { ZoneService } from '../zone/zone-service.js';
-import { SERVICE_LABELS, ServiceQuestion } from './service-question.js';
+import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
+import { podAddress, readPodIpv4, ZoneName } from '../zone/zone-names.js';
+import { findHost, type Hosts, portsOf, type ZoneService } from '../zone/zone-service.js';
+
+/** Labels of a service's name before the apex: itself, its namespace, `svc`. */
+export const SERVICE_LABELS = 3;
 
 export interface ZoneQuestionOptions {
   readonly zone: ClusterZone;
@@ -99,7 +99,7 @@ export class ZoneQuestion {
       return this.service.part !== 'absent';
     };
     const { random } = this.#options;
-    const found = matchWildcard(this.#zone, this.name, hasPart, random);
+    const found = this.#zone.matchWildcard(this.name, hasPart, random);
     this.areAllMatched = found.isComplete;
     this.matches = found.services.filter(({ service }) => service!.cname === undefined);
     if (this.matches.length > 0) return 'wildcard';
@@ -143,7 +143,7 @@ export class ZoneQuestion {
       return labels === SERVICE_LABELS ? 'cname' : 'absent';
     }
     // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
-    return service.isHeadless && !service.hasEndpoints() ? 'absent' : 'service';
+    return service.isHeadless && !service.hasEndpoints ? 'absent' : 'service';
   }
 
   /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
@@ -152,8 +152,7 @@ export class ZoneQuestion {
     const { hasAllNamespaces } = this.#zone;
     if (name.count === 1) return 'interior';
     if (name.count > 3) return 'absent';
-    const isThere = !hasAllNamespaces || this.#zone.hasNamespace(name.bytes, name.startOf(1));
-    if (!isThere) return 'absent';
+    if (hasAllNamespaces && !this.#zone.hasNamespace(name.bytes, name.startOf(1))) return 'absent';
     // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
     if (name.count === 2) return 'interior';
     const at = name.startOf(2);
@@ -162,4 +161,204 @@ export class ZoneQuestion {
     this.address = address;
     return 'pod';
   }
+}
+
+/** The part of a service that a name asks for; `absent` when the name does not exist. */
+export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
+
+/** In place of the offset of a port's label: every named port of the protocol. */
+const ANY_PORT = -1;
+/** Maximum endpoints of one hostname: more do not fit into any message. */
+const MAX_HOSTS = 4_096;
+
+/** The part of one service in a question: itself, a host, or a port. Reused for every question. */
+export class ServiceQuestion {
+  /** The number of the service in the index. */
+  number = NO_SERVICE;
+  /** Where the service's own name begins in the name that was read. */
+  nameAt = 0;
+  part: Part = 'absent';
+  /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
+  isSingle = false;
+  /**
+   * Whether the answer is made from the slices of a headless service and not from its set of endpoints: of a large
+   * service, and of those that a wildcard matches, each of which would need a set.
+   */
+  usesSlices = false;
+  /** The hosts of `host` and `host-port`, by number; several of a set only where they share a generated label. */
+  readonly hosts: Hosts[] = [];
+  readonly hostNumbers: number[] = [];
+  hostCount = 0;
+  /** The ports that the last `findPorts` found: they are next to each other in the list. */
+  firstPort = 0;
+  portCount = 0;
+  #name!: Uint8Array;
+  /** Offsets of the labels of port and protocol. */
+  #portAt = ANY_PORT;
+  #protocolAt = 0;
+  readonly #index: ServiceIndex;
+
+  constructor(index: ServiceIndex) {
+    this.#index = index;
+  }
+
+  get service(): ZoneService {
+    return this.#index.serviceAt(this.number);
+  }
+
+  /** The ports of the service itself, where it is not headless. */
+  get ports(): PortList {
+    return this.#index.portsAt(this.number);
+  }
+
+  /** Reads the labels before those of an existing service, which has this number. */
+  read(number: number, name: ZoneName): void {
+    this.number = number;
+    this.#name = name.bytes;
+    this.nameAt = name.count < SERVICE_LABELS ? 0 : name.startOf(SERVICE_LABELS - 1);
+    this.hostCount = 0;
+    this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
+    this.usesSlices = !this.isSingle && usesSlices(this.service, name);
+    this.part = this.#partOf(name);
+  }
+
+  /** Whether it asks for a port: by its name and protocol. */
+  get hasPort(): boolean {
+    return this.part === 'port' || this.part === 'host-port';
+  }
+
+  /** How many of its hosts are targets: those of a set that share a label are one. */
+  get targetCount(): number {
+    return this.usesSlices ? this.hostCount : Math.min(this.hostCount, 1);
+  }
+
+  /**
+   * Finds the ports of a list that it asks for, by protocol and name; an unnamed port never matches. False when there
+   * are none.
+   */
+  findPorts({ ports }: PortList): boolean {
+    let first = 0;
+    for (let end = ports.length; first < end;) {
+      const middle = (first + end) >>> 1;
+      if (this.#comparePort(ports[middle]!) < 0) first = middle + 1;
+      else end = middle;
+    }
+    let end = first;
+    for (let last = ports.length; end < last;) {
+      // Mostly one port matches, or none: the first tries are the next ports.
+      const middle = end < first + 2 ? end : (end + last) >>> 1;
+      if (this.#comparePort(ports[middle]!) > 0) last = middle;
+      else end = middle + 1;
+    }
+    this.firstPort = first;
+    // Those without a name are the first of their protocol.
+    const isNamed = end > first && ports[end - 1]!.name !== '';
+    this.portCount = isNamed ? end - first : 0;
+    return isNamed;
+  }
+
+  #comparePort({ protocol, name }: Port): number {
+    const order = compareLabel(protocol, this.#name, this.#protocolAt);
+    return order !== 0 || this.#portAt === ANY_PORT
+      ? order
+      : compareLabel(name, this.#name, this.#portAt);
+  }
+
+  #partOf(name: ZoneName): Part {
+    switch (name.count - SERVICE_LABELS) {
+      // A wildcard in place of the service.
+      case -1:
+      case 0:
+        return 'service';
+      case 1:
+        if (name.isService(SERVICE_LABELS)) return this.#readProtocol(name) ? 'protocol' : 'absent';
+        return this.#readHost(name, SERVICE_LABELS) ? 'host' : 'absent';
+      case 2:
+        return this.#readPort(name) && this.#someServe() ? 'port' : 'absent';
+      case 3:
+        return this.#readPort(name) &&
+          this.#readHost(name, SERVICE_LABELS + 2) &&
+          this.#doesHostServe()
+          ? 'host-port'
+          : 'absent';
+      default:
+        return 'absent';
+    }
+  }
+
+  #readProtocol(name: ZoneName): boolean {
+    this.#protocolAt = name.startOf(SERVICE_LABELS);
+    this.#portAt = ANY_PORT;
+    return this.#someServe();
+  }
+
+  #readPort(name: ZoneName): boolean {
+    this.#protocolAt = name.startOf(SERVICE_LABELS);
+    this.#portAt = name.startOf(SERVICE_LABELS + 1);
+    return name.isService(SERVICE_LABELS) && name.isService(SERVICE_LABELS + 1);
+  }
+
+  /** Finds the hosts with a configured or a generated label. */
+  #readHost(name: ZoneName, fromApex: number): boolean {
+    const at = name.startOf(fromApex);
+    if (this.usesSlices) {
+      for (const { groups } of this.service.slices) {
+        for (const group of groups) this.#addHosts(group, at);
+      }
+    } else {
+      const set = this.service.endpointsWith(this.#name, at);
+      if (set !== undefined) this.#addHosts(set, at);
+    }
+    return this.hostCount > 0;
+  }
+
+  #addHosts(hosts: Hosts, at: number): void {
+    let host = findHost(hosts, this.#name, at, 0);
+    for (
+      ;
+      host >= 0 && this.hostCount < MAX_HOSTS;
+      host = findHost(hosts, this.#name, at, host + 1)
+    ) {
+      // One of a set with a configured label is the only one, and wins over those whose generated label is the same.
+      const isOnly = !this.usesSlices && hosts.labels?.[host] !== '';
+      if (isOnly) this.hostCount = 0;
+      this.hosts[this.hostCount] = hosts;
+      this.hostNumbers[this.hostCount++] = host;
+      if (isOnly) return;
+    }
+  }
+
+  #doesHostServe(): boolean {
+    for (let i = 0; i < this.targetCount; i++) {
+      if (this.findPorts(portsOf(this.hosts[i]!, this.hostNumbers[i]!))) return true;
+    }
+    return false;
+  }
+
+  /** Whether the service, or any endpoint of a headless one, has the port. */
+  #someServe(): boolean {
+    if (this.isSingle || !this.service.isHeadless) return this.findPorts(this.ports);
+    let last: PortList | undefined;
+    for (const { groups } of this.service.slices) {
+      for (const { ports } of groups) {
+        if (ports !== last && this.findPorts(ports)) return true;
+        last = ports;
+      }
+    }
+    return false;
+  }
+}
+
+function usesSlices(service: ZoneService, { hasWildcard }: ZoneName): boolean {
+  return service.isLarge || (hasWildcard && service.isHeadless);
+}
+
+/** Compares a text with the label at `at` after its underscore, by code unit as the list is sorted. */
+function compareLabel(text: string, name: Uint8Array, at: number): number {
+  const length = name[at]! - 1;
+  for (let i = 0; i < length && i < text.length; i++) {
+    const order = text.charCodeAt(i) - name[at + 2 + i]!;
+    if (order !== 0) return order;
+  }
+  return text.length - length;
 }

@@ -1,8 +1,7 @@
 import { nearest } from '@kube-dns/base';
 import { isDnsLabel } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
-import { SERVICE_LABELS } from '../answer/service-question.js';
-import type { ZoneQuestion } from '../answer/zone-question.js';
+import { SERVICE_LABELS, type ZoneQuestion } from '../answer/zone-question.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { listed, nameText } from './words.js';
 import { labelsOf } from './zone-reading.js';
@@ -75,8 +74,8 @@ function belowServices(labels: readonly string[], zone: ClusterZone, apex: strin
   if (entry?.service !== undefined) return undefined;
   const own = first(zone.namespaces.get(namespace)?.services.keys() ?? []);
   const near = nearest(service, own);
-  const elsewhere = zone.lists
-    .named(service)
+  const elsewhere = zone
+    .servicesNamed(service)
     .filter((each) => each.service !== undefined)
     .map(({ namespaceName }) => namespaceName)
     .sort();

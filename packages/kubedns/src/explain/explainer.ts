@@ -8,7 +8,7 @@ import {
 } from '@kube-dns/telemetry';
 import type { Answerer, ExchangeObservers } from '@kube-dns/transport';
 import { encodeKey, lowerCaseByte, suffixOffset, TYPE } from '@kube-dns/wire';
-import { type CompositionOptions, namingOf } from '../answer/composition.js';
+import { type CompositionOptions, namingOf } from '../answer/kubedns-answerer.js';
 import { ZoneQuestion } from '../answer/zone-question.js';
 import type { ApiReader } from '../watch/api-client.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';

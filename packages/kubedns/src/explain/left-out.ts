@@ -1,6 +1,6 @@
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { TYPE, typeText } from '@kube-dns/wire';
-import { SERVICE_LABELS } from '../answer/service-question.js';
+import { SERVICE_LABELS } from '../answer/zone-question.js';
 import { countOf, type Service } from '../watch/projections.js';
 import { endpointsOf, endpointText, type SeenEndpoint } from './endpoint-fields.js';
 import { portSteps } from './port-steps.js';

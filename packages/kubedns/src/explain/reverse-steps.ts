@@ -25,9 +25,9 @@ export function readReverse(key: Uint8Array, zone: ClusterZone): ReverseReading 
   const address = Buffer.from(bytes.subarray(0, size));
   const text = address.toString('latin1');
   const owners: ZoneService[] = [];
-  let place = zone.firstOwner(bytes, size);
-  for (; place >= 0 && owners.length < MAX_OWNERS; place = zone.nextOwner(place)) {
-    const owner = zone.index.serviceAt(zone.ownerAt(place));
+  let place = zone.addresses.first(zone.addresses.hashBytes(bytes, size));
+  for (; place >= 0 && owners.length < MAX_OWNERS; place = zone.addresses.next(place)) {
+    const owner = zone.index.serviceAt(zone.addresses.serviceOf(place));
     if (hasAddress(owner, text)) owners.push(owner);
   }
   const behind = owners.length > 0 ? [] : behindAddress(zone, text);
@@ -75,7 +75,7 @@ function hasAddress(owner: ZoneService, address: string): boolean {
 /** Walks all services: for an explanation alone. */
 function behindAddress(zone: ClusterZone, address: string): ZoneService[] {
   const found: ZoneService[] = [];
-  for (const service of zone.lists.all) {
+  for (const service of zone.allServices) {
     if (service.service?.kind !== 'cluster-ip' || !isEndpoint(service, address)) continue;
     if (found.push(service) >= MAX_OWNERS) break;
   }

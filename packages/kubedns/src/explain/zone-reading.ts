@@ -1,8 +1,7 @@
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { addressText, decodeName } from '@kube-dns/wire';
-import { SERVICE_LABELS } from '../answer/service-question.js';
-import type { ZoneQuestion } from '../answer/zone-question.js';
-import type { ZoneName } from '../zone/zone-name.js';
+import { SERVICE_LABELS, type ZoneQuestion } from '../answer/zone-question.js';
+import type { ZoneName } from '../zone/zone-names.js';
 import { counted, listed, nameText } from './words.js';
 
 /** Namespace and name of a service that a name is about, whether it exists or not. */

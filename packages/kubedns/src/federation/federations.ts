@@ -5,7 +5,7 @@ import { encodeKey, MAX_NAME_BYTES, NameTable, prependLabels } from '@kube-dns/w
 import type { ApiReader } from '../watch/api-client.js';
 import { Task } from '../watch/task.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import type { ZoneName } from '../zone/zone-name.js';
+import type { ZoneName } from '../zone/zone-names.js';
 
 /** A federation: its name is a label of its names, its domain is the end of their CNAME targets. */
 export interface Federation {
@@ -14,6 +14,16 @@ export interface Federation {
   readonly domain: string;
   /** The same in wire form. */
   readonly domainWire: Uint8Array;
+}
+
+/** What federated names are made of. */
+export interface FederatedNames {
+  /** Whether there are federations. */
+  readonly isActive: boolean;
+  /** Zone and region of the nodes; undefined until a node with both labels was found. */
+  readonly locality: Locality | undefined;
+  /** The federation whose name is the label at `start` up to `end`, lower-cased, without its length. */
+  find(label: Uint8Array, start: number, end: number): Federation | undefined;
 }
 
 export interface FederationsOptions {
@@ -30,7 +40,7 @@ export interface Locality {
 }
 
 /** The configured federations, and the zone and region of this cluster; lists nodes only with federations. */
-export class Federations {
+export class Federations implements FederatedNames {
   readonly #nodes: NodeLocality;
   #byLabel = new NameTable<Federation>();
   /** By name. */
@@ -55,12 +65,10 @@ export class Federations {
     return this.#byLabel.size > 0;
   }
 
-  /** The federation whose name is the label at `start` up to `end`, lower-cased, without its length. */
   find(label: Uint8Array, start: number, end: number): Federation | undefined {
     return this.#byLabel.get(label, start, end);
   }
 
-  /** Zone and region of the nodes; undefined until a node with both labels was found. */
   get locality(): Locality | undefined {
     return this.#nodes.locality;
   }
@@ -80,7 +88,7 @@ const FEDERATED_LABELS = 4;
  * `undefined` when the name is not federated; `null` while zone and region are unknown.
  */
 export function federatedTarget(
-  federations: Pick<Federations, 'isActive' | 'find' | 'locality'>,
+  federations: FederatedNames,
   name: ZoneName,
   zone: ClusterZone,
 ): Uint8Array | null | undefined {
@@ -92,7 +100,7 @@ export function federatedTarget(
   if (!labels.every(isDnsLabel)) return undefined;
   const local = prependLabels(labels, zone.services);
   const service = zone.findService(local, 0, local.length);
-  if (service?.service?.kind === 'external-name' || service?.hasEndpoints()) return local;
+  if (service?.service?.kind === 'external-name' || service?.hasEndpoints) return local;
   const { locality } = federations;
   if (locality === undefined) return null;
   const more = [...labels, federation.name, 'svc', locality.zone, locality.region];

@@ -8,7 +8,6 @@ import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { countRecords } from '../zone/record-count.js';
 import { corednsFamilies } from './coredns-families.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, TELEMETRY_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
@@ -83,7 +82,7 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
   const own = metricFamilies({
     ...parts,
     ...about,
-    zoneCounts: () => countRecords(zone),
+    zoneCounts: () => zone.countRecords(),
     watches: () => watch.statistics,
     stubServers: () => servers.stubServers(),
   });

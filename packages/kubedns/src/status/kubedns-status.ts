@@ -9,7 +9,6 @@ import type { Federations } from '../federation/federations.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { countRecords } from '../zone/record-count.js';
 
 /** The parts of kubedns that its status page reads, at each request. */
 export interface KubednsParts {
@@ -90,9 +89,9 @@ function sections(parts: KubednsParts): StatusSections {
       serial: String(zone.serial),
       lastChangeSeconds: Math.max(0, seconds(Date.now() - zone.serial * 1_000)),
       namespaces: zone.namespaces.size,
-      addresses: zone.addressCount,
+      addresses: zone.addresses.size,
     },
-    'Records by type': countRecords(zone),
+    'Records by type': zone.countRecords(),
     'Upstream servers': serverRows({
       servers: new Set(groups.flatMap((group) => group.servers)),
       groups,

@@ -71,7 +71,7 @@ describe('ClusterState', () => {
         for (const event of events) tell(answers, event);
         for (const event of events) tell(answers, { ...event, isGone: true });
         expect(zone.namespaces.size).toBe(0);
-        expect(zone.addressCount).toBe(0);
+        expect(zone.addresses.size).toBe(0);
       }),
     );
   });

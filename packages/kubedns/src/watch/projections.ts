@@ -1,13 +1,8 @@
+import type { V1Endpoints, V1EndpointSlice, V1ObjectReference, V1Service } from '@kubernetes/client-node';
 import { MAX_PORT } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
-import type {
-  V1Endpoints,
-  V1EndpointSlice,
-  V1ObjectReference,
-  V1Service,
-} from '@kubernetes/client-node';
-import { dashedLabel } from '../zone/endpoint-name.js';
+import { dashedLabel } from '../zone/zone-names.js';
 import type { Projection } from './store.js';
 
 /** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */

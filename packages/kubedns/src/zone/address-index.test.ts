@@ -5,7 +5,7 @@ import { AddressIndex } from './address-index.js';
 /** The owners that an index tells for a hash, in ascending order. */
 function owners(index: AddressIndex, hash: number): number[] {
   const found: number[] = [];
-  for (let at = index.first(hash); at >= 0; at = index.next(at)) found.push(index.ownerOf(at));
+  for (let at = index.first(hash); at >= 0; at = index.next(at)) found.push(index.serviceOf(at));
   return found.sort((left, right) => left - right);
 }
 

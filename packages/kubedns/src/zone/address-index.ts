@@ -5,15 +5,15 @@ const FREE_END = -1;
 /** The words of an entry, next to each other: a look-up reads one cache line. */
 const ENTRY_SHIFT = 2;
 const HASH = 0;
-const OWNER = 1;
-/** How often the owner was added, less how often it was removed. */
+const SERVICE = 1;
+/** How often the service was added, less how often it was removed. */
 const TIMES = 2;
 /** The next entry in the bucket, or in the list of free entries. */
 const NEXT = 3;
 
 /**
- * The owners (numbers) that may have an address. It stores only a hash of each address, so an owner may be
- * returned that does not have the address: the caller checks. An owner is returned once, until it is
+ * The services (by number) that may have an address. It stores only a hash of each address, so a service may be
+ * returned that does not have the address: the caller checks. A service is returned once, until it is
  * removed as often as it was added. The hash is seeded per process.
  */
 export class AddressIndex {
@@ -25,7 +25,7 @@ export class AddressIndex {
   #free = FREE_END;
   #size = 0;
 
-  /** Number of entries: owners, counted once per address. */
+  /** Number of entries: services, counted once per address. */
   get size(): number {
     return this.#size;
   }
@@ -42,31 +42,31 @@ export class AddressIndex {
     return finishHash(hashBytes(this.#seed, bytes, 0, size));
   }
 
-  add(hash: number, owner: number): void {
+  add(hash: number, service: number): void {
     for (let found = this.first(hash); found >= 0; found = this.next(found)) {
       const at = found << ENTRY_SHIFT;
-      if (this.#words[at + OWNER] !== owner) continue;
+      if (this.#words[at + SERVICE] !== service) continue;
       this.#words[at + TIMES]!++;
       return;
     }
-    const entry = this.#takeEntry();
+    const entry = this.#acquireEntry();
     const at = entry << ENTRY_SHIFT;
     this.#words[at + HASH] = hash;
-    this.#words[at + OWNER] = owner;
+    this.#words[at + SERVICE] = service;
     this.#words[at + TIMES] = 1;
     this.#link(entry);
     this.#size++;
   }
 
   /** Undoes one `add`; does nothing when there was none. */
-  remove(hash: number, owner: number): void {
+  remove(hash: number, service: number): void {
     const words = this.#words;
     const bucket = hash & (this.#buckets.length - 1);
     let previous = -1;
     for (let entry = this.#buckets[bucket]! - 1; entry >= 0;) {
       const at = entry << ENTRY_SHIFT;
       const next = words[at + NEXT]!;
-      if (words[at + HASH] === hash && words[at + OWNER] === owner) {
+      if (words[at + HASH] === hash && words[at + SERVICE] === service) {
         if (--words[at + TIMES]! > 0) return;
         if (previous < 0) this.#buckets[bucket] = next + 1;
         else words[(previous << ENTRY_SHIFT) + NEXT] = next;
@@ -91,8 +91,8 @@ export class AddressIndex {
     return this.#matching(this.#words[at + NEXT]!, this.#words[at + HASH]!);
   }
 
-  ownerOf(entry: number): number {
-    return this.#words[(entry << ENTRY_SHIFT) + OWNER]!;
+  serviceOf(entry: number): number {
+    return this.#words[(entry << ENTRY_SHIFT) + SERVICE]!;
   }
 
   #matching(entry: number, hash: number): number {
@@ -103,7 +103,7 @@ export class AddressIndex {
     return entry;
   }
 
-  #takeEntry(): number {
+  #acquireEntry(): number {
     if (this.#free !== FREE_END) {
       const entry = this.#free;
       this.#free = this.#words[(entry << ENTRY_SHIFT) + NEXT]!;

@@ -1,16 +1,9 @@
 import { decodeName } from '@kube-dns/wire';
-import {
-  IPV4_BYTES,
-  IPV6_BYTES,
-  type PackedAddresses,
-  type PortList,
-} from '../watch/projections.js';
-import { writeIpv6Text } from './address.js';
+import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses, type PortList } from '../watch/projections.js';
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
-import { writeHashLabel } from './endpoint-name.js';
-import type { EndpointView } from './endpoint-view.js';
+import { writeIpv6Text } from './zone-names.js';
 import type { ServiceIndex } from './service-index.js';
-import type { ZoneService } from './zone-service.js';
+import { type EndpointSet, writeHostLabel, type ZoneService } from './zone-service.js';
 
 /** A node of the original's tree (kubernetes/dns pkg/dns/treecache): nodes below it, and records. */
 interface Node {
@@ -101,31 +94,31 @@ function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {
   for (const [name, service] of sorted(services)) {
     const { kind, cname } = service.service ?? {};
     if (cname !== undefined) entries.push([name, { host: `${decodeName(cname)}.` }]);
-    else if (kind === 'external-name') entries.push(...hostEntries(service.makeView(), () => name));
-    else if (kind === 'cluster-ip' || (service.isHeadless && service.hasEndpoints())) {
+    else if (kind === 'external-name') entries.push(...hostEntries(service.makeSet(), () => name));
+    else if (kind === 'cluster-ip' || (service.isHeadless && service.hasEndpoints)) {
       nodes.push([name, serviceNode(index, service)]);
     }
   }
   return { children: nodes, entries };
 }
 
-/** Views are made when the iteration reaches the service, and not stored. */
+/** Sets are made when the iteration reaches the service, and not stored. */
 function serviceNode(index: ServiceIndex, service: ZoneService): Node {
   return {
     get children() {
       return protocolNodes(index, service);
     },
     get entries() {
-      const view = service.makeView();
-      return hostEntries(view, (host) => leafOf(view, host));
+      const set = service.makeSet();
+      return hostEntries(set, (host) => leafOf(set, host));
     },
   };
 }
 
 function protocolNodes(index: ServiceIndex, service: ZoneService): (readonly [string, Node])[] {
-  const view = service.makeView();
+  const set = service.makeSet();
   const lists = new Set<PortList>();
-  for (let host = 0; host < view.hostCount; host++) lists.add(view.portsOf(host));
+  for (let host = 0; host < set.hostCount; host++) lists.add(set.portsOf(host));
   const byProtocol = new Map<string, Set<string>>();
   for (const { name, protocol } of [...lists].flatMap(({ ports }) => ports)) {
     if (name === '') continue;
@@ -133,7 +126,7 @@ function protocolNodes(index: ServiceIndex, service: ZoneService): (readonly [st
   }
   return sorted(byProtocol).map(([protocol, names]) => {
     const children = [...names].sort().map((name) => {
-      const entries = portEntries(index, service, view, name, protocol);
+      const entries = portEntries(index, service, set, name, protocol);
       return [`_${name}`, { children: [], entries }] as const;
     });
     return [`_${protocol}`, { children, entries: [] }] as const;
@@ -143,40 +136,39 @@ function protocolNodes(index: ServiceIndex, service: ZoneService): (readonly [st
 function* portEntries(
   index: ServiceIndex,
   service: ZoneService,
-  view: EndpointView,
+  set: EndpointSet,
   name: string,
   protocol: string,
 ): Generator<readonly [string, Entry], void> {
   const self = `${decodeName(index.nameOf(service.number))}.`;
-  for (let host = 0; host < view.hostCount; host++) {
-    const { ports } = view.portsOf(host);
+  for (let host = 0; host < set.hostCount; host++) {
+    const { ports } = set.portsOf(host);
     const found = ports.filter((port) => port.name === name && port.protocol === protocol);
-    const leaf = leafOf(view, host);
+    const leaf = leafOf(set, host);
     const target = service.isHeadless ? `${leaf}.${self}` : self;
     for (const [i, { port }] of found.entries()) yield [numbered(leaf, i), { host: target, port }];
   }
 }
 
 function* hostEntries(
-  view: EndpointView,
+  set: EndpointSet,
   leafOf: (host: number) => string,
 ): Generator<readonly [string, Entry], void> {
-  for (let host = 0; host < view.hostCount; host++) {
+  for (let host = 0; host < set.hostCount; host++) {
     let count = 0;
     for (const size of [IPV4_BYTES, IPV6_BYTES] as const) {
-      for (let i = 0; i < view.countOf(host, size); i++) {
-        const text = addressText(view.addresses(size), view.offsetOf(host, size, i));
+      const end = set.endOf(host, size);
+      for (let i = set.startOf(host, size); i < end; i++) {
+        const text = addressText(set.addresses(size), set.numbers[i]! * size);
         yield [numbered(leafOf(host), count++), { host: text }];
       }
     }
   }
 }
 
-function leafOf(view: EndpointView, host: number): string {
-  const label = view.labelOf(host);
-  if (label !== '') return label;
+function leafOf(set: EndpointSet, host: number): string {
   const bytes = Buffer.allocUnsafe(MAX_TEXT_BYTES);
-  return bytes.toString('latin1', 1, writeHashLabel(view.hashOf(host), bytes, 0));
+  return bytes.toString('latin1', 1, writeHostLabel(set, host, bytes, 0));
 }
 
 function addressText({ size, bytes }: PackedAddresses, at: number): string {

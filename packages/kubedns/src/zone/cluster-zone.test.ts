@@ -171,9 +171,9 @@ describe('ClusterZone', () => {
         sliceObject({ namespace, service, endpoints: ['10.0.0.1'] });
       cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
       cluster.endpointSlices.put(slice(long.name));
-      expect(cluster.zone.addressCount).toBe(0);
+      expect(cluster.zone.addresses.size).toBe(0);
       cluster.endpointSlices.put(slice('web'));
-      expect(cluster.zone.addressCount).toBe(1);
+      expect(cluster.zone.addresses.size).toBe(1);
     });
 
     it('has a name of 255 bytes, and of no more, for a host', () => {
@@ -241,4 +241,24 @@ describe('ClusterZone', () => {
       cluster.namespaces.delete(namespaceObject(name));
     },
   );
+});
+
+describe('the counts of records', () => {
+  it('counts the records of each type', () => {
+    const ports = [{ name: 'http', port: 80 }, { port: 81 }];
+    const clusterIPs = ['10.0.0.1', 'fd00::1'];
+    cluster.services.put(serviceObject({ name: 'own', clusterIPs, ports }));
+    cluster.services.put(serviceObject({ name: 'ext', externalName: 'example.com' }));
+    cluster.services.put(serviceObject({ name: 'lit', externalName: '192.0.2.1' }));
+    cluster.services.put(serviceObject({ name: 'db', ...HEADLESS }));
+    const endpoints = ['10.1.0.1', '10.1.0.2'];
+    cluster.endpointSlices.put(sliceObject({ name: 'db-1', service: 'db', endpoints, ports }));
+    cluster.endpointSlices.put(sliceObject({ name: 'own-1', service: 'own', endpoints, ports }));
+    expect(cluster.zone.countRecords()).toEqual({ A: 4, AAAA: 1, CNAME: 1, SRV: 3, PTR: 4 });
+  });
+
+  it('is nothing for a cluster without services, whatever endpoints it has', () => {
+    cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+    expect(cluster.zone.countRecords()).toEqual({ A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: 0 });
+  });
 });

@@ -1,22 +1,10 @@
-import {
-  encodeKey,
-  encodeRdata,
-  NameTable,
-  prependLabels,
-  readUint32,
-  writeUint32,
-} from '@kube-dns/wire';
+import { encodeKey, encodeRdata, NameTable, prependLabels, readUint32, writeUint32 } from '@kube-dns/wire';
 import type { RecordStore } from '../watch/cluster-watch.js';
-import type { EndpointSlice, PackedAddresses, Service } from '../watch/projections.js';
+import { countOf, type EndpointSlice, type PackedAddresses, type Service } from '../watch/projections.js';
 import { AddressIndex } from './address-index.js';
-import { areEndpointsChanged } from './endpoint-change.js';
-import { type NamespaceLists, ServiceLists } from './service-lists.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
+import type { ZoneName } from './zone-names.js';
 import { ZoneService } from './zone-service.js';
-
-const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
-/** The serial is the first of five 32-bit numbers at the end of the rdata. */
-const SOA_SERIAL_FROM_END = 20;
 
 export interface ClusterZoneOptions {
   /** As `cluster.local.`; every label is valid. */
@@ -29,13 +17,37 @@ export interface ClusterZoneOptions {
 }
 
 /** A namespace that the API has listed, or that has a service. */
-export interface ZoneNamespace extends NamespaceLists {
+export interface ZoneNamespace extends ServiceLists {
   /** `<namespace>.svc.<zone>` in wire form. */
   readonly name: Uint8Array;
   isDeclared: boolean;
   /** Its services by name; some may have endpoints but no Service object yet. */
   readonly services: Map<string, ZoneService>;
 }
+
+/** Services in any order, so that a wildcard can begin at any of them. */
+interface ServiceLists {
+  readonly all: ZoneService[];
+  readonly externalNames: ZoneService[];
+}
+
+/** The services that match a name with a wildcard. */
+export interface WildcardMatches {
+  readonly services: readonly ZoneService[];
+  /** Whether these are all: else a limit ended the search. */
+  readonly isComplete: boolean;
+}
+
+export type RecordCounts = Record<'A' | 'AAAA' | 'CNAME' | 'SRV' | 'PTR', number>;
+
+const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
+/** The serial is the first of five 32-bit numbers at the end of the rdata. */
+const SOA_SERIAL_FROM_END = 20;
+/** Limit of the services of one answer to a wildcard. */
+const MAX_MATCHES = 128;
+/** Limit of the work of one wildcard: a step is a service, or one of its slices or endpoints, looked at. */
+const MAX_STEPS = 600;
+const NO_MATCHES: WildcardMatches = { services: [], isComplete: true };
 
 /**
  * The services and endpoints of one cluster, found by name and by address. No record is stored: records are
@@ -52,11 +64,13 @@ export class ClusterZone implements RecordStore {
   hasFederations = false;
   /** Its services by their names and by their numbers. */
   readonly index: ServiceIndex;
+  /** The numbers of services by their cluster addresses, of headless ones by the addresses of their endpoints. */
+  readonly addresses = new AddressIndex();
   readonly #namespaces = new Map<string, ZoneNamespace>();
   readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
-  readonly #lists = new ServiceLists();
-  /** The services by their cluster addresses, headless ones by the addresses of their endpoints. */
-  readonly #addresses = new AddressIndex();
+  readonly #lists: ServiceLists = { all: [], externalNames: [] };
+  /** Most names are those of one service: an array for each would take more memory than that. */
+  readonly #byName = new Map<string, ZoneService | ZoneService[]>();
   readonly #now: () => number;
   readonly #onServiceChange: (key: string) => void;
 
@@ -103,48 +117,113 @@ export class ClusterZone implements RecordStore {
     return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
   }
 
-  set serial(serial: number) {
-    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
-  }
-
   get namespaces(): ReadonlyMap<string, ZoneNamespace> {
     return this.#namespaces;
   }
 
-  /** The services in lists, for wildcards. */
-  get lists(): Pick<ServiceLists, 'all' | 'named' | 'externalNames'> {
-    return this.#lists;
+  get allServices(): readonly ZoneService[] {
+    return this.#lists.all;
   }
 
-  /** The first index entry for an address; -1 when no service has it. */
-  firstOwner(address: Uint8Array, size: number): number {
-    return this.#addresses.first(this.#addresses.hashBytes(address, size));
+  /** The services of this name in all namespaces. */
+  servicesNamed(name: string): readonly ZoneService[] {
+    const named = this.#byName.get(name) ?? [];
+    return Array.isArray(named) ? named : [named];
   }
 
-  nextOwner(place: number): number {
-    return this.#addresses.next(place);
+  /**
+   * The services that match a name with the label `*` (kubernetes/dns pkg/dns/treecache: `*` matches any
+   * label that does not begin with an underscore; as the first label it is dropped). Removes such a first
+   * label from `name`. Directly below a namespace only its ExternalName services match. `hasPart` tests
+   * whether a service has the host or port in the labels before its name. The search begins at a random
+   * service, so that each can be found where a limit ends it.
+   */
+  matchWildcard(
+    name: ZoneName,
+    hasPart: (service: ZoneService) => boolean,
+    random: () => number,
+  ): WildcardMatches {
+    if (name.isWildcard(name.count - 1)) {
+      name.dropFirst();
+      // The rest must be a node of the tree: hosts, with or without a port, are leaves.
+      if (name.count === 4 || name.count === 6) return NO_MATCHES;
+    }
+    if (name.count < 2 || !(name.is(0, 'svc') || name.isWildcard(0))) return NO_MATCHES;
+    for (let i = 3; i < name.count; i++) {
+      if (name.isWildcard(i)) return NO_MATCHES;
+    }
+    // A host is searched for among the endpoints; anything else is a port of slices.
+    const isOfHost = name.count === 6 || (name.count === 4 && !name.isService(3));
+    const candidates = this.#candidatesFor(name);
+    const first = Math.floor(random() * candidates.length);
+    const services: ZoneService[] = [];
+    for (let i = 0, steps = 0; i < candidates.length; i++) {
+      if (steps >= MAX_STEPS || services.length === MAX_MATCHES)
+        return { services, isComplete: false };
+      const service = candidates[(first + i) % candidates.length]!;
+      steps += 1 + service.slices.length;
+      if (!isMatch(service, name)) continue;
+      if (isOfHost) steps += service.endpointCount;
+      if (hasPart(service)) services.push(service);
+    }
+    return { services, isComplete: true };
   }
 
-  /** The number of a service that may have the address: the caller checks. */
-  ownerAt(place: number): number {
-    return this.#addresses.ownerOf(place);
+  /** The services among which those of a name with a wildcard are. */
+  #candidatesFor(name: ZoneName): readonly ZoneService[] {
+    const list = name.count === 2 ? 'externalNames' : 'all';
+    const isAnyService = name.count === 2 || name.isWildcard(2);
+    if (name.isWildcard(1)) {
+      return isAnyService ? this.#lists[list] : this.servicesNamed(name.text(2));
+    }
+    const namespace = this.#namespaces.get(name.text(1));
+    if (isAnyService) return namespace?.[list] ?? [];
+    const service = namespace?.services.get(name.text(2));
+    return service === undefined ? [] : [service];
   }
 
-  /** Number of pairs of an address and a service that has it. */
-  get addressCount(): number {
-    return this.#addresses.size;
+  /**
+   * The number of its records by type. An endpoint that is in two slices counts twice, so one pass over the slices is
+   * enough. Records of single hosts are not counted.
+   */
+  countRecords(): RecordCounts {
+    const counts = { A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: this.addresses.size };
+    for (const entry of this.#lists.all) {
+      const { service } = entry;
+      if (service === undefined) continue;
+      if (service.cname !== undefined) counts.CNAME++;
+      else if (entry.isHeadless) {
+        for (const { groups } of entry.slices) {
+          for (const group of groups) {
+            counts[group.size === 4 ? 'A' : 'AAAA'] += countOf(group);
+            counts.SRV += namedPorts(group) * countOf(group);
+          }
+        }
+      } else {
+        counts.A += countOf(service.ipv4);
+        counts.AAAA += countOf(service.ipv6);
+        counts.SRV += namedPorts(service);
+      }
+    }
+    return counts;
   }
 
   putService(key: string, service: Service | undefined): void {
     const entry = service === undefined ? this.#find(key) : this.#entryOf(key);
     if (entry === undefined) return;
-    this.#indexAddresses(entry, false);
     const namespace = this.#namespaceOf(entry.namespaceName);
-    if (entry.isExternalName) this.#lists.removeExternalName(namespace, entry);
+    this.#indexAddresses(entry, false);
+    if (entry.isExternalName) {
+      removeFrom(namespace.externalNames, entry);
+      removeFrom(this.#lists.externalNames, entry);
+    }
     entry.put(service);
     this.index.update(entry);
     this.#indexAddresses(entry, true);
-    if (entry.isExternalName) this.#lists.addExternalName(namespace, entry);
+    if (entry.isExternalName) {
+      namespace.externalNames.push(entry);
+      this.#lists.externalNames.push(entry);
+    }
     this.#countChange();
     this.#dropUnused(entry);
     this.#onServiceChange(key);
@@ -152,7 +231,7 @@ export class ClusterZone implements RecordStore {
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
     const last = before && this.#find(before.service);
-    const wasServed = last?.hasEndpoints() ?? false;
+    const wasServed = last?.hasEndpoints ?? false;
     if (before !== undefined && last !== undefined) {
       if (last.isHeadless) this.#indexSlice(last, before, false);
       last.dropSlice(before);
@@ -161,25 +240,10 @@ export class ClusterZone implements RecordStore {
     }
     if (after === undefined || after.service === '') return;
     const entry = this.#entryOf(after.service);
-    const isServed = entry === last ? wasServed : entry.hasEndpoints();
+    const isServed = entry === last ? wasServed : entry.hasEndpoints;
     entry.addSlice(after);
     if (entry.isHeadless) this.#indexSlice(entry, after, true);
     this.#settleSlice(entry, isServed, entry === last ? before : undefined, after);
-  }
-
-  /** The endpoints of a service with an address are in no answer, but of federated names. */
-  #settleSlice(
-    entry: ZoneService,
-    wasServed: boolean,
-    before: EndpointSlice | undefined,
-    after: EndpointSlice | undefined,
-  ): void {
-    const others = entry.slices.filter((slice) => slice !== after);
-    const isChanged = entry.isHeadless && areEndpointsChanged(before, after, others);
-    const isCounted = this.hasFederations && entry.hasEndpoints() !== wasServed;
-    if (isChanged || isCounted) this.#countChange();
-    this.#dropUnused(entry);
-    if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
 
   putNamespace(name: string, isDeclared: boolean): void {
@@ -189,6 +253,20 @@ export class ClusterZone implements RecordStore {
     namespace.isDeclared = isDeclared;
     if (exists(namespace) !== existed) this.#countChange();
     this.#dropEmpty(name, namespace);
+  }
+
+  /** The endpoints of a service with an address are in no answer, but of federated names. */
+  #settleSlice(
+    entry: ZoneService,
+    wasServed: boolean,
+    before: EndpointSlice | undefined,
+    after: EndpointSlice | undefined,
+  ): void {
+    const isChanged = entry.isHeadless && entry.isChangedBy(before, after);
+    const isCounted = this.hasFederations && entry.hasEndpoints !== wasServed;
+    if (isChanged || isCounted) this.#countChange();
+    this.#dropUnused(entry);
+    if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
 
   /** Adds all current addresses of the service to the index, or removes them. */
@@ -209,9 +287,9 @@ export class ClusterZone implements RecordStore {
 
   #index({ number }: ZoneService, { size, bytes }: PackedAddresses, isAdding: boolean): void {
     for (let at = 0; at < bytes.length; at += size) {
-      const hash = this.#addresses.hashText(bytes, at, size);
-      if (isAdding) this.#addresses.add(hash, number);
-      else this.#addresses.remove(hash, number);
+      const hash = this.addresses.hashText(bytes, at, size);
+      if (isAdding) this.addresses.add(hash, number);
+      else this.addresses.remove(hash, number);
     }
   }
 
@@ -232,7 +310,12 @@ export class ClusterZone implements RecordStore {
     const entry = new ZoneService(key, this.index.nextNumber);
     this.index.add(entry, labels);
     namespace.services.set(name, entry);
-    this.#lists.add(namespace, name, entry);
+    namespace.all.push(entry);
+    this.#lists.all.push(entry);
+    const named = this.#byName.get(name);
+    if (named === undefined) this.#byName.set(name, entry);
+    else if (Array.isArray(named)) named.push(entry);
+    else this.#byName.set(name, [named, entry]);
     return entry;
   }
 
@@ -257,7 +340,11 @@ export class ClusterZone implements RecordStore {
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
-    this.#lists.remove(namespace, name, entry);
+    removeFrom(namespace.all, entry);
+    removeFrom(this.#lists.all, entry);
+    const named = this.#byName.get(name);
+    if (Array.isArray(named) && named.length > 1) removeFrom(named, entry);
+    else this.#byName.delete(name);
     this.index.remove(entry);
     this.#dropEmpty(namespaceName, namespace);
   }
@@ -270,10 +357,18 @@ export class ClusterZone implements RecordStore {
 
   /** The serial is the time of the last change; it never decreases when the clock does. */
   #countChange(): void {
-    const at = this.soaRdata.length - SOA_SERIAL_FROM_END;
-    const seconds = Math.floor(this.#now() / 1000);
-    writeUint32(this.soaRdata, at, Math.max(seconds, readUint32(this.soaRdata, at)));
+    const serial = Math.max(Math.floor(this.#now() / 1000), this.serial);
+    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
   }
+}
+
+/** Whether a service has the name with a wildcard, or names below itself that may be this one. */
+function isMatch(entry: ZoneService, name: ZoneName): boolean {
+  const { service } = entry;
+  if (service === undefined) return false;
+  if (name.count === 2) return service.kind === 'external-name';
+  if (service.cname !== undefined) return name.count === 3;
+  return !entry.isHeadless || entry.hasEndpoints;
 }
 
 /** The first label of a namespace's name, its length byte first. */
@@ -288,4 +383,15 @@ function exists({ isDeclared, services }: ZoneNamespace): boolean {
     if (service !== undefined) return true;
   }
   return false;
+}
+
+function namedPorts({ ports }: Pick<Service, 'ports'>): number {
+  return ports.ports.filter(({ name }) => name !== '').length;
+}
+
+/** Removes a service from a list in which it is, whose order has no meaning. */
+function removeFrom(list: ZoneService[], service: ZoneService): void {
+  const at = list.indexOf(service);
+  const last = list.pop();
+  if (last !== service && last !== undefined) list[at] = last;
 }

@@ -1,6 +1,6 @@
-import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
+import { finishHash, hashBytes, MAX_NAME_BYTES, randomSeed } from '@kube-dns/wire';
 import { IPV4_BYTES, NO_PORTS, type PortList } from '../watch/projections.js';
-import type { ZoneService } from './zone-service.js';
+import { type Hosts, writeHostLabel, type ZoneService } from './zone-service.js';
 
 const FIRST_CAPACITY = 64;
 const BLOCK_SHIFT = 6;
@@ -72,9 +72,9 @@ export class ServiceIndex {
   }
 
   /** Copies the address of a single service. */
-  copyAddress(number: number, out: Uint8Array, at: number): void {
+  copyAddress(number: number, out: Uint8Array): void {
     const from = (number << BLOCK_SHIFT) + ADDRESS_BYTE;
-    for (let i = 0; i < IPV4_BYTES; i++) out[at + i] = this.#bytes[from + i]!;
+    for (let i = 0; i < IPV4_BYTES; i++) out[i] = this.#bytes[from + i]!;
   }
 
   /** Whether a single service has this IPv4 address. */
@@ -97,21 +97,23 @@ export class ServiceIndex {
     return length + suffix.length;
   }
 
-  /** Bytes of the whole name of a service. */
-  nameBytesOf(number: number): number {
-    return this.#bytes[(number << BLOCK_SHIFT) + LENGTH_BYTE]! + this.#suffix.length;
+  /** Writes the name of a host of a service; returns its length, 0 when it is too long for a name. */
+  writeHostName(number: number, hosts: Hosts, host: number, out: Uint8Array, at: number): number {
+    const label = writeHostLabel(hosts, host, out, at);
+    if (label + this.#nameBytesOf(number) > MAX_NAME_BYTES) return 0;
+    return label + this.writeName(number, out, at + label);
+  }
+
+  /** The whole name of a service in wire form. */
+  nameOf(number: number): Uint8Array {
+    const name = new Uint8Array(this.#nameBytesOf(number));
+    this.writeName(number, name, 0);
+    return name;
   }
 
   /** The number that the next service gets. */
   get nextNumber(): number {
     return this.#freeNumbers.at(-1) ?? this.#services.length;
-  }
-
-  /** The whole name of a service in wire form. */
-  nameOf(number: number): Uint8Array {
-    const name = new Uint8Array(this.nameBytesOf(number));
-    this.writeName(number, name, 0);
-    return name;
   }
 
   /** Adds a service with the next number, by its labels, which are not used yet. */
@@ -164,6 +166,10 @@ export class ServiceIndex {
     this.#ports[number] = NO_PORTS;
     this.#longLabels.delete(number);
     this.#freeNumbers.push(number);
+  }
+
+  #nameBytesOf(number: number): number {
+    return this.#bytes[(number << BLOCK_SHIFT) + LENGTH_BYTE]! + this.#suffix.length;
   }
 
   #isAt(number: number, bytes: Uint8Array, start: number, end: number): boolean {

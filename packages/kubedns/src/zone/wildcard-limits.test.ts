@@ -34,16 +34,16 @@ describe('a wildcard that may match very many services', () => {
     endpointSlices.put(sliceObject({ ...fields, ports: [rare] }));
   }
 
-  it('finds the hosts of few among many services without making views of the others', async () => {
+  it('finds the hosts of few among many services without making sets of the others', async () => {
     many(100);
-    const views = jest.spyOn(ZoneService.prototype, 'makeView');
+    const sets = jest.spyOn(ZoneService.prototype, 'makeSet');
     expect(await found('rare.*.*.svc')).toEqual(['A 10.4.0.1']);
     expect(await found('_rare._tcp.*.*.svc', 'SRV')).toEqual([
       'SRV 10 100 80 rare.s99.many.svc.cluster.local',
     ]);
     expect(await found('*.*.many.svc', 'AAAA')).toEqual([]);
-    expect(views.mock.calls.length).toBeLessThan(2);
-    views.mockRestore();
+    expect(sets.mock.calls.length).toBeLessThan(2);
+    sets.mockRestore();
   });
 
   it('looks at a part of very many services, and never says that a name does not exist then', async () => {

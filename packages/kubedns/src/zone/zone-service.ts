@@ -1,31 +1,16 @@
-import {
-  addressNumbers,
-  countOf,
-  type EndpointGroup,
-  type EndpointSlice,
-  equalPorts,
-  type PackedAddresses,
-  type Service,
-} from '../watch/projections.js';
-import { EndpointView, findLabel, labelHashes } from './endpoint-view.js';
+import { addressNumbers, type AddressSize, countOf, type EndpointGroup, type EndpointSlice, equalPorts, IPV4_BYTES, IPV6_BYTES, joinPorts, type PackedAddresses, type PortList, type Service } from '../watch/projections.js';
+import { addressHash, isLabel, readHashLabel, writeHashLabel, writeTextLabel } from './zone-names.js';
 
-/** Maximum endpoints of a view: it is made within a millisecond. */
-const MAX_VIEW_ENDPOINTS = 1_024;
-
+/** Maximum endpoints of a set that is made for a question: that takes less than a millisecond. */
+export const MAX_SET_ENDPOINTS = 1_024;
 /** Up to this number of slices a service has an array of that length: one that grew has memory for 16 more. */
 const MAX_EXACT_SLICES = 16;
 const NO_SLICES: EndpointSlice[] = [];
 
-/** Maximum endpoints of one hostname: more do not fit into any message. */
-const MAX_FOUND = 4_096;
-
-/** An endpoint, by its group and its number there. */
-export interface EndpointPlace {
-  readonly group: EndpointGroup;
-  readonly index: number;
-}
-
-/** A service of the zone with its endpoints; the endpoints may arrive before the Service object. */
+/**
+ * A service of the zone with its endpoints; the endpoints may arrive before the Service object. Its endpoints are stored
+ * as the groups of its slices, and are read in one of two ways, see Hosts: as an EndpointSet, or as these groups.
+ */
 export class ZoneService {
   /** `namespace/name`. */
   readonly key: string;
@@ -33,7 +18,7 @@ export class ZoneService {
   readonly number: number;
   service: Service | undefined;
   #slices: EndpointSlice[] = NO_SLICES;
-  #view: EndpointView | undefined;
+  #endpoints: EndpointSet | undefined;
   #endpointCount = 0;
 
   constructor(key: string, number: number) {
@@ -58,17 +43,19 @@ export class ZoneService {
     return this.service?.kind === 'headless';
   }
 
-  /** The endpoints of all slices; one that is in two of them counts twice. */
+  /** The ready endpoints of all slices; one that is in two of them counts twice. */
   get endpointCount(): number {
     return this.#endpointCount;
   }
 
-  /**
-   * Whether it has more endpoints than a view can be made of for a question. It is answered from its slices:
-   * records are picked from them by number, and a host is found by the hash of its label or the number of its address.
-   */
+  /** Whether any endpoint is ready. */
+  get hasEndpoints(): boolean {
+    return this.#endpointCount > 0;
+  }
+
+  /** Whether it has more endpoints than a set can be made of for a question; the groups then have indexes. */
   get isLarge(): boolean {
-    return this.#endpointCount > MAX_VIEW_ENDPOINTS && this.isHeadless;
+    return this.#endpointCount > MAX_SET_ENDPOINTS && this.isHeadless;
   }
 
   /** Whether it has neither a Service object nor slices. */
@@ -76,56 +63,38 @@ export class ZoneService {
     return this.service === undefined && this.#slices.length === 0;
   }
 
-  /** Its addresses of one family: its cluster addresses, or those of its endpoints when it is headless. */
-  get ipv4(): PackedAddresses {
-    return this.isHeadless ? this.view.ipv4 : this.service!.ipv4;
-  }
-
-  get ipv6(): PackedAddresses {
-    return this.isHeadless ? this.view.ipv6 : this.service!.ipv6;
-  }
-
   /**
    * Its hosts: the endpoints of a headless service, else its cluster addresses with generated labels.
    * Made at the first use after a change.
    */
-  get view(): EndpointView {
-    return (this.#view ??= this.makeView());
+  get endpoints(): EndpointSet {
+    return (this.#endpoints ??= this.makeSet());
   }
 
-  /** Makes a view for one use without storing it. */
-  makeView(): EndpointView {
-    return new EndpointView(this.#groups());
+  /** Makes the set for one use without storing it. */
+  makeSet(): EndpointSet {
+    return new EndpointSet(this.#groups());
   }
 
-  /** Whether one of its hosts may have the label at `at`, lower-cased in wire form; makes no view. */
-  mayHaveHost(name: Uint8Array, at: number): boolean {
-    return (
-      this.#view !== undefined || this.#groups().some((group) => findLabel(group, name, at) >= 0)
-    );
+  /** The set, where a host of it may have the label at `at`, lower-cased in wire form: no other label makes one. */
+  endpointsWith(name: Uint8Array, at: number): EndpointSet | undefined {
+    const isThere =
+      this.#endpoints !== undefined ||
+      this.#groups().some((group) => findHost(group, name, at, 0) >= 0);
+    return isThere ? this.endpoints : undefined;
   }
 
-  /** The endpoints of a large service whose label is the one at `at`, lower-cased in wire form. */
-  endpointsOf(name: Uint8Array, at: number): readonly EndpointPlace[] {
-    const found: EndpointPlace[] = [];
-    for (const { groups } of this.#slices) {
-      for (const group of groups) {
-        const { hashes } = group;
-        let index = findLabel(group, name, at, 0, hashes);
-        for (; index >= 0; index = findLabel(group, name, at, index + 1, hashes)) {
-          found.push({ group, index });
-          if (found.length === MAX_FOUND) return found;
-        }
-      }
-    }
-    return found;
+  /** Its addresses of one family: its cluster addresses, or those of its endpoints when it is headless. */
+  addresses(size: AddressSize): PackedAddresses {
+    if (this.isHeadless) return this.endpoints.addresses(size);
+    return size === IPV4_BYTES ? this.service!.ipv4 : this.service!.ipv6;
   }
 
   /** Sets the Service object; undefined when it was deleted. */
   put(service: Service | undefined): void {
     this.service = service;
-    this.#view = undefined;
-    if (this.isLarge) this.#indexEndpoints(this.#slices);
+    this.#endpoints = undefined;
+    if (this.isLarge) indexHosts(this.#slices);
   }
 
   addSlice(slice: EndpointSlice): void {
@@ -134,8 +103,8 @@ export class ZoneService {
     if (this.#slices.length >= MAX_EXACT_SLICES) this.#slices.push(slice);
     else this.#slices = [...this.#slices, slice];
     this.#endpointCount += endpointsIn(slice);
-    this.#view = undefined;
-    if (this.isLarge) this.#indexEndpoints(wasLarge ? [slice] : this.#slices);
+    this.#endpoints = undefined;
+    if (this.isLarge) indexHosts(wasLarge ? [slice] : this.#slices);
   }
 
   dropSlice(slice: EndpointSlice): void {
@@ -143,12 +112,16 @@ export class ZoneService {
     if (at < 0) return;
     this.#slices.splice(at, 1);
     this.#endpointCount -= endpointsIn(slice);
-    this.#view = undefined;
+    this.#endpoints = undefined;
   }
 
-  /** Whether any endpoint is ready. */
-  hasEndpoints(): boolean {
-    return this.#slices.some(({ groups }) => groups.length > 0);
+  /**
+   * Whether it has other endpoints since one state of a slice was replaced by another: an endpoint may be in two slices
+   * at a time, and moves from one to the other without a change of any answer.
+   */
+  isChangedBy(before: EndpointSlice | undefined, after: EndpointSlice | undefined): boolean {
+    const others = this.#slices.filter((slice) => slice !== after);
+    return !areAllIn(after, before, others) || !areAllIn(before, after, others);
   }
 
   #groups(): readonly EndpointGroup[] {
@@ -161,16 +134,6 @@ export class ZoneService {
       { ...ipv4, labels: ipv4Labels, ports },
       { ...ipv6, labels: ipv6Labels, ports },
     ];
-  }
-
-  /** A host of a large service is found by these, by its name or its address; a small one has a view for that. */
-  #indexEndpoints(slices: readonly EndpointSlice[]): void {
-    for (const { groups } of slices) {
-      for (const group of groups) {
-        group.hashes ??= labelHashes(group);
-        group.numbers ??= addressNumbers(group);
-      }
-    }
   }
 
   /** Stores the service's key and equal ports once for all its slices. */
@@ -186,4 +149,263 @@ export class ZoneService {
 
 function endpointsIn({ groups }: EndpointSlice): number {
   return groups.reduce((sum, group) => sum + countOf(group), 0);
+}
+
+/**
+ * The endpoints of one service as DNS sees them, each once: distinct addresses, and hosts, which are the endpoints
+ * that share a label (schema 1.1.0 section 2.4.1). Both are numbers, so a hundred thousand of them are a few arrays.
+ * A set is immutable: after a change the service makes another one.
+ */
+export class EndpointSet {
+  readonly #ipv4: PackedAddresses;
+  readonly #ipv6: PackedAddresses;
+  /** By host: its label, lower case, empty where it is generated; the hash of its label, see labelHash; its ports. */
+  readonly labels: string[] = [];
+  readonly hashes: Uint32Array;
+  readonly #ports: PortList[] = [];
+  /** The numbers of the addresses of all hosts, grouped by slot: a host and a family. `#starts`: where each group begins. */
+  readonly numbers: Int32Array;
+  readonly #starts: Int32Array;
+
+  constructor(groups: readonly EndpointGroup[]) {
+    const families = { [IPV4_BYTES]: new Family(), [IPV6_BYTES]: new Family() };
+    const byLabel = new Map<string, number>();
+    const hashes: number[] = [];
+    const total = groups.reduce((sum, group) => sum + countOf(group), 0);
+    /** Slot × total + number of the address: each endpoint once, though it may be in two slices. */
+    const endpoints = new Set<number>();
+    let joined: { left: PortList; right: PortList; both: PortList } | undefined;
+    for (const group of groups) {
+      const { size, bytes, ports } = group;
+      const family = families[size];
+      for (let i = 0, at = 0; at < bytes.length; i++, at += size) {
+        const label = group.labels?.[i] ?? '';
+        const address = family.numberOf(bytes.slice(at, at + size));
+        const existing = label === '' ? family.hosts[address] : byLabel.get(label);
+        const host = existing ?? this.labels.push(label) - 1;
+        endpoints.add(slotOf(host, size) * total + address);
+        if (existing === undefined) {
+          hashes.push(labelHash(group, i));
+          this.#ports.push(ports);
+          if (label === '') family.hosts[address] = host;
+          else byLabel.set(label, host);
+        } else if (this.#ports[host] !== ports) {
+          // A host that is in several slices serves the ports of all of them.
+          const left = this.#ports[host]!;
+          if (joined?.left !== left || joined.right !== ports) {
+            joined = { left, right: ports, both: joinPorts(left, ports) };
+          }
+          this.#ports[host] = joined.both;
+        }
+      }
+    }
+    this.hashes = Uint32Array.from(hashes);
+    this.#starts = new Int32Array(this.hostCount * 2 + 1);
+    for (const endpoint of endpoints) this.#starts[Math.floor(endpoint / total) + 1]!++;
+    for (let i = 1; i < this.#starts.length; i++) this.#starts[i]! += this.#starts[i - 1]!;
+    this.numbers = new Int32Array(endpoints.size);
+    const next = this.#starts.slice();
+    for (const endpoint of endpoints) {
+      this.numbers[next[Math.floor(endpoint / total)]!++] = endpoint % total;
+    }
+    this.#ipv4 = families[IPV4_BYTES].pack(IPV4_BYTES);
+    this.#ipv6 = families[IPV6_BYTES].pack(IPV6_BYTES);
+  }
+
+  get hostCount(): number {
+    return this.labels.length;
+  }
+
+  portsOf(host: number): PortList {
+    return this.#ports[host]!;
+  }
+
+  addresses(size: AddressSize): PackedAddresses {
+    return size === IPV4_BYTES ? this.#ipv4 : this.#ipv6;
+  }
+
+  /** Where the addresses of a host and a family begin in `numbers`. */
+  startOf(host: number, size: AddressSize): number {
+    return this.#starts[slotOf(host, size)]!;
+  }
+
+  endOf(host: number, size: AddressSize): number {
+    return this.#starts[slotOf(host, size) + 1]!;
+  }
+}
+
+/** The addresses of one family while a set is made. */
+class Family {
+  readonly #numbers = new Map<string, number>();
+  /** The host of an address without a label, by the number of the address. */
+  readonly hosts: number[] = [];
+
+  /** The number of an address, a new number for a new address. */
+  numberOf(address: string): number {
+    const existing = this.#numbers.get(address);
+    if (existing !== undefined) return existing;
+    this.#numbers.set(address, this.#numbers.size);
+    return this.#numbers.size - 1;
+  }
+
+  pack(size: AddressSize): PackedAddresses {
+    return { size, bytes: [...this.#numbers.keys()].join('') };
+  }
+}
+
+function slotOf(host: number, size: AddressSize): number {
+  return host * 2 + (size === IPV4_BYTES ? 0 : 1);
+}
+
+/** Hosts by number: those of a set, or the endpoints of a group of a slice, each of which is a host there. */
+export type Hosts = EndpointSet | EndpointGroup;
+
+/** The ports of a host. */
+export function portsOf(hosts: Hosts, host: number): PortList {
+  return hosts instanceof EndpointSet ? hosts.portsOf(host) : hosts.ports;
+}
+
+/** Writes the label of a host, its length byte first; returns the bytes written. */
+export function writeHostLabel(hosts: Hosts, host: number, out: Uint8Array, at: number): number {
+  const label = hosts.labels?.[host] ?? '';
+  if (label !== '') return writeTextLabel(label, out, at);
+  return writeHashLabel(generatedHash(hosts, host), out, at);
+}
+
+/**
+ * The first host from `from` on with the label at `at`, lower-cased in wire form, configured or generated;
+ * -1 when there is none.
+ */
+export function findHost(hosts: Hosts, name: Uint8Array, at: number, from: number): number {
+  const { labels, hashes } = hosts;
+  const generated = readHashLabel(name, at);
+  if (labels === undefined && generated < 0) return -1;
+  const configured = hashOfName(name, at);
+  const count = hosts instanceof EndpointSet ? hosts.hostCount : countOf(hosts);
+  for (let host = from; host < count; host++) {
+    if (hashes !== undefined) {
+      host = indexOfEither(hashes, configured, generated, host);
+      if (host < 0) return -1;
+    }
+    const label = labels?.[host] ?? '';
+    const isFound =
+      label === ''
+        ? generated >= 0 && generatedHash(hosts, host) === generated
+        : isLabel(label, name, at);
+    if (isFound) return host;
+  }
+  return -1;
+}
+
+/** The first index from `from` on of one of two hashes, of which the second may be -1; -1 when there is none. */
+function indexOfEither(hashes: Uint32Array, left: number, right: number, from: number): number {
+  const leftAt = hashes.indexOf(left, from);
+  const rightAt = right < 0 ? -1 : hashes.indexOf(right, from);
+  return leftAt < 0 || (rightAt >= 0 && rightAt < leftAt) ? rightAt : leftAt;
+}
+
+/** A host of a large service is found by these, by its name or its address. */
+function indexHosts(slices: readonly EndpointSlice[]): void {
+  for (const { groups } of slices) {
+    for (const group of groups) {
+      group.hashes ??= Uint32Array.from({ length: countOf(group) }, (_, i) => labelHash(group, i));
+      group.numbers ??= addressNumbers(group);
+    }
+  }
+}
+
+/** The hash of the label of an endpoint: of a generated one the hash that it encodes. */
+function labelHash(group: EndpointGroup, i: number): number {
+  const label = group.labels?.[i] ?? '';
+  return label === '' ? addressHash(group.bytes, i * group.size, group.size) : hashOfText(label);
+}
+
+/** The hash that the generated label of a host encodes. */
+function generatedHash(hosts: Hosts, host: number): number {
+  if (hosts instanceof EndpointSet) return hosts.hashes[host]!;
+  return hosts.hashes?.[host] ?? addressHash(hosts.bytes, host * hosts.size, hosts.size);
+}
+
+/** The hash of the label at `at`, lower-cased in wire form. */
+function hashOfName(name: Uint8Array, at: number): number {
+  let hash = 0;
+  for (let i = at + 1; i <= at + name[at]!; i++) hash = mix(hash, name[i]!);
+  return hash >>> 0;
+}
+
+/** The same of a text. */
+function hashOfText(label: string): number {
+  let hash = 0;
+  for (let i = 0; i < label.length; i++) hash = mix(hash, label.charCodeAt(i));
+  return hash >>> 0;
+}
+
+function mix(hash: number, value: number): number {
+  return Math.imul(hash ^ value, 0x9e37_79b1) ^ (hash >>> 13);
+}
+
+/** Maximum endpoints looked at for one change; where they do not suffice, it counts as a change. */
+const MAX_STEPS = 20_000;
+
+/** Whether all endpoints of a slice are in `first`, which is likely, or in one of the others. */
+function areAllIn(
+  slice: EndpointSlice | undefined,
+  first: EndpointSlice | undefined,
+  others: readonly EndpointSlice[],
+): boolean {
+  if (slice === undefined || slice.groups.length === 0) return true;
+  const groups = [first?.groups ?? [], ...others.map((other) => other.groups)].flat();
+  const search = new EndpointSearch(groups);
+  return slice.groups.every((group) => {
+    for (let i = 0; i < countOf(group); i++) if (!search.finds(group, i)) return false;
+    return true;
+  });
+}
+
+/** Finds endpoints that are mostly in the order in which they are looked for. */
+class EndpointSearch {
+  readonly #groups: readonly EndpointGroup[];
+  /** Behind the last one that was found. */
+  #at = 0;
+  #index = 0;
+  #steps = 0;
+
+  constructor(groups: readonly EndpointGroup[]) {
+    this.#groups = groups;
+  }
+
+  /** Whether an endpoint is there, with its label and its ports; false when the search takes too long. */
+  finds(group: EndpointGroup, endpoint: number): boolean {
+    // The first group is searched twice: from the last place on, and from its beginning.
+    for (let turns = 0; turns <= this.#groups.length; turns++) {
+      const candidate = this.#groups[this.#at];
+      if (candidate !== undefined && this.#findsIn(candidate, group, endpoint)) return true;
+      if (this.#steps >= MAX_STEPS) return false;
+      this.#at = (this.#at + 1) % this.#groups.length;
+      this.#index = 0;
+    }
+    return false;
+  }
+
+  #findsIn(candidate: EndpointGroup, group: EndpointGroup, endpoint: number): boolean {
+    const { ports, size } = candidate;
+    if (size !== group.size || !(ports === group.ports || equalPorts(ports, group.ports))) {
+      return false;
+    }
+    for (const count = countOf(candidate); this.#index < count && this.#steps < MAX_STEPS;) {
+      this.#steps++;
+      if (isSameEndpoint(candidate, this.#index++, group, endpoint)) return true;
+    }
+    return false;
+  }
+}
+
+function isSameEndpoint(left: EndpointGroup, i: number, right: EndpointGroup, j: number): boolean {
+  const { size } = left;
+  for (let byte = 0; byte < size; byte++) {
+    if (left.bytes.charCodeAt(i * size + byte) !== right.bytes.charCodeAt(j * size + byte)) {
+      return false;
+    }
+  }
+  return (left.labels?.[i] ?? '') === (right.labels?.[j] ?? '');
 }

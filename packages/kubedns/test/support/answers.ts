@@ -1,23 +1,9 @@
 import { parseNameServer } from '@kube-dns/daemon';
-import {
-  GroupLoad,
-  NO_ANSWER_YET,
-  QueryForwarder,
-  retryPlan,
-  type ServerAddress,
-  ServerGroup,
-  UpstreamServers,
-  UpstreamSockets,
-} from '@kube-dns/transport';
+import { GroupLoad, NO_ANSWER_YET, QueryForwarder, retryPlan, type ServerAddress, ServerGroup, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
-import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
-import { UPSTREAM_DEADLINE_MS } from '../../src/answer/composition.js';
-import { ExternalNames } from '../../src/answer/external-name.js';
-import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
+import { KubednsAnswerer, UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
-import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
-import { UpstreamRecords } from '../../src/answer/upstream-records.js';
-import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
+import type { ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { PtrMode } from '../../src/config/flags.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
 import type { ZoneChanges } from '../../src/subscription/announced-records.js';
@@ -63,24 +49,17 @@ export class Answers {
       unsentRcode: RCODE.SERVFAIL,
       now: () => this.#nowMs,
     });
-    const zone = new ZoneAnswerer({ ...TTLS, ...rest, zone: this.cluster.zone });
-    const base = {
+    this.answerer = new KubednsAnswerer({
+      ...TTLS,
+      ...rest,
+      zone: this.cluster.zone,
+      ptr,
+      version: 'kube-dns 1.2.3',
+      hostname: 'pod-a',
       forwarder: this.forwarder,
       upstreams: { groupFor: () => this.#group },
-      ttlSeconds: 30,
-    };
-    const reverse = new ReverseAnswerer({ ...TTLS, zone: this.cluster.zone, mode: ptr });
-    const isSynced = () => this.isSynced;
-    const records = new UpstreamRecords({ zone, reverse, isSynced });
-    this.answerer = new KubednsAnswerer({
-      ...base,
-      zone,
-      reverse,
-      externalNames: new ExternalNames({ ...base, zone, records }),
-      upstreamRecords: records,
-      chaos: new ChaosAnswerer({ version: 'kube-dns 1.2.3', hostname: 'pod-a' }),
       statistics: this.statistics,
-      isSynced,
+      isSynced: () => this.isSynced,
     });
   }
 

@@ -1,5 +1,5 @@
 import { addressBytes } from '@kube-dns/wire';
-import { addressHash, writeHashLabel } from '../../src/zone/endpoint-name.js';
+import { addressHash, writeHashLabel } from '../../src/zone/zone-names.js';
 
 /** The generated label of an address. */
 export function hashLabel(address: string): string {

@@ -1,0 +1,395 @@
+import {
+  type AskCallback,
+  type Client,
+  NO_ANSWER_YET,
+  type QueryForwarder,
+  type ReplyInspector,
+  SOURCE,
+} from '@kube-dns/transport';
+import {
+  AnswerWriter,
+  buildQuery,
+  CLASS,
+  copyQuery,
+  equalNames,
+  expandKey,
+  expandName,
+  expandRdata,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  FLAG,
+  HEADER_BYTES,
+  lowerCaseByte,
+  markReasons,
+  MAX_MESSAGE_BYTES,
+  MAX_NAME_BYTES,
+  Query,
+  QUESTION_FIXED_BYTES,
+  QUESTION_OFFSET,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  RecordCursor,
+  type ResourceRecord,
+  SECTION,
+  type Section,
+  suffixOffset,
+  TYPE,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
+import type { Upstreams } from '../config/upstreams.js';
+import type { ReverseAnswerer } from './reverse-answerer.js';
+import type { ZoneAnswerer } from './zone-answerer.js';
+
+export interface ForwardingOptions {
+  readonly zone: ZoneAnswerer;
+  readonly reverse: ReverseAnswerer;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
+  readonly ttlSeconds: number;
+  /** Whether every object of the cluster was listed once. */
+  readonly isSynced: () => boolean;
+}
+
+/** The CNAMEs of an answer. */
+interface Chain {
+  /** The targets; the owner of each CNAME is the target before it. */
+  readonly targets: Uint8Array[];
+  /** Whether one of the owners is a federated name: the answer then has TTL 0. */
+  isFederated: boolean;
+}
+
+/** Maximum CNAMEs of the zone in a chain; a longer one counts as a loop (skydns: 8). */
+const MAX_OWN_LINKS = 8;
+/** More names of a chain in a reply than any honest answer has; a longer chain is cut. */
+const MAX_CHAIN_NAMES = 16;
+const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name servers');
+/** The target of an ExternalName has no answer. */
+const NO_TARGET = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'target of the CNAME');
+
+/**
+ * What other servers are asked for: names outside of the cluster, and the ends of CNAMEs that lead there. Clients get
+ * the records of a reply that their question leads to, and nothing that a server says about the own zone. No answer with
+ * anything from upstream is authoritative.
+ */
+export class Forwarding {
+  readonly #options: ForwardingOptions;
+  /** Scratch for answers that are made of replies. */
+  readonly #writer = new AnswerWriter();
+  readonly #query = new Query();
+  readonly #out = new Uint8Array(MAX_MESSAGE_BYTES);
+  readonly #cursor = new RecordCursor();
+  /** The names of the chain of the reply that is inspected, lower-cased, and how long each is. */
+  readonly #names = Array.from({ length: MAX_CHAIN_NAMES }, () => new Uint8Array(MAX_NAME_BYTES));
+  readonly #lengths = new Uint8Array(MAX_CHAIN_NAMES);
+  #nameCount = 0;
+  readonly #owner = new Uint8Array(MAX_NAME_BYTES);
+
+  constructor(options: ForwardingOptions) {
+    this.#options = options;
+  }
+
+  /** Forwards a question; returns what an Answerer returns. */
+  forward(query: Query, out: Uint8Array, client: Client): number {
+    const { forwarder, upstreams } = this.#options;
+    const group = upstreams.groupFor(query.name, query.nameLength);
+    if (group.servers.length > 0)
+      return forwarder.forward(query, out, client, group, this.#inspect);
+    // A missing server is a failure, not a policy: SERVFAIL, as the original.
+    this.#writer.begin(query, out, query.maxAnswerBytes);
+    this.#writer.setRcode(RCODE.SERVFAIL, NO_SERVERS);
+    return this.#writer.finish();
+  }
+
+  /**
+   * Answers with a CNAME of the zone, whose target is `first` in wire form, and the records of its target, from the zone
+   * or from upstream. The CNAME is always in the answer; the rcode is the target's (RFC 6604). Returns what an Answerer
+   * returns.
+   */
+  follow(first: Uint8Array, query: Query, out: Uint8Array, client: Client): number {
+    const { zone } = this.#options;
+    const chain: Chain = { targets: [first], isFederated: zone.isFederated };
+    for (let target = first; ;) {
+      const key = target.map(lowerCaseByte);
+      if (!zone.contains(key, key.length)) return this.#askUpstream(query, out, client, chain);
+      zone.read(key, key.length);
+      const next = zone.targetOf(query.type);
+      if (next === undefined) {
+        this.#begin(query, out, chain);
+        zone.answerTarget(target, query, this.#writer);
+        return this.#finish(out, chain);
+      }
+      const { targets } = chain;
+      const isLoop = targets.some((each) => equalNames(each, next));
+      if (isLoop || targets.length === MAX_OWN_LINKS) return this.#fail(query, out, chain);
+      targets.push(next);
+      chain.isFederated ||= zone.isFederated;
+      target = next;
+    }
+  }
+
+  /** Asks an upstream server for the end of a chain that is outside of the zone. */
+  #askUpstream(query: Query, out: Uint8Array, client: Client, chain: Chain): number {
+    const { forwarder, upstreams } = this.#options;
+    const target = chain.targets.at(-1)!;
+    const key = target.map(lowerCaseByte);
+    const group = upstreams.groupFor(key, key.length);
+    if (group.servers.length === 0) return this.#fail(query, out, chain);
+    const copy = copyQuery(query);
+    const done: AskCallback = (message, server) => {
+      const length = this.#answerFrom(message, copy, chain);
+      reply.send(this.#out, length, SOURCE.UPSTREAM, server);
+    };
+    const isAsked = forwarder.ask(buildQuery(target, query.type), group, done, client.address);
+    if (!isAsked) return this.#fail(query, out, chain);
+    // A query that is answered now has no reply path: it would have two answers.
+    const reply = client.defer();
+    return NO_ANSWER_YET;
+  }
+
+  /** Makes an answer of a chain and of the reply about its end; null when there is none. Returns its length. */
+  #answerFrom(reply: Buffer | null, query: Query, chain: Chain): number {
+    if (reply === null) return this.#fail(query, this.#out, chain);
+    this.#begin(query, this.#out, chain);
+    return this.#addReply(reply, chain.targets.at(-1)!, query)
+      ? this.#finish(this.#out, chain)
+      : this.#fail(query, this.#out, chain);
+  }
+
+  #fail(query: Query, out: Uint8Array, chain: Chain): number {
+    this.#begin(query, out, chain);
+    this.#writer.setRcode(RCODE.SERVFAIL, NO_TARGET);
+    return this.#finish(out, chain);
+  }
+
+  #begin(query: Query, out: Uint8Array, chain: Chain): void {
+    this.#writer.begin(query, out, query.maxAnswerBytes);
+    this.#writer.setAuthoritative();
+    const { ttlSeconds } = this.#options;
+    chain.targets.forEach((target, i) => {
+      // The first owner is the question's name, in the case that the client sent.
+      const owner = i === 0 ? undefined : chain.targets[i - 1];
+      this.#writer.add(SECTION.ANSWER, owner, TYPE.CNAME, ttlSeconds, target);
+    });
+  }
+
+  #finish(out: Uint8Array, { isFederated }: Chain): number {
+    const length = this.#writer.finish();
+    if (!isFederated) return length;
+    const cursor = this.#cursor.reset(out, length);
+    // The TTL of an OPT record holds its flags.
+    while (cursor.next()) if (cursor.type !== TYPE.OPT) writeUint32(out, cursor.ttlAt, 0);
+    return length;
+  }
+
+  /** Whether no other server speaks for a lower-cased name: it is of the zone, or of an address of the cluster. */
+  #isOwn(name: Uint8Array, length: number): boolean {
+    const { zone, reverse } = this.#options;
+    return zone.contains(name, length) || reverse.find(name, length);
+  }
+
+  readonly #isOwnName = (name: Uint8Array): boolean => {
+    const key = name.map(lowerCaseByte);
+    return this.#isOwn(key, key.length);
+  };
+
+  /**
+   * Adds the records of a reply that lead on from a name; the writer has begun. Where its CNAMEs enter the own zone, the
+   * zone's own records follow, whatever the reply says about them. False where they lead to a CNAME of the
+   * own zone, which ends the answer: the next way out of the zone may be a loop.
+   */
+  #addReply(reply: Uint8Array, name: Uint8Array, query: Query): boolean {
+    const { zone, reverse, isSynced } = this.#options;
+    const writer = this.#writer;
+    const rcode = readUint16(reply, 2) & RCODE_MASK;
+    writer.setAuthoritative(false);
+    writer.setRcode(rcode);
+    // A server that had no answer says nothing about any name.
+    if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return true;
+    const { records, end } = upstreamChain(reply, query.type, name, this.#isOwnName);
+    const key = end.map(lowerCaseByte);
+    // The rcode is that of the end (RFC 6604).
+    if (this.#isOwn(key, key.length)) writer.setRcode(RCODE.NOERROR);
+    for (const { section, owner, type, ttlSeconds, rdata } of records) {
+      writer.add(section, owner, type, ttlSeconds, rdata);
+    }
+    if (!isSynced()) return true;
+    if (!zone.contains(key, key.length)) {
+      // A service may have got the address while the question was in flight.
+      if (reverse.find(key, key.length)) reverse.answer(query.type, writer, end);
+      return true;
+    }
+    zone.read(key, key.length);
+    if (zone.targetOf(query.type) !== undefined) return false;
+    zone.answerTarget(end, query, writer);
+    return true;
+  }
+
+  /** Inspects the replies to forwarded questions. */
+  readonly #inspect: ReplyInspector = (received) => {
+    const reply = markReasons(received, this.#cursor);
+    writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
+    return this.#isClean(reply) ? reply : this.#rewrite(reply);
+  };
+
+  /** Whether a reply may be relayed as it is. */
+  #isClean(reply: Uint8Array): boolean {
+    const cursor = this.#cursor.reset(reply, reply.length);
+    this.#nameCount = 0;
+    if (!this.#addName(reply, QUESTION_OFFSET)) return false;
+    const type = readUint16(reply, cursor.end - QUESTION_FIXED_BYTES);
+    while (cursor.next()) {
+      const length = expandKey(reply, cursor.start, reply.length, this.#owner);
+      if (length < 0) return false;
+      if (cursor.section === SECTION.ANSWER) {
+        if (cursor.class !== CLASS.IN || !this.#isOfChain(length, cursor.type)) return false;
+        const isLink = cursor.type === TYPE.CNAME && isFollowed(type);
+        if (isLink && !this.#addName(reply, cursor.rdataStart)) return false;
+      } else if (cursor.type !== TYPE.OPT && this.#isOwn(this.#owner, length)) return false;
+    }
+    return true;
+  }
+
+  /** Adds a name to the chain; false for one that other servers say nothing about. */
+  #addName(reply: Uint8Array, at: number): boolean {
+    const name = this.#names[this.#nameCount];
+    if (name === undefined) return false;
+    const length = expandKey(reply, at, reply.length, name);
+    if (length < 0 || this.#isOwn(name, length)) return false;
+    this.#lengths[this.#nameCount++] = length;
+    return true;
+  }
+
+  /** Whether the owner of a record is a name of the chain, or above one with a DNAME. */
+  #isOfChain(length: number, type: number): boolean {
+    const owner = this.#owner.subarray(0, length);
+    for (let i = 0; i < this.#nameCount; i++) {
+      const at = suffixOffset(this.#names[i]!, this.#lengths[i]!, owner);
+      if (at === 0 || (at > 0 && type === TYPE.DNAME)) return true;
+    }
+    return false;
+  }
+
+  /** A reply made of the records of this one that the question leads to, and of those of the own zone. */
+  #rewrite(reply: Buffer): Buffer {
+    const { end } = this.#cursor.reset(reply, reply.length);
+    const question = Buffer.from(reply.subarray(0, end));
+    writeUint16(question, 2, FLAG.RD);
+    question.fill(0, 6, HEADER_BYTES);
+    const query = this.#query;
+    query.read(question, end, true, MAX_MESSAGE_BYTES);
+    this.#writer.begin(query, this.#out);
+    this.#addReply(reply, query.name.slice(0, query.nameLength), query);
+    return Buffer.from(this.#out.subarray(0, this.#writer.finish()));
+  }
+}
+
+/** A record of a reply for our answer, and its section there. */
+interface ChainRecord extends ResourceRecord {
+  readonly section: Section;
+}
+
+/** What a reply adds to a CNAME chain: records in the order of the chain, and the name it ends at. */
+interface UpstreamChain {
+  readonly records: readonly ChainRecord[];
+  readonly end: Uint8Array;
+}
+
+/** Types whose rdata can be copied to another message after its names were expanded. */
+const MOVABLE: ReadonlySet<number> = new Set([
+  TYPE.A,
+  TYPE.NS,
+  TYPE.CNAME,
+  TYPE.SOA,
+  TYPE.PTR,
+  TYPE.MX,
+  TYPE.TXT,
+  TYPE.AAAA,
+  TYPE.SRV,
+]);
+/** Types from this number on are newer than RFC 3597; its section 4 forbids compressed names in them. */
+const FIRST_UNCOMPRESSED = 48;
+/** Maximum number of names in the rdata of these types. */
+const MAX_NAMES_IN_RDATA = 2;
+
+/** Whether a question of a type is about what a CNAME leads to, and not about the CNAME itself. */
+function isFollowed(type: number): boolean {
+  return type !== TYPE.CNAME && type !== TYPE.ANY;
+}
+
+/**
+ * The records of a reply that the question for `target` leads to: its CNAMEs, the records of the type
+ * where they end, or else the SOA above that name. The chain ends where it enters the own zone: no other
+ * server speaks for that. Records that are malformed, or cannot be copied to another message, are left out.
+ */
+export function upstreamChain(
+  reply: Uint8Array,
+  type: number,
+  target: Uint8Array,
+  isOwn: (name: Uint8Array) => boolean,
+): UpstreamChain {
+  const found = chainRecords(reply, type);
+  const records: ChainRecord[] = [];
+  let end = target;
+  while (isFollowed(type) && !isOwn(end) && records.length < MAX_CHAIN_NAMES) {
+    const owner = end;
+    const link = found.find((each) => each.type === TYPE.CNAME && equalNames(each.owner, owner));
+    // A chain that leads back to itself is taken once: an answer holds no record twice (RFC 2181 section 5).
+    if (link === undefined || records.includes(link)) break;
+    records.push(link);
+    end = link.rdata;
+  }
+  if (isOwn(end)) return { records, end };
+  const wanted = found.filter((each) => answersType(each, type) && equalNames(each.owner, end));
+  const isAbove = ({ section, owner }: ChainRecord) =>
+    section === SECTION.AUTHORITY && !isOwn(owner) && isAtOrBelow(end, owner);
+  records.push(...(wanted.length > 0 ? wanted : found.filter(isAbove)));
+  return { records, end };
+}
+
+/** Whether a record is in the answer to a question of a type; ANY asks for each. */
+function answersType({ section, type: found }: ChainRecord, type: number): boolean {
+  return section === SECTION.ANSWER && (found === type || type === TYPE.ANY);
+}
+
+function isAtOrBelow(name: Uint8Array, apex: Uint8Array): boolean {
+  return suffixOffset(name.map(lowerCaseByte), name.length, apex.map(lowerCaseByte)) >= 0;
+}
+
+/** The CNAMEs and the records of a type in the answer section, and the SOAs in the authority section. */
+function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
+  const records: ChainRecord[] = [];
+  const cursor = new RecordCursor().reset(reply, reply.length);
+  while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
+    const { section } = cursor;
+    if (cursor.class !== CLASS.IN || !isWanted(section, cursor.type, type)) continue;
+    const owner = expand(reply, cursor.start);
+    const rdata = movableRdata(reply, cursor);
+    if (owner === undefined || rdata === undefined) continue;
+    records.push({ section, owner, type: cursor.type, ttlSeconds: cursor.ttlSeconds, rdata });
+  }
+  return records;
+}
+
+function isWanted(section: Section, found: number, type: number): boolean {
+  if (section === SECTION.AUTHORITY) return found === TYPE.SOA;
+  return found === TYPE.CNAME || found === type || type === TYPE.ANY;
+}
+
+/** The rdata of a cursor's record without compression; undefined when it cannot be expanded. */
+function movableRdata(
+  reply: Uint8Array,
+  { type, rdataStart, end }: RecordCursor,
+): Uint8Array | undefined {
+  if (!MOVABLE.has(type) && type < FIRST_UNCOMPRESSED) return undefined;
+  const expanded = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
+  const length = expandRdata(reply, type, rdataStart, end, expanded, 0);
+  return length < 0 ? undefined : expanded.slice(0, length);
+}
+
+function expand(reply: Uint8Array, at: number): Uint8Array | undefined {
+  const name = new Uint8Array(MAX_NAME_BYTES);
+  const length = expandName(reply, at, reply.length, name);
+  return length < 0 ? undefined : name.slice(0, length);
+}
