@@ -22,14 +22,14 @@ import type { ForwardRules } from './corefile/server-block.js';
 import type { ListenPoint, ListenPoints, ServedZone } from './listen/listen-points.js';
 
 interface NodeCacheExplainerOptions {
-  readonly points: Pick<ListenPoints, 'all'>;
-  readonly subscriptions: Pick<ClusterSubscriptions, 'optionsFor' | 'rowOf'>;
+  readonly points: ListenPoints;
+  readonly subscriptions: ClusterSubscriptions;
   /** The Corefile that is obeyed. */
   readonly corefile: string;
 }
 
 /** Where a name is answered. */
-interface Place {
+interface ServedAt {
   readonly point: ListenPoint;
   readonly zone: ServedZone;
 }
@@ -53,10 +53,10 @@ export class NodeCacheExplainer {
 
   async explain(question: ExplainedQuestion): Promise<Explanation> {
     const query = queryFor(question, false);
-    const place = this.#placeOf(query);
-    const answerer = place?.point.answerer ?? this.#options.points.all[0]?.answerer;
-    const before = place === undefined ? this.#unserved() : this.#look(query, place);
-    const block = place?.zone.block;
+    const at = this.#servedAt(query);
+    const answerer = at?.point.answerer ?? this.#options.points.all[0]?.answerer;
+    const before = at === undefined ? this.#unserved() : this.#look(query, at);
+    const block = at?.zone.block;
     const exchanges = block?.forwarder.exchanges;
     const { verdict, asked } =
       answerer === undefined
@@ -73,13 +73,13 @@ export class NodeCacheExplainer {
   }
 
   /** The longest zone that the name is in, at the first address that serves it. */
-  #placeOf(query: Query): Place | undefined {
-    const places = this.#options.points.all.flatMap((point) => {
+  #servedAt(query: Query): ServedAt | undefined {
+    const served = this.#options.points.all.flatMap((point) => {
       const zone = point.answerer.zoneOf(query);
       return zone === undefined ? [] : [{ point, zone }];
     });
-    const lengthOf = ({ zone: { zone } }: Place) => (zone === '.' ? 0 : zone.length);
-    return places.reduce<Place | undefined>(
+    const lengthOf = ({ zone: { zone } }: ServedAt) => (zone === '.' ? 0 : zone.length);
+    return served.reduce<ServedAt | undefined>(
       (best, each) => (best === undefined || lengthOf(each) > lengthOf(best) ? each : best),
       undefined,
     );
@@ -91,9 +91,9 @@ export class NodeCacheExplainer {
     return { steps: [{ step: 'block', text, corefile, zone: null }], servers: [] };
   }
 
-  #look(query: Query, place: Place): Before {
-    const { block } = place.zone;
-    const steps = [this.#blockStep(place)];
+  #look(query: Query, at: ServedAt): Before {
+    const { block } = at.zone;
+    const steps = [this.#blockStep(at)];
     const hosts = hostsStep(block, query);
     if (hosts !== undefined) {
       steps.push(hosts);
@@ -110,7 +110,7 @@ export class NodeCacheExplainer {
     return { steps, servers: isCached || !isForwarded ? [] : servers };
   }
 
-  #blockStep({ point, zone: { zone, block } }: Place): ExplainedStep {
+  #blockStep({ point, zone: { zone, block } }: ServedAt): ExplainedStep {
     const { corefile } = this.#options;
     const { line } = block.block;
     const why =

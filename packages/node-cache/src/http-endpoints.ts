@@ -122,11 +122,11 @@ export class MetricsEndpoints {
       if (address === undefined) continue;
       const key = formatHostPort(address);
       if (this.#servers.has(key)) continue;
-      const known = before.get(key);
+      const existing = before.get(key);
       before.delete(key);
-      const server = known ?? this.#create(address);
+      const server = existing ?? this.#create(address);
       this.#servers.set(key, server);
-      if (known === undefined) created.push(server);
+      if (existing === undefined) created.push(server);
     }
     await Promise.all([...before.values()].map((server) => server.close()));
     await Promise.all(created.map((server) => server.start()));

@@ -11,15 +11,12 @@ import type { NetworkState } from './network/network-setup.js';
 import type { NodeCacheServer } from './server.js';
 
 interface NodeCacheStatusParts {
-  readonly server: Pick<
-    NodeCacheServer,
-    'blocks' | 'points' | 'upstreams' | 'subscriptions' | 'isReady'
-  >;
+  readonly server: NodeCacheServer;
   readonly source: () => Pick<CorefileSource, 'applied' | 'refused'>;
   /** The file of the Corefile. */
   readonly corefile: string;
   readonly network: () => NetworkState;
-  readonly telemetry: Pick<Telemetry, 'top'>;
+  readonly telemetry: Telemetry;
 }
 
 /** What node-cache shows on its status page; each part is read at a request. */
@@ -59,7 +56,7 @@ function notReadyReasons({ isReady, blocks }: NodeCacheStatusParts['server']): s
   return [`no server is known for ${waiting.join(', ')}: the address of the cluster’s DNS`];
 }
 
-function namesOf({ block }: Pick<ServedBlock, 'block'>): string {
+function namesOf({ block }: { readonly block: ServerBlock }): string {
   return block.zones.map(({ zone, port }) => `${zone}:${port}`).join(', ');
 }
 
@@ -155,7 +152,6 @@ function blockSettings({ text, blocks }: AppliedCorefile, corefile: string): Set
 }
 
 interface PagesParts extends NodeCacheStatusParts {
-  readonly server: NodeCacheServer;
   readonly statusPages: (source: StatusSource) => ReadonlyMap<string, LocalPage>;
 }
 

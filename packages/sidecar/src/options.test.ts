@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+
+
 import { parseFlags, UsageError } from '@kube-dns/base';
-import { FLAGS, readOptions } from '@kube-dns/node-cache/internal';
+import { FLAGS, readOptions } from './options.js';
 
 const program = { name: 'sidecar', version: '1', summary: '', flags: FLAGS };
 const read = (...argv: string[]) => readOptions(parseFlags(program, argv).values);

@@ -34,7 +34,7 @@ import {
   type Explanation,
   queryFor,
   readQuestion,
-  type TakenAnswer,
+  type ReceivedAnswer,
 } from './explanation.js';
 
 /** Explanations that are made at the same time. */
@@ -115,7 +115,7 @@ async function ask(
   answerer: Answerer,
   question: ExplainedQuestion,
   isOverTcp: boolean,
-): Promise<TakenAnswer> {
+): Promise<ReceivedAnswer> {
   const query = queryFor(question, isOverTcp);
   const { maxAnswerBytes } = query;
   const startedMs = performance.now();
@@ -136,10 +136,10 @@ class AskingClient implements Client, ReplyPath {
   readonly address: string;
   /** Questions of one client and port with one ID are retransmissions. */
   readonly port = randomId() | 1;
-  readonly answered: Promise<Omit<TakenAnswer, 'ms'>>;
+  readonly answered: Promise<Omit<ReceivedAnswer, 'ms'>>;
   source: AnswerSource = SOURCE.LOCAL;
   isDeferred = false;
-  #settle!: (answer: Omit<TakenAnswer, 'ms'>) => void;
+  #settle!: (answer: Omit<ReceivedAnswer, 'ms'>) => void;
   readonly #timer: NodeJS.Timeout;
 
   constructor(address: string) {

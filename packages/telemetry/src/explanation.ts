@@ -128,7 +128,7 @@ function absolute(text: string): string {
 }
 
 /** An answer, where it came from, and how long it took. */
-export interface TakenAnswer {
+export interface ReceivedAnswer {
   /** Undefined where the client gets none. */
   readonly message: Uint8Array | undefined;
   readonly source: AnswerSource;
@@ -150,7 +150,7 @@ const MAX_RECORDS = 2_000;
 const CODE_BYTES = 2;
 
 /** The answer that a client gets, in presentation form. */
-export function explainedAnswer({ message, source, server, ms }: TakenAnswer): ExplainedAnswer {
+export function explainedAnswer({ message, source, server, ms }: ReceivedAnswer): ExplainedAnswer {
   const common = {
     source: SOURCE_NAMES[source],
     server: server === undefined ? null : serverText(server),

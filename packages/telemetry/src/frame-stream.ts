@@ -218,8 +218,8 @@ class FrameConnection {
   }
 
   /** Writes frames, whose bytes do not change later; false when more is to wait until `onDrained`. */
-  write(bytes: Uint8Array, onTaken: (error: Error | null | undefined) => void): boolean {
-    return this.#stream.write(bytes, onTaken);
+  write(bytes: Uint8Array, onAccepted: (error: Error | null | undefined) => void): boolean {
+    return this.#stream.write(bytes, onAccepted);
   }
 
   /** Says that there is no more, and ends when the reader has all. */

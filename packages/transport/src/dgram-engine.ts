@@ -46,7 +46,7 @@ class DgramSocket implements DatagramSocket {
   #address = '';
   #discardAddress = '';
   #port = 0;
-  #isPortGiven = false;
+  #isPortExplicit = false;
   #hasLeftPort = false;
   #sendsInFlight = 0;
   readonly #onSent = (error: Error | null): void => {
@@ -86,7 +86,7 @@ class DgramSocket implements DatagramSocket {
       throw error;
     }
     this.#address = address;
-    this.#isPortGiven = port !== 0;
+    this.#isPortExplicit = port !== 0;
     socket.on('error', () => this.#counters.sendErrors++);
     socket.on('message', (bytes, peer) => onDatagram(bytes, bytes.length, peer));
     this.#port = socket.address().port;
@@ -109,7 +109,7 @@ class DgramSocket implements DatagramSocket {
 
   leavePort(): void {
     // A port that the system chose is lost when the socket is disconnected.
-    if (this.#hasLeftPort || !this.#isPortGiven) return;
+    if (this.#hasLeftPort || !this.#isPortExplicit) return;
     this.#hasLeftPort = true;
     this.#discardAddress = discardAddress(this.#address);
     this.#connect();

@@ -35,9 +35,9 @@ export function isResponseTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (questions !== 1 || nameEnd < 0 || questionEnd > query.length) return false;
   if (questionEnd > reply.length) return false;
   for (let i = HEADER_BYTES; i < nameEnd; i++) {
-    const asked = query[i]!;
+    const sent = query[i]!;
     const echoed = reply[i]!;
-    if (asked !== echoed && lowerCaseByte(asked) !== lowerCaseByte(echoed)) return false;
+    if (sent !== echoed && lowerCaseByte(sent) !== lowerCaseByte(echoed)) return false;
   }
   for (let i = nameEnd; i < questionEnd; i++) {
     if (query[i] !== reply[i]) return false;

@@ -237,10 +237,10 @@ function askHostAddresses(
   done: (answer: HostAddresses) => void,
 ): void {
   const query = buildQuery(encodeKey(host), TYPE[family]);
-  const isAsked = forwarder.ask(query, group, (reply) => {
+  const isSent = forwarder.ask(query, group, (reply) => {
     done(reply === null ? failed('no name server answers') : readAddresses(reply, family));
   });
-  if (!isAsked) done(failed('no name server can be reached'));
+  if (!isSent) done(failed('no name server can be reached'));
 }
 
 function failed(failure: string): HostAddresses {

@@ -151,8 +151,8 @@ class Hosts {
   }
 
   #hostOf(key: Uint8Array): Host {
-    const known = this.#hosts.get(key, 0, key.length);
-    if (known !== undefined) return known;
+    const existing = this.#hosts.get(key, 0, key.length);
+    if (existing !== undefined) return existing;
     const host: Host = { ipv4: [], ipv6: [], names: [] };
     this.#hosts.set(key, host);
     return host;

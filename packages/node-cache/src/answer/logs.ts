@@ -93,7 +93,7 @@ const CLASS_TEXT: Readonly<Record<number, string>> = {
 };
 
 /** What is known of a query before it is answered, by the words of a format. */
-export type AskedWords = Readonly<Record<string, string>>;
+export type QueryWords = Readonly<Record<string, string>>;
 
 /** The plugin `log`: a line for each answer of some classes. */
 export class QueryLines {
@@ -116,7 +116,7 @@ export class QueryLines {
   }
 
   /** To be kept until the answer is sent, as the query is another one then. */
-  wordsOf(query: Query, { address, port }: Client): AskedWords {
+  wordsOf(query: Query, { address, port }: Client): QueryWords {
     return {
       remote: address.includes(':') ? `[${address}]` : address,
       port: `${port}`,
@@ -133,12 +133,12 @@ export class QueryLines {
   }
 
   /** Writes the line of an answer, if it is of a class that is logged. */
-  write(asked: AskedWords, answer: Uint8Array, length: number, seconds: number): void {
+  write(queryWords: QueryWords, answer: Uint8Array, length: number, seconds: number): void {
     const flags = readUint16(answer, 2);
     const rcode = flags & RCODE_MASK;
     if (!this.#classes.has('all') && !this.#classes.has(classOf(rcode, answer))) return;
     const words: Readonly<Record<string, string>> = {
-      ...asked,
+      ...queryWords,
       rcode: RCODE_NAMES[rcode] ?? `RCODE${rcode}`,
       '>rflags': FLAG_NAMES.filter(([bit]) => (flags & bit) !== 0)
         .map(([, name]) => name)

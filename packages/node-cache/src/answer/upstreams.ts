@@ -22,7 +22,7 @@ interface UpstreamsOptions {
   /** Where this process listens: it must not forward to itself. */
   readonly ownAddresses: () => readonly ServerAddress[];
   /** Servers that forward to this process are not asked. */
-  readonly loops: Pick<LoopDetector, 'isLooping'>;
+  readonly loops: LoopDetector;
   /** A server replies again after it was down. */
   readonly onBack: (server: UpstreamServer) => void;
   readonly log: Log;

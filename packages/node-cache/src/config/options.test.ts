@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags, UsageError } from '@kube-dns/base';
 import { QUERY_LOG_OFF, StartupError } from '@kube-dns/daemon';
-import { FLAGS, readOptions } from '@kube-dns/sidecar/internal';
+import { FLAGS, readOptions } from './options.js';
 
 const PROGRAM = { name: 'node-cache', version: '1.2.3', summary: '', flags: FLAGS };
 const read = (...argv: string[]) => readOptions(parseFlags(PROGRAM, argv).values);

@@ -315,7 +315,7 @@ class Resolver {
 
   checkVariables(file: string): void {
     if (this.#unset.size === 0) return;
-    const all = [...this.#unset].map(([name, place]) => `${place}: ${name} is not set`).join(', ');
+    const all = [...this.#unset].map(([name, where]) => `${where}: ${name} is not set`).join(', ');
     throw new CorefileError(
       `${file}: ${all}: set it in the environment as the pod of CoreDNS has it`,
     );

@@ -331,8 +331,8 @@ function readForward(each: Directive, draft: Draft<ServerBlock>): void {
     if (option.name === 'tls_servername') tlsName = oneWord(option, 'NAME');
     else readForwardOption(option, rules);
   }
-  const known = targets.filter((target) => target !== UNKNOWN_ADDRESS);
-  rules.targets = known.map((target) => {
+  const addresses = targets.filter((target) => target !== UNKNOWN_ADDRESS);
+  rules.targets = addresses.map((target) => {
     try {
       return readForwardTarget(target, tlsName);
     } catch (error) {
@@ -458,8 +458,8 @@ function readHealth(each: Directive, draft: Draft<ServerBlock>): void {
 function readReady(each: Directive, draft: Draft<ServerBlock>): void {
   checkWords(each, 0, 1, '[ADDRESS]');
   for (const option of each.block ?? []) {
-    const isKnown = option.name === 'monitor' && option.args.join(' ') === 'continuously';
-    if (!isKnown) fail(option, 'it always says how it is now: leave it out');
+    const isContinuous = option.name === 'monitor' && option.args.join(' ') === 'continuously';
+    if (!isContinuous) fail(option, 'it always says how it is now: leave it out');
   }
   draft.ready = httpAddress(each, each.args[0] ?? READY);
 }
@@ -561,10 +561,11 @@ function fail(each: Directive, reason: string): never {
 }
 
 /** Throws for a number of words outside of the range, which `form` describes. */
-function checkWords(each: Directive, min: number, max: number, form = ''): void {
-  const { name, args } = each;
-  if (args.length >= min && args.length <= max) return;
-  fail(each, form === '' ? `${name} has no words after it` : `it is ${name} ${form}`);
+function checkWords({ name, ...each }: Directive, min: number, max: number, form = ''): void {
+  const { length } = each.args;
+  if (length >= min && length <= max) return;
+  // Another object than the directive: who reads the block names it in front, too.
+  fail({ name, ...each }, form === '' ? `${name} has no words after it` : `it is ${name} ${form}`);
 }
 
 /** A directive of one word. */

@@ -40,8 +40,8 @@ export function readServerBlocks(
   const { env = process.env, findImports = importsOnDisk(file), port } = surroundings;
   const host = { interfaceAddresses: surroundings.interfaceAddresses ?? addressesOfInterface };
   const mistakes: string[] = [];
-  const note = (place: string, reason: string) => {
-    if (mistakes.length < MAX_MISTAKES) mistakes.push(`${file}: ${place}: ${reason}`);
+  const note = (where: string, reason: string) => {
+    if (mistakes.length < MAX_MISTAKES) mistakes.push(`${file}: ${where}: ${reason}`);
   };
   const written = resolveCorefile(parseCorefile(text, file), env, findImports, (each) => {
     // As in Caddy, a pattern may match no file.
@@ -57,7 +57,7 @@ export function readServerBlocks(
   return blocks;
 }
 
-type Note = (place: string, reason: string) => void;
+type Note = (where: string, reason: string) => void;
 
 function readBlock(
   block: WrittenBlock,
@@ -144,12 +144,12 @@ interface Overlap {
 function overlaps(blocks: readonly ServerBlock[]): Overlap[] {
   const found: Overlap[] = [];
   /** By zone and port: the addresses so far, '' for all. */
-  const taken = new Map<string, Set<string>>();
+  const served = new Map<string, Set<string>>();
   for (const block of blocks) {
     for (const { zone, port } of block.zones) {
       const key = `dns://${zone === '.' ? '.' : `${zone}.`}:${port}`;
-      const addresses = taken.get(key) ?? new Set<string>();
-      taken.set(key, addresses);
+      const addresses = served.get(key) ?? new Set<string>();
+      served.set(key, addresses);
       const own = block.addresses.length === 0 ? [''] : block.addresses.map(canonical);
       for (const address of own) {
         const where = on(key, address);

@@ -1,11 +1,32 @@
 import { isIPv6 } from 'node:net';
-import { ListenError } from '@kube-dns/apiserver';
 import { errorText } from '@kube-dns/base';
 import { failStartup, type Log } from '@kube-dns/daemon';
 import type { LoopDetector } from '@kube-dns/resolver';
-import { type Answerer, type AnswerObserver, type AnswerSource, type Client, listen, type Listener, type ReplyPath, type ServerAddress, ServerCookies, SOURCE, type UdpEngine } from '@kube-dns/transport';
-import { AnswerWriter, EVERY_ADDRESS, EXTENDED_ERROR, extendedErrorOption, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
-import { type AskedWords, QueryLines } from '../answer/logs.js';
+import {
+  type Answerer,
+  type AnswerObserver,
+  type AnswerSource,
+  type Client,
+  listen,
+  type Listener,
+  ListenError,
+  type ReplyPath,
+  type ServerAddress,
+  ServerCookies,
+  SOURCE,
+  type UdpEngine,
+} from '@kube-dns/transport';
+import {
+  AnswerWriter,
+  EVERY_ADDRESS,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  type Query,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+} from '@kube-dns/wire';
+import { type QueryWords, QueryLines } from '../answer/logs.js';
 import type { ServedBlock } from '../answer/served-block.js';
 import { ZoneCounters, ZoneSet } from '../answer/zones.js';
 import type { SelfProbe } from './self-probe.js';
@@ -181,8 +202,8 @@ const NO_ZONE = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE, 'no server
 
 /** Questions that this process asks itself, or that come back to it. */
 interface OwnQuestions {
-  readonly probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
-  readonly loops: Pick<LoopDetector, 'isOwnProbe'>;
+  readonly probe: SelfProbe;
+  readonly loops: LoopDetector;
 }
 
 /** Answers the queries at one address and port, each from the block of the longest zone that its name is in. */
@@ -254,7 +275,7 @@ class Timing {
   startedMs = 0;
   /** Undefined where the answer is not logged. */
   lines: QueryLines | undefined;
-  words: AskedWords | undefined;
+  words: QueryWords | undefined;
 
   copy(): Timing {
     const copy = new Timing();

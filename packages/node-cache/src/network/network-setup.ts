@@ -230,9 +230,9 @@ export class NetworkSetup {
     if (this.#interface === undefined && setup === 'none') return;
     const { status, stdout } = await run(['ip', '-j', 'address', 'show', 'dev', IPVS_INTERFACE]);
     if (status !== 0) return;
-    const taken = this.#addresses.find((address) => stdout.includes(`"local":"${address}"`));
-    if (taken === undefined) return;
-    log.warn(`${taken} is on ${IPVS_INTERFACE}: with IPVS, listen on a link-local address only`);
+    const clash = this.#addresses.find((address) => stdout.includes(`"local":"${address}"`));
+    if (clash === undefined) return;
+    log.warn(`${clash} is on ${IPVS_INTERFACE}: with IPVS, listen on a link-local address only`);
   }
 
   #next(action: () => Promise<void>): Promise<void> {

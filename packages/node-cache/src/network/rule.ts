@@ -24,7 +24,7 @@ export const RULE_COMMENTS = {
   ACCEPT: 'NodeLocal DNS Cache: allow DNS traffic',
 } as const;
 
-const PLACES = [
+const POSITIONS = [
   ['raw', 'PREROUTING', 'd', 'NOTRACK'],
   ['filter', 'INPUT', 'd', 'ACCEPT'],
   ['raw', 'OUTPUT', 's', 'NOTRACK'],
@@ -34,7 +34,7 @@ const PLACES = [
 
 /** The twelve rules of an address in the original's order; without `skipsTracking` the four with ACCEPT. */
 export function rulesOf(address: string, needs: RuleNeeds): readonly Rule[] {
-  const rules: Rule[] = PLACES.flatMap(([table, chain, side, target]) =>
+  const rules: Rule[] = POSITIONS.flatMap(([table, chain, side, target]) =>
     (['tcp', 'udp'] as const).map((protocol) => {
       return { table, chain, protocol, side, address, port: needs.port, target };
     }),

@@ -122,13 +122,13 @@ export class Outbox {
 
   /** Returns whether the system took one. */
   #sendSingly(socket: OutboxSocket, start: number, end: number): boolean {
-    let isTaken = false;
+    let isAccepted = false;
     for (let slot = start; slot < end;) {
       const headers = this.#arena.headersFrom(slot);
       const sent = this.#libc.sendmmsg(socket.fd, headers, end - slot, MSG_DONTWAIT);
       if (sent > 0) {
         slot += sent;
-        isTaken = true;
+        isAccepted = true;
         socket.noteSent();
         continue;
       }
@@ -139,7 +139,7 @@ export class Outbox {
         slot++;
       }
     }
-    return isTaken;
+    return isAccepted;
   }
 
   #sendJoined(socket: OutboxSocket, joining: Joining, start: number, end: number): void {
@@ -161,13 +161,13 @@ export class Outbox {
         return;
       }
       if (failure === FAILURE.REFUSED) {
-        let isTaken = false;
+        let isAccepted = false;
         for (let slot = start; slot < end; slot++) {
           if (groups.groupOf[slot] !== group) continue;
-          if (this.#sendSingly(socket, slot, slot + 1)) isTaken = true;
+          if (this.#sendSingly(socket, slot, slot + 1)) isAccepted = true;
         }
         // Joining is at fault when single ones pass, unless one client's path is too narrow.
-        if (isTaken && errno !== EMSGSIZE && groups.size[group]! > 1) joining.refuse();
+        if (isAccepted && errno !== EMSGSIZE && groups.size[group]! > 1) joining.refuse();
         group++;
       }
     }
@@ -193,13 +193,13 @@ const MAX_PAUSE = 63;
 export class Joining {
   #isRefused = false;
   #pause = 0;
-  #batchesLeft = 0;
+  #batchesToSkip = 0;
 
   /** Called once per batch: whether to look for messages to join. */
   isDue(messages: number): boolean {
     if (messages < 2 || this.#isRefused) return false;
-    if (this.#batchesLeft === 0) return true;
-    this.#batchesLeft--;
+    if (this.#batchesToSkip === 0) return true;
+    this.#batchesToSkip--;
     return false;
   }
 
@@ -207,7 +207,7 @@ export class Joining {
   note(messages: number, sends: number): void {
     const isWorthwhile = messages - sends >= messages * WORTHWHILE_SHARE;
     this.#pause = isWorthwhile ? 0 : Math.min(2 * this.#pause + 1, MAX_PAUSE);
-    this.#batchesLeft = this.#pause;
+    this.#batchesToSkip = this.#pause;
   }
 
   /** The system does not send joined messages from this socket: it is not tried again. */
