@@ -26,8 +26,8 @@ const MESSAGE_TYPE = 'application/dns-message';
 const OK = 200;
 
 /** Receives what comes over one open connection. */
-export interface CarrierOwner {
-  /** A message of the server; its ID says which query it may answer. It belongs to the owner. */
+export interface CarrierHandler {
+  /** A message of the server; its ID says which query it may answer. It belongs to the handler. */
   onMessage(message: Buffer): void;
   /** The server is there. */
   onAlive(): void;
@@ -53,7 +53,7 @@ export interface Carrier {
   cancel(id: number): void;
   /** Makes the server say something. */
   ping(): void;
-  /** Ends the connection in order; the owner is not called afterwards. */
+  /** Ends the connection in order; the handler is not called afterwards. */
   close(): void;
 }
 
@@ -100,7 +100,7 @@ export class EndOfTurn {
  */
 export class StreamCarrier implements Carrier {
   readonly limit = Number.POSITIVE_INFINITY;
-  readonly #owner: CarrierOwner;
+  readonly #handler: CarrierHandler;
   readonly #turn: EndOfTurn;
   readonly #socket: Socket;
   readonly #pads: boolean;
@@ -110,8 +110,8 @@ export class StreamCarrier implements Carrier {
   #begin = 0;
   #end = 0;
 
-  constructor(owner: CarrierOwner, turn: EndOfTurn, socket: Socket, pads: boolean) {
-    this.#owner = owner;
+  constructor(handler: CarrierHandler, turn: EndOfTurn, socket: Socket, pads: boolean) {
+    this.#handler = handler;
     this.#turn = turn;
     this.#socket = socket;
     this.#pads = pads;
@@ -140,7 +140,7 @@ export class StreamCarrier implements Carrier {
   read(): void {
     this.#isUnread = false;
     for (let message = this.#frames.next(); message !== undefined; message = this.#frames.next()) {
-      this.#owner.onMessage(message);
+      this.#handler.onMessage(message);
     }
   }
 
@@ -215,16 +215,16 @@ class FrameBlocks {
 
 /** DNS over HTTPS (RFC 8484): a POST in a stream of its own for each query, all over one HTTP/2 session. */
 export class DohCarrier implements Carrier {
-  readonly #owner: CarrierOwner;
+  readonly #handler: CarrierHandler;
   readonly #session: ClientHttp2Session;
   readonly #streams = new Map<number, ClientHttp2Stream>();
   readonly #headers: OutgoingHttpHeaders;
 
-  constructor(owner: CarrierOwner, socket: TLSSocket, { port, encryption }: ServerAddress) {
+  constructor(handler: CarrierHandler, socket: TLSSocket, { port, encryption }: ServerAddress) {
     const { name, path } = encryption!;
     const host = isIPv6(name) ? `[${name}]` : name;
     const authority = port === HTTPS_PORT ? host : `${host}:${port}`;
-    this.#owner = owner;
+    this.#handler = handler;
     this.#headers = {
       ':method': 'POST',
       ':scheme': 'https',
@@ -240,9 +240,9 @@ export class DohCarrier implements Carrier {
     });
     this.#session = session;
     session.unref();
-    session.on('goaway', () => owner.retire());
-    session.on('error', (error: NodeJS.ErrnoException) => owner.onEnd(error.code ?? 'HTTP2'));
-    session.on('close', () => owner.onEnd('CLOSED'));
+    session.on('goaway', () => handler.retire());
+    session.on('error', (error: NodeJS.ErrnoException) => handler.onEnd(error.code ?? 'HTTP2'));
+    session.on('close', () => handler.onEnd('CLOSED'));
   }
 
   get limit(): number {
@@ -259,7 +259,7 @@ export class DohCarrier implements Carrier {
     writeUint16(body, 0, 0);
     const stream = this.#request(length);
     if (stream === undefined) {
-      setImmediate(() => this.#owner.onRefused(id));
+      setImmediate(() => this.#handler.onRefused(id));
       return;
     }
     this.#streams.set(id, stream);
@@ -276,7 +276,7 @@ export class DohCarrier implements Carrier {
   ping(): void {
     if (this.#session.destroyed) return;
     this.#session.ping((error) => {
-      if (error === null) this.#owner.onAlive();
+      if (error === null) this.#handler.onAlive();
     });
   }
 
@@ -310,7 +310,7 @@ export class DohCarrier implements Carrier {
       this.#streams.delete(id);
       const message = Buffer.concat(pieces);
       writeUint16(message, 0, id);
-      this.#owner.onMessage(message);
+      this.#handler.onMessage(message);
     });
     // The close says what to do.
     stream.on('error', () => undefined);
@@ -319,14 +319,14 @@ export class DohCarrier implements Carrier {
       if (this.#streams.get(id) !== stream || this.#session.destroyed) return;
       this.#streams.delete(id);
       const code = stream.rstCode;
-      if (code === nodeHttp2().constants.NGHTTP2_REFUSED_STREAM) this.#owner.onRefused(id);
-      else this.#owner.onRejected(id, `HTTP_STREAM_${code}`);
+      if (code === nodeHttp2().constants.NGHTTP2_REFUSED_STREAM) this.#handler.onRefused(id);
+      else this.#handler.onRejected(id, `HTTP_STREAM_${code}`);
     });
   }
 
   #reject(id: number, code: string): void {
     if (!this.#streams.has(id)) return;
     this.cancel(id);
-    this.#owner.onRejected(id, code);
+    this.#handler.onRejected(id, code);
   }
 }

@@ -12,7 +12,7 @@ import { randomId } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
 import {
   type Carrier,
-  type CarrierOwner,
+  type CarrierHandler,
   DohCarrier,
   type EndOfTurn,
   StreamCarrier,
@@ -49,7 +49,7 @@ export interface ConnectionShare {
 }
 
 /** Is notified by its connections. */
-export interface ConnectionOwner {
+export interface ConnectionHandler {
   readonly share: ConnectionShare;
   readonly target: UpstreamTarget;
   readonly trust: TlsTrust;
@@ -70,15 +70,15 @@ export interface ConnectionOwner {
 }
 
 /** One connection to a server, encrypted or not, with many outstanding queries. */
-export class Connection implements CarrierOwner, HandshakeWaiter {
+export class Connection implements CarrierHandler, HandshakeWaiter {
   /** How often the server has replied here. */
   replies = 0;
   isRetired = false;
-  /** Set by the owner: when the certificate of the server ends, in seconds since 1970. */
+  /** Set by the handler: when the certificate of the server ends, in seconds since 1970. */
   certificateEndsAt = Number.POSITIVE_INFINITY;
   /** Its number among those to the server. */
   readonly serial: number;
-  readonly #owner: ConnectionOwner;
+  readonly #handler: ConnectionHandler;
   readonly #outstanding = new OutstandingQueries();
   #socket: Socket | undefined;
   #carrier: Carrier | undefined;
@@ -89,10 +89,10 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   #idleMs = IDLE_MS;
   #isEnded = false;
 
-  constructor(owner: ConnectionOwner, serial: number) {
+  constructor(handler: ConnectionHandler, serial: number) {
     this.serial = serial;
-    this.#owner = owner;
-    this.#sinceMs = owner.share.nowMs;
+    this.#handler = handler;
+    this.#sinceMs = handler.share.nowMs;
   }
 
   get hasReplied(): boolean {
@@ -134,13 +134,13 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
 
   /** Opens the connection, in its turn. */
   open(): void {
-    this.#owner.share.handshakes.acquire(this);
+    this.#handler.share.handshakes.acquire(this);
   }
 
   onTurn(): void {
-    this.#sinceMs = this.#owner.share.nowMs;
+    this.#sinceMs = this.#handler.share.nowMs;
     try {
-      const { target, trust, ticket } = this.#owner;
+      const { target, trust, ticket } = this.#handler;
       const onArrived: Arrived = (bytes, length) => this.#carrier?.push?.(bytes, length);
       const { encryption } = target.server;
       if (encryption === undefined) this.#openPlain(openTcp(target, onArrived));
@@ -156,7 +156,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
 
   /** Sends a query under an ID of its own. */
   send(sent: EncryptedQuery): void {
-    const { nowMs } = this.#owner.share;
+    const { nowMs } = this.#handler.share;
     if (this.#outstanding.size === 0) this.#sinceMs = nowMs;
     this.#outstanding.add(sent);
     sent.connection = this;
@@ -176,41 +176,41 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     const id = readUint16(message, 0);
     const sent = this.#outstanding.get(id);
     if (sent === undefined || !isResponseTo(sent.query, message)) return;
-    if (!this.hasReplied) this.#owner.onReply();
+    if (!this.hasReplied) this.#handler.onReply();
     this.replies++;
     if (this.#outstanding.size === 1)
       this.#idleMs = Math.min(IDLE_MS, keepaliveMs(message) ?? IDLE_MS);
     this.#remove(id);
     sent.onReply(message);
-    this.#owner.onRoom();
+    this.#handler.onRoom();
   }
 
   onAlive(): void {
-    this.#sinceMs = this.#owner.share.nowMs;
+    this.#sinceMs = this.#handler.share.nowMs;
     this.#pingedAtMs = Number.POSITIVE_INFINITY;
   }
 
   onRefused(id: number): void {
     const sent = this.#remove(id);
-    if (sent !== undefined) this.#owner.onRefused(this, sent);
+    if (sent !== undefined) this.#handler.onRefused(this, sent);
   }
 
   onRejected(id: number, code: string): void {
     const sent = this.#remove(id);
-    if (sent !== undefined) this.#owner.onRejected(sent, code);
+    if (sent !== undefined) this.#handler.onRejected(sent, code);
   }
 
   /** It is over, once; without a code it was closed in order. */
   onEnd(code?: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#owner.share.handshakes.release(this);
+    this.#handler.share.handshakes.release(this);
     if (code !== undefined) this.#socket?.destroy();
-    this.#owner.onEnd(this, code);
+    this.#handler.onEnd(this, code);
   }
 
   get #openingMs(): number {
-    return this.#owner.target.server.encryption === undefined ? CONNECT_MS : HANDSHAKE_MS;
+    return this.#handler.target.server.encryption === undefined ? CONNECT_MS : HANDSHAKE_MS;
   }
 
   /** Does what is due. */
@@ -238,26 +238,26 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.onEnd();
   }
 
-  /** Ends it at once; the owner is not called. */
+  /** Ends it at once; the handler is not called. */
   destroy(): void {
     this.#isEnded = true;
-    this.#owner.share.handshakes.release(this);
+    this.#handler.share.handshakes.release(this);
     this.#socket?.destroy();
   }
 
   #openPlain(socket: Socket): void {
     this.#watch(socket);
     socket.on('connect', () => {
-      const { share } = this.#owner;
+      const { share } = this.#handler;
       this.#start(() => new StreamCarrier(this, share.turn, socket, false));
     });
   }
 
   #openEncrypted(socket: TLSSocket): void {
     this.#watch(socket);
-    socket.on('session', (ticket) => this.#owner.onTicket(ticket));
+    socket.on('session', (ticket) => this.#handler.onTicket(ticket));
     socket.on('secureConnect', () => {
-      const { share, target } = this.#owner;
+      const { share, target } = this.#handler;
       const isHttps = target.server.encryption!.protocol === 'https';
       if (isHttps && socket.alpnProtocol !== 'h2') this.onEnd('NO_HTTP2');
       else if (isHttps) this.#start(() => new DohCarrier(this, socket, target.server), socket);
@@ -274,12 +274,12 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
 
   /** The handshake is over. */
   #start(createCarrier: () => Carrier, encrypted?: TLSSocket): void {
-    const { share } = this.#owner;
+    const { share } = this.#handler;
     share.handshakes.release(this);
     if (this.#isEnded) return;
     this.#sinceMs = share.nowMs;
     this.#carrier = createCarrier();
-    this.#owner.onOpen(this, encrypted && certificateEnd(encrypted));
+    this.#handler.onOpen(this, encrypted && certificateEnd(encrypted));
   }
 
   #remove(id: number): EncryptedQuery | undefined {
@@ -297,7 +297,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   }
 
   #isSlow({ sinceMs }: EncryptedQuery): boolean {
-    return this.#owner.share.nowMs - sinceMs >= SLOW_MS;
+    return this.#handler.share.nowMs - sinceMs >= SLOW_MS;
   }
 
   #ping(nowMs: number): void {

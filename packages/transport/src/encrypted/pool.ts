@@ -10,7 +10,7 @@ import type {
 import { EndOfTurn } from './carriers.js';
 import {
   Connection,
-  type ConnectionOwner,
+  type ConnectionHandler,
   type ConnectionShare,
   EncryptedQuery,
   HandshakeSlots,
@@ -139,7 +139,7 @@ export interface EncryptedStatus {
  * then fail.
  */
 export class ServerConnections
-  implements ServerSockets, QuerySocket, ConnectionOwner, EncryptedStatus
+  implements ServerSockets, QuerySocket, ConnectionHandler, EncryptedStatus
 {
   readonly share: EncryptedServers;
   readonly target: UpstreamTarget;

@@ -6,7 +6,7 @@ import { FailureMemory } from './failure-memory.js';
 import { type Failure, isRefusal, isUsable, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { LoopProbes } from './loop-probes.js';
 import { ExchangeObservers } from './observers.js';
-import { type QueryOwner, UpstreamQuery, type Waiter } from './query.js';
+import { type QueryContext, UpstreamQuery, type Waiter } from './query.js';
 import { QuestionKey } from './question.js';
 import type { ServerGroup } from './servers.js';
 import { StaleClients } from './stale-clients.js';
@@ -64,7 +64,7 @@ export class QueryForwarder {
    */
   readonly #freeQueries: UpstreamQuery[] = [];
   readonly #freeWaiters: ClientWaiter[] = [];
-  readonly #owner: QueryOwner;
+  readonly #context: QueryContext;
   /** Of those that wait until questions have ended. */
   #settling: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -76,7 +76,7 @@ export class QueryForwarder {
     this.#failures = new FailureMemory(this.now, options.servfailMs);
     const { stale } = options;
     this.#stale = stale && new StaleClients(stale, this.now, (query) => this.#giveStale(query));
-    this.#owner = {
+    this.#context = {
       options,
       exchanges: this.exchanges,
       outline: this.#outline,
@@ -125,17 +125,17 @@ export class QueryForwarder {
       const refusal = { rcode: RCODE.SERVFAIL, failure, source: SOURCE.CACHE };
       return this.#refuse(query, out, client, refusal);
     }
-    const asked = this.#ask(query, client.address, existing, group, inspector);
-    if (!(asked instanceof UpstreamQuery)) {
-      if (asked !== NOT_SENT) this.#noteOverflow(group, asked);
+    const forwarded = this.#ask(query, client.address, existing, group, inspector);
+    if (!(forwarded instanceof UpstreamQuery)) {
+      if (forwarded !== NOT_SENT) this.#noteOverflow(group, forwarded);
       if (stale !== undefined) return giveNow(stale, out, client);
-      return this.#refuse(query, out, client, this.#refusalOf(asked, group));
+      return this.#refuse(query, out, client, this.#refusalOf(forwarded, group));
     }
     this.counters.forwarded++;
     const waiter = this.#freeWaiters.pop() ?? new ClientWaiter();
-    waiter.begin(query, client, asked, this.options, options, stale);
-    this.#join(asked, waiter);
-    if (stale) this.#stale?.watch(asked);
+    waiter.begin(query, client, forwarded, this.options, options, stale);
+    this.#join(forwarded, waiter);
+    if (stale) this.#stale?.watch(forwarded);
     return NO_ANSWER_YET;
   }
 
@@ -148,10 +148,10 @@ export class QueryForwarder {
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const existing = this.#find(query, NO_OPTIONS);
     if (this.#recentFailure(existing) !== undefined) return false;
-    const asked = this.#ask(query, client, existing, group);
-    if (!(asked instanceof UpstreamQuery)) return false;
+    const forwarded = this.#ask(query, client, existing, group);
+    if (!(forwarded instanceof UpstreamQuery)) return false;
     this.counters.forwarded++;
-    this.#join(asked, new CallbackWaiter(client, asked.deadlineMs, done));
+    this.#join(forwarded, new CallbackWaiter(client, forwarded.deadlineMs, done));
     return true;
   }
 
@@ -170,13 +170,13 @@ export class QueryForwarder {
       this.prefetches.dropped++;
       return false;
     }
-    const asked =
+    const forwarded =
       this.#recentFailure(existing) ?? this.#ask(query, address, existing, group, inspector);
-    const isAsked = asked instanceof UpstreamQuery;
+    const isAsked = forwarded instanceof UpstreamQuery;
     if (!isPrefetch) return isAsked;
     if (isAsked) {
-      asked.isPinned = true;
-      this.#prefetched.add(asked);
+      forwarded.isPinned = true;
+      this.#prefetched.add(forwarded);
     } else this.prefetches.dropped++;
     return isAsked;
   }
@@ -287,7 +287,7 @@ export class QueryForwarder {
 
   /** A query for the question that was looked for; undefined when there are too many of its name. */
   #create(query: Query, group: ServerGroup): UpstreamQuery | undefined {
-    const created = this.#freeQueries.pop() ?? new UpstreamQuery(this.#owner);
+    const created = this.#freeQueries.pop() ?? new UpstreamQuery(this.#context);
     created.begin(query, this.#key, group);
     return this.#queries.add(created) ? created : undefined;
   }

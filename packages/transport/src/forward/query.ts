@@ -29,7 +29,7 @@ import {
   ALL_SERVERS,
   type ServerGroup,
   TcpRound,
-  type TcpRoundOwner,
+  type TcpRoundHandler,
   type UpstreamServer,
 } from './servers.js';
 import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
@@ -74,7 +74,7 @@ export interface Waiter extends SlotHolder {
 }
 
 /** What a forwarder's queries share with it. */
-export interface QueryOwner {
+export interface QueryContext {
   readonly options: QueryForwarderOptions;
   readonly exchanges: ExchangeObservers;
   /** Of the reply that is being handled. */
@@ -135,9 +135,9 @@ export type QueryState = 'queued' | 'held' | 'udp' | 'tcp' | 'lingering' | 'done
  *
  * In flight, that is with a slot and mostly with clients that wait, it is while `queued`, `held`, `udp` (also over kept
  * connections) and `tcp` (also from the start, for a client that asks over TCP). While it is `lingering` a late reply is
- * still inspected, so that it is cached. What was sent earlier has its reply taken in all states but `done`.
+ * still inspected, so that it is cached. A reply to what was sent earlier is accepted in all states but `done`.
  */
-export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
+export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder {
   readonly question = new ForwardedQuestion();
   group!: ServerGroup;
   isOverTcp = false;
@@ -164,7 +164,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
 
   readonly exchanges: ExchangeObservers;
   readonly now: () => number;
-  readonly #owner: QueryOwner;
+  readonly #context: QueryContext;
   #state: QueryState = 'done';
   /** When it is retransmitted, or given up while it is held. */
   #dueAtMs = NEVER;
@@ -197,17 +197,17 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   #failedServer: UpstreamServer | undefined;
   #reason: FailureReason = 'timeout';
 
-  constructor(owner: QueryOwner) {
-    this.#owner = owner;
-    this.exchanges = owner.exchanges;
-    this.now = owner.now;
+  constructor(context: QueryContext) {
+    this.#context = context;
+    this.exchanges = context.exchanges;
+    this.now = context.now;
   }
 
   // The life of a question.
 
   /** Becomes the question of a client's query, which has this key, to these servers; it is new, or was released. */
   begin(query: Query, key: QuestionKey, group: ServerGroup): void {
-    const { mixesCase, maxUdpBytes } = this.#owner.options;
+    const { mixesCase, maxUdpBytes } = this.#context.options;
     this.question.set(query, key, mixesCase === true && !group.isStreamed, maxUdpBytes);
     this.group = group;
     // Over connections that are kept there is one way for all questions, and replies are hard to forge.
@@ -276,7 +276,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
       const isDown = this.group.isDown(this.isOverTcp);
       if (isDown ? nowMs >= this.#dueAtMs : !this.start(nowMs)) this.#end(null);
     } else if (this.#state === 'udp') {
-      if (nowMs >= this.#relayAtMs) this.#owner.onEnd(this, this.expire(), true);
+      if (nowMs >= this.#relayAtMs) this.#context.onEnd(this, this.expire(), true);
       else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
     }
   }
@@ -321,7 +321,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
     this.#end(null);
   }
 
-  /** Ends it; the owner is not called. */
+  /** Ends it; the forwarder is not called. */
   cancel(): void {
     this.#state = 'done';
     for (const { sent } of this.#attempts) sent.socket.forget(sent);
@@ -348,13 +348,13 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   }
 
   evict(joiner?: Waiter): void {
-    this.#owner.onEvict(this, joiner);
+    this.#context.onEvict(this, joiner);
   }
 
   #end(reply: Buffer | null): void {
     this.#noteTimeouts();
     this.cancel();
-    this.#owner.onEnd(this, reply, false);
+    this.#context.onEnd(this, reply, false);
   }
 
   // Replies, and what comes in place of one.
@@ -457,7 +457,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
 
   /** `ignored`: the reply counts as if it had not arrived; `malformed`: also when the inspector could not read it. */
   #finishWith(server: UpstreamServer, reply: Buffer): ReplyFlaw | 'finished' | 'ignored' {
-    const { outline } = this.#owner;
+    const { outline } = this.#context;
     const flaw = flawOf(reply, outline.read(reply));
     if (flaw !== undefined) return flaw;
     const inspected = this.inspector?.(reply, this.question.isShared, outline);
@@ -488,7 +488,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
 
   /** The question has ended: a server that had it long and never replied has timed out. */
   #noteTimeouts(): void {
-    const { options, now } = this.#owner;
+    const { options, now } = this.#context;
     for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
       if (hasFailed || hasReplied) continue;
       const sinceMs = Math.max(this.startedAtMs, sentAtMs);
@@ -555,7 +555,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
    * over, so the time is divided among them.
    */
   #schedule(nowMs: number): void {
-    const { plan } = this.#owner.options;
+    const { plan } = this.#context.options;
     const { order, servers } = this.group;
     const remainingMs = plan.timeoutMs - (nowMs - this.startedAtMs);
     const pauseMs =
@@ -640,7 +640,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
       if (this.#isEven) this.#forgetBefore(nowMs + pauseMs - PAIR_MS, index);
     }
     const count = this.#countTo(index);
-    const { portLimit = 1 } = this.#owner.options;
+    const { portLimit = 1 } = this.#context.options;
     if (last !== undefined && count > 0 && count >= portLimit) this.#resend(last, nowMs);
     else if (!this.#sendNew(index, nowMs)) return false;
     this.#count(server, last !== undefined);
@@ -700,7 +700,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
 
   /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
   get #resendPauseMs(): number {
-    const { plan } = this.#owner.options;
+    const { plan } = this.#context.options;
     if (this.#isEven) return Math.max(RESEND_PAUSE_MS, plan.timeoutMs / MAX_RESENDS);
     return Math.min(RESEND_PAUSE_MS, plan.delayMs(0));
   }
@@ -711,7 +711,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundOwner, SlotHolder {
   #renewAttempts(nowMs: number): void {
     this.#resends = 0;
     this.#isEven = false;
-    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#owner.options.plan.timeoutMs));
+    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#context.options.plan.timeoutMs));
     for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
   }
 

@@ -333,7 +333,7 @@ export class ServerGroup {
  * Whether a server replies over TCP, for questions that come over TCP while it is down over UDP: only then it is
  * probed.
  */
-export class TcpHealth implements TcpRoundOwner {
+export class TcpHealth implements TcpRoundHandler {
   /** The last query over TCP had a reply. */
   isUp = false;
   readonly #now: () => number;
@@ -379,7 +379,7 @@ export class TcpHealth implements TcpRoundOwner {
 }
 
 /** Is notified by a TcpRound. */
-export interface TcpRoundOwner {
+export interface TcpRoundHandler {
   /** Undefined for questions that no client has asked. */
   readonly exchanges?: ExchangeObservers;
   now(): number;
@@ -392,11 +392,11 @@ export interface TcpRoundOwner {
 }
 
 /**
- * One question over TCP to servers in turn, a new connection each, for which it may have to wait; the owner calls
+ * One question over TCP to servers in turn, a new connection each, for which it may have to wait; the handler calls
  * for the next. An encrypted server is asked over its own connections, never over plain TCP.
  */
 export class TcpRound implements TcpWaiter {
-  readonly #owner: TcpRoundOwner;
+  readonly #handler: TcpRoundHandler;
   readonly #query: Buffer;
   /** The one that is asked, and those that come after it. */
   #server: UpstreamServer | undefined;
@@ -411,13 +411,13 @@ export class TcpRound implements TcpWaiter {
    * more parts remain for servers that are asked afterwards.
    */
   constructor(
-    owner: TcpRoundOwner,
+    handler: TcpRoundHandler,
     query: Buffer,
     servers: readonly UpstreamServer[],
     deadlineMs: number,
     reserved: number,
   ) {
-    this.#owner = owner;
+    this.#handler = handler;
     this.#query = query;
     this.#next = [...servers];
     this.#deadlineMs = deadlineMs;
@@ -427,7 +427,7 @@ export class TcpRound implements TcpWaiter {
   /** Asks the next server. */
   askNext(): void {
     this.#server = this.#next.shift();
-    if (this.#server === undefined) this.#owner.onTcpEnd();
+    if (this.#server === undefined) this.#handler.onTcpEnd();
     else this.#ask(this.#server);
   }
 
@@ -439,17 +439,17 @@ export class TcpRound implements TcpWaiter {
   onSlot(): void {
     this.#hasSlot = true;
     const server = this.#server!;
-    const startedAtMs = this.#owner.now();
+    const startedAtMs = this.#handler.now();
     const remainingMs = this.#deadlineMs - startedAtMs;
     if (remainingMs <= 0) {
       this.cancel();
-      this.#owner.onTcpEnd();
+      this.#handler.onTcpEnd();
       return;
     }
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(remainingMs / (1 + this.#next.length + this.#reserved));
-    const { exchanges } = this.#owner;
+    const { exchanges } = this.#handler;
     exchanges?.sent(server, query, true);
     this.#exchange = askOnce(server, query, timeoutMs, (error, reply) => {
       this.#releaseSlot();
@@ -457,15 +457,15 @@ export class TcpRound implements TcpWaiter {
       server.tcpHealth.isUp = reply !== null;
       counts.countQuery(false);
       if (reply === null) {
-        this.#owner.onTcpError(server, error!.code);
+        this.#handler.onTcpError(server, error!.code);
         this.askNext();
         return;
       }
-      const nowMs = this.#owner.now();
+      const nowMs = this.#handler.now();
       counts.countReply(rcodeOf(reply), nowMs - startedAtMs);
       exchanges?.replied(server, query, reply, true, nowMs - startedAtMs);
       if (server.edns.isRefused(query, reply, nowMs)) this.#ask(server);
-      else this.#owner.onTcpReply(server, reply);
+      else this.#handler.onTcpReply(server, reply);
     });
   }
 
