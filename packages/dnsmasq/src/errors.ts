@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/base';
+import { CodedError, errorText, systemReason } from '@kube-dns/base';
 
 /**
  * A mistake on dnsmasq's half of the command line or in one of its files. The message names the value
@@ -18,3 +18,13 @@ export const EXIT_BAD_CONFIGURATION = 1;
 export const EXIT_BAD_FILE = 3;
 /** The same for a script that fails (src/option.c, one_file). */
 export const EXIT_BAD_SCRIPT = 10;
+
+/**
+ * The reason of a failed system call as the C library words it, which dnsmasq's users expect; the message of
+ * any other error as it is.
+ */
+export function systemText(error: unknown): string {
+  const reason = systemReason(error);
+  if (reason === errorText(error)) return reason;
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
+}

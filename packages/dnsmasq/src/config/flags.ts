@@ -1,9 +1,13 @@
 import {
   boolFlag,
   durationFlag,
+  type FlagDefinition,
   type FlagSpec,
   type FlagValues,
+  formatHostPort,
+  type HostPort,
   nearest,
+  parseHostPort,
   type Program,
   SHARED_FLAGS,
   stringFlag,
@@ -11,7 +15,6 @@ import {
 import { queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { OPTION_NAMES, optionsText } from '../options/option-table.js';
-import { metricsAddressFlag } from './metrics-address.js';
 
 const SECOND = 1_000;
 
@@ -99,4 +102,26 @@ function isMeantForNanny(word: string): boolean {
   if (dashes === '-') return nearest(name, NANNY_NAMES) !== undefined;
   if (OPTION_NAMES.some((option) => option.startsWith(name))) return false;
   return NANNY_NAMES.includes(nearest(name, ALL_NAMES) ?? '');
+}
+
+/** The address that metrics are served on; without a host every address. */
+interface MetricsAddress extends HostPort {
+  readonly port: number;
+}
+
+/** A flag of `[HOST]:PORT`; empty serves no metrics. Throws for anything else, with the reason. */
+function metricsAddressFlag(help: string): FlagDefinition<MetricsAddress | null> {
+  return {
+    parse: (text) => (text === '' ? null : parseMetricsAddress(text)),
+    initial: null,
+    help,
+    valueName: '[host]:port',
+    formatDefault: (address) => (address === null ? '' : formatHostPort(address)),
+  };
+}
+
+function parseMetricsAddress(text: string): MetricsAddress {
+  const { host, port } = parseHostPort(text);
+  if (port === null) throw new Error('the port is missing');
+  return { host, port };
 }

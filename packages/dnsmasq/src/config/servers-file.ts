@@ -1,5 +1,5 @@
 import { type Log, readTextFile } from '@kube-dns/daemon';
-import { OptionError } from '../errors.js';
+import { OptionError, systemText } from '../errors.js';
 import type { GivenOptions } from '../options/given-options.js';
 import {
   applyOption,
@@ -10,7 +10,6 @@ import {
 import { parseOptionLine } from '../options/parse-options.js';
 import type { ServerRule } from '../options/server-value.js';
 import { UNSUPPORTED_OPTIONS } from '../options/unsupported-options.js';
-import { systemText } from '../log/system-text.js';
 
 /** The content of a file of `--servers-file`. */
 export interface ServersFileContent {

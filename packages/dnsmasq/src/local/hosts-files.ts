@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Log } from '@kube-dns/daemon';
 import { parseAddress } from '@kube-dns/wire';
-import { systemText } from '../log/system-text.js';
+import { systemText } from '../errors.js';
 import { HostsFileName } from './hosts-file-name.js';
 import type { HostsTable } from './hosts-table.js';
 

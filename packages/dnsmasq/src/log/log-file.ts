@@ -1,6 +1,6 @@
 import { close, constants, open, openSync, write } from 'node:fs';
 import { StartupError } from '@kube-dns/daemon';
-import { systemText } from './system-text.js';
+import { EXIT_BAD_FILE, systemText } from '../errors.js';
 
 export interface LogFileOptions {
   readonly path: string;
@@ -10,8 +10,6 @@ export interface LogFileOptions {
   readonly now?: () => number;
 }
 
-/** dnsmasq's exit code for a file that cannot be used (src/dnsmasq.h, EC_FILE). */
-const EXIT_FILE = 3;
 /** A pipe without a reader fails immediately instead of blocking. */
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
 const MODE = 0o640;
@@ -42,7 +40,10 @@ export class LogFile {
     try {
       this.#fd = openSync(options.path, FLAGS, MODE);
     } catch (error) {
-      throw new StartupError(`cannot open log ${options.path}: ${systemText(error)}`, EXIT_FILE);
+      throw new StartupError(
+        `cannot open log ${options.path}: ${systemText(error)}`,
+        EXIT_BAD_FILE,
+      );
     }
   }
 

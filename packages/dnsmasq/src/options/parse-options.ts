@@ -4,8 +4,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { readTextFile, StartupError } from '@kube-dns/daemon';
 import { decodeName, TYPE } from '@kube-dns/wire';
-import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE, EXIT_BAD_SCRIPT, OptionError } from '../errors.js';
-import { systemText } from '../log/system-text.js';
+import {
+  EXIT_BAD_CONFIGURATION,
+  EXIT_BAD_FILE,
+  EXIT_BAD_SCRIPT,
+  OptionError,
+  systemText,
+} from '../errors.js';
 import { fieldsOf, hideDividers, showHidden } from './option-kinds.js';
 import {
   applyOption,
