@@ -12,7 +12,7 @@ import {
   ScriptedNameServer,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import { Random } from '../fuzz/random.js';
+import { Random } from '../random.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
 import { History } from './history.js';
 import { OracleClients, type Told } from './oracle-clients.js';
