@@ -9,12 +9,12 @@ export interface FuzzParser {
 }
 
 /** A table of rows, which brings the products along that its parsers belong to: a process loads only what it needs. */
-type Table<Name extends string> = () => Promise<{ ROWS: Readonly<Record<Name, CreateTarget>> }>;
+type Table<Name extends string> = () => Promise<Readonly<Record<Name, CreateTarget>>>;
 
-const messages = () => import('./targets/messages.js');
-const servers = () => import('./targets/servers.js');
-const api = () => import('./targets/api.js');
-const texts = () => import('./targets/texts.js');
+const messages = async () => (await import('./targets/messages.js')).ROWS;
+const servers = async () => (await import('./targets/servers.js')).ROWS;
+const api = async () => (await import('./targets/api.js')).ROWS;
+const texts = async () => (await import('./targets/texts.js')).ROWS;
 
 /** Every parser that reads what others send. */
 export const PARSERS: readonly FuzzParser[] = [
@@ -53,9 +53,9 @@ export const PARSERS: readonly FuzzParser[] = [
 ];
 
 function packet<Name extends string>(name: Name, table: Table<NoInfer<Name>>): FuzzParser {
-  return { name, isPacket: true, create: async () => (await table()).ROWS[name]() };
+  return { name, isPacket: true, create: async () => (await table())[name]() };
 }
 
 function text<Name extends string>(name: Name, table: Table<NoInfer<Name>>): FuzzParser {
-  return { name, isPacket: false, create: async () => (await table()).ROWS[name]() };
+  return { name, isPacket: false, create: async () => (await table())[name]() };
 }
