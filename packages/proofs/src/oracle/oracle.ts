@@ -31,7 +31,7 @@ import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
 import { Random } from '../random.js';
 import { askOverTcp, ClientSockets, type Waiting } from '../soak/checking-client.js';
 import { readAnswer } from '../soak/questions.js';
-import { History, type Time, type Told, Verdict } from './verdict.js';
+import { History, type Time, type OracleAnswer, Verdict } from './verdict.js';
 import { type OracleQuestion, randomQuestion, WorldMaker } from './world.js';
 
 /** What happens between dnsmasq and kubedns. */
@@ -155,7 +155,7 @@ interface OracleClientsOptions {
   readonly next: () => OracleQuestion;
   /** One in this many is sent over TCP, and as many want signatures. */
   readonly isOneIn: (count: number) => boolean;
-  readonly onTold: (told: Told) => void;
+  readonly onAnswer: (told: OracleAnswer) => void;
 }
 
 const TICK_MS = 5;
@@ -179,9 +179,9 @@ class OracleClients implements Closable {
   }
 
   static async start(options: OracleClientsOptions): Promise<OracleClients> {
-    const { port, onTold } = options;
+    const { port, onAnswer } = options;
     const tell = ({ asking: question, sentMs: askedMs }: Waiting<OracleQuestion>, text?: string) =>
-      onTold({ question, askedMs, text });
+      onAnswer({ question, askedMs, text });
     const sockets = await ClientSockets.open<OracleQuestion>({
       port,
       count: SOCKETS,
@@ -206,7 +206,7 @@ class OracleClients implements Closable {
   }
 
   #ask(): void {
-    const { port, next, isOneIn, onTold } = this.#options;
+    const { port, next, isOneIn, onAnswer } = this.#options;
     const question = next();
     const askedMs = monotonicMs();
     const isDnssecOk = isOneIn(RARE);
@@ -217,7 +217,7 @@ class OracleClients implements Closable {
       return;
     }
     void askOverTcp(port, query, TIMEOUT_MS).then((message) =>
-      onTold({ question, askedMs, text: message && readAnswer(message) }),
+      onAnswer({ question, askedMs, text: message && readAnswer(message) }),
     );
   }
 }
@@ -308,14 +308,14 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   let calmSinceMs = monotonicMs();
   const churned = owned.add(churn(history, maker, values.churn, ({ apply }) => apply(api.objects)));
   const ask = async (port: number, perSecond: number, calm: Time) => {
-    const onTold = (told: Told) => {
+    const onAnswer = (told: OracleAnswer) => {
       const isCalm = told.askedMs >= calmSinceMs && time === 'subscribed';
       if (isCalm) verdict.judge(told, calm);
       else if (calm === 'subscribed') verdict.judge(told, 'disturbed');
     };
     const next = () => randomQuestion(below, history.world);
     const isOneIn = (count: number) => random.isOneIn(count);
-    return owned.add(await OracleClients.start({ port, perSecond, next, isOneIn, onTold }));
+    return owned.add(await OracleClients.start({ port, perSecond, next, isOneIn, onAnswer }));
   };
   const clients = await ask(pod.ports.dns, values.qps, 'subscribed');
   const straight = await ask(pod.ports.kubedns, values.qps / STRAIGHT_PART, 'straight');

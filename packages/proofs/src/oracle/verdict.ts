@@ -46,7 +46,7 @@ export class History {
 }
 
 /** An answer, and when its question was sent; undefined where there was none in time. */
-export interface Told {
+export interface OracleAnswer {
   readonly question: OracleQuestion;
   readonly askedMs: number;
   readonly text: string | undefined;
@@ -103,7 +103,7 @@ export class Verdict {
     this.#calm = { after, sinceMs };
   }
 
-  judge({ question, askedMs, text }: Told, time: Time): void {
+  judge({ question, askedMs, text }: OracleAnswer, time: Time): void {
     const tally = this.tallies[time];
     if (text === undefined || FAILURES.some((failure) => text.startsWith(failure))) {
       // dnsmasq remembers a failure for a second (RFC 9520), also when its server is back.
@@ -139,7 +139,7 @@ export class Verdict {
   }
 
   /** NODATA may be made of NXDOMAIN: it is as old as what the cache has of the name. */
-  #rightUntil({ question, askedMs, text }: Told & { text: string }): number | undefined {
+  #rightUntil({ question, askedMs, text }: OracleAnswer & { text: string }): number | undefined {
     const until = (isRight: (expected: string) => boolean) =>
       this.#history.rightUntil(question, askedMs, isRight);
     const exactMs = until((expected) => expected === text);
