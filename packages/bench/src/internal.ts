@@ -1,5 +1,5 @@
 // The tables of the README.
-export { DNS } from './commands/dns.js';
+export { DNS, PARTS } from './commands/dns.js';
 export { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
 export { INTERNALS } from './commands/internals.js';
 export { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
@@ -10,4 +10,4 @@ export { PAGE } from './commands/page.js';
 export { POD_CHANGES } from './commands/pod-changes.js';
 export { QUERY_LOG } from './commands/query-log.js';
 export { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
-export { PARTS, WORKLOADS } from './workloads/workload-table.js';
+export { WORKLOADS } from './workloads/workloads.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, findRealDnsmasq, needsPrograms, unless, until } from '@kube-dns/testkit';
 import { ClusterPlan } from '../src/cluster/cluster-plan.js';
-import { changesOf, togglesOf } from '../src/cluster/toggles.js';
+import { changesOf, togglesOf } from '../src/cluster/changes.js';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
 const CHANGES = changesOf(

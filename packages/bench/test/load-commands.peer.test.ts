@@ -9,7 +9,7 @@ import {
   needsPrograms,
   unless,
 } from '@kube-dns/testkit';
-import type { SeriesResult } from '../src/load/series.js';
+import type { SeriesResult } from '../src/load/scores.js';
 import { startBench } from './bench-process.js';
 
 const SHORT = [

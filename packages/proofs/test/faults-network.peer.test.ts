@@ -1,8 +1,8 @@
 import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { becomesTrue, endPrograms, type RunningProgram, unless, until } from '@kube-dns/testkit';
-import { NETWORK_ROWS } from '../src/faults/network-rows.js';
-import { networkSkipReason } from '../src/fixtures/network-skip-reason.js';
+import { NETWORK_ROWS } from '../src/faults/network-faults.js';
+import { networkSkipReason } from '../src/fixtures/host-network.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
 import { prove, startProof } from './prove-process.js';
 

@@ -1,4 +1,4 @@
-import { NODE_CACHE_ROWS } from '../src/faults/node-cache-rows.js';
+import { NODE_CACHE_ROWS } from '../src/faults/node-cache-faults.js';
 import { describeRows } from './fault-rows.js';
 
 describeRows('a fault around a node-cache', NODE_CACHE_ROWS, 4);

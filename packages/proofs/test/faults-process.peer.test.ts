@@ -1,7 +1,6 @@
-import { LIMIT_ROWS } from '../src/faults/limit-rows.js';
-import { PORT_ROWS } from '../src/faults/port-rows.js';
-import { PROCESS_ROWS } from '../src/faults/process-rows.js';
-import { SUBSCRIPTION_ROWS } from '../src/faults/subscription-rows.js';
+import { LIMIT_ROWS, PORT_ROWS } from '../src/faults/limit-faults.js';
+import { PROCESS_ROWS } from '../src/faults/process-faults.js';
+import { SUBSCRIPTION_ROWS } from '../src/faults/subscription-faults.js';
 import { describeRows } from './fault-rows.js';
 
 describeRows(

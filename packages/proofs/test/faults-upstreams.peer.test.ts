@@ -1,5 +1,5 @@
-import { CONFIG_ROWS } from '../src/faults/config-rows.js';
-import { UPSTREAM_ROWS } from '../src/faults/upstream-rows.js';
+import { CONFIG_ROWS } from '../src/faults/config-faults.js';
+import { UPSTREAM_ROWS } from '../src/faults/upstream-faults.js';
 import { describeRows } from './fault-rows.js';
 
 const ROWS = [...UPSTREAM_ROWS, ...CONFIG_ROWS];

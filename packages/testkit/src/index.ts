@@ -1,8 +1,8 @@
 export {
   type Command,
+  type CommandContext,
   PROGRAM_OPTIONS,
   type ProgramValues,
-  type CommandContext,
 } from './command/command.js';
 export { commandEntry, type CommandEntry, runCommandLine } from './command/command-line.js';
 export {
@@ -16,17 +16,39 @@ export {
   wordsOption,
 } from './command/command-options.js';
 export { type ConfigKeys, ConfigVolume } from './config-volume.js';
-export { Dnsmasq, type DnsmasqPorts, type DnsmasqStart } from './containers/dnsmasq.js';
-export { httpStatus, isOk } from './containers/http-status.js';
-export { Kubedns, type KubednsPorts, type KubednsStart } from './containers/kubedns.js';
-export { MetricPage } from './containers/metric-page.js';
-export { RealDnsmasq, type RealDnsmasqOptions } from './containers/real-dnsmasq.js';
-export { Unbound, type UnboundOptions } from './containers/unbound.js';
-export { awaitRecord } from './dns/await-record.js';
-export { TcpClient, UdpClient } from './dns/clients.js';
 export {
-  dnsperfOutput,
+  awaitRecord,
+  Dnsmasq,
+  type DnsmasqPorts,
+  type DnsmasqStart,
+  httpStatus,
+  isOk,
+  Kubedns,
+  type KubednsPorts,
+  type KubednsStart,
+  MetricPage,
+} from './containers/containers.js';
+export {
+  RealDnsmasq,
+  type RealDnsmasqOptions,
+  Unbound,
+  type UnboundOptions,
+} from './containers/peers.js';
+export {
+  ask,
+  connectUdp,
+  exchange,
+  type ExchangeOptions,
+  frameMessage,
+  Frames,
+  Inbox,
+  sendQuietly,
+  TcpClient,
+  UdpClient,
+} from './dns/clients.js';
+export {
   type DnsperfOptions,
+  dnsperfOutput,
   type DnsperfResult,
   dnsperfVersion,
   parseDnsperf,
@@ -38,10 +60,7 @@ export {
   EncryptedNameServer,
   type EncryptedNameServerOptions,
 } from './dns/encrypted-name-server.js';
-export { ask, exchange, type ExchangeOptions } from './dns/exchange.js';
-export { frameMessage, Frames } from './dns/frames.js';
 export { HeldNameServer, type HeldNameServerMethods, NAME_ENDS } from './dns/held-name-server.js';
-export { Inbox } from './dns/inbox.js';
 export {
   addressRecords,
   type AskedQuestion,
@@ -61,31 +80,35 @@ export {
 } from './dns/messages.js';
 export {
   deadServer,
-  NameServerRequest,
+  LoopbackUpstream,
   type NameServerOptions,
+  NameServerRequest,
   type Script,
-  type ScriptedReply,
   ScriptedNameServer,
+  type ScriptedReply,
   type ServerEndpoint,
 } from './dns/scripted-name-server.js';
 export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-resolvers.js';
-export { LoopbackUpstream } from './dns/loopback-upstream.js';
-export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
 export { held, type HeldName } from './held-timers.js';
 export { memoryBytes } from './memory-quantity.js';
-export { monotonicMs } from './monotonic.js';
-export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';
+export { becomesTrue, monotonicMs, until, untilEqual, type WaitLimits } from './until.js';
+export { type Closable, type Lifetime, Owned, ownedBy, TemporaryFolder } from './owned.js';
 export {
   Browser,
   type BrowserView,
+  needsChromium,
   runChromium,
   type ShownPage,
-  needsChromium,
 } from './process/chromium.js';
-export { builtProgram } from './process/built-program.js';
-export { Dockerfile, type ImageName, IMAGES } from './process/dockerfile.js';
-export { imageStart, type ImageStart } from './process/image-start.js';
+export {
+  builtProgram,
+  Dockerfile,
+  type ImageName,
+  IMAGES,
+  imageStart,
+  type ImageStart,
+} from './process/dockerfile.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';
 export {
@@ -93,13 +116,13 @@ export {
   findProgram,
   findRealDnsmasq,
   findRealNodeCache,
-  needsPrograms,
   needsCoreDns,
   needsIpv6,
   needsNamespaces,
-  needsRealDnsmasq,
   needsOtherUsers,
   needsPort53,
+  needsPrograms,
+  needsRealDnsmasq,
   needsRealNodeCache,
   realDnsmasqVersion,
 } from './process/installed.js';
@@ -114,22 +137,20 @@ export {
   rssBytes,
   usageSince,
 } from './process/process-usage.js';
-export { type ExampleLines, runExample } from './process/readme-example.js';
-export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
 export {
   endPrograms,
+  type ExampleLines,
   isAlive,
   outputOf,
   type ProgramEnd,
   type ProgramOptions,
   type ProgramResult,
+  runExample,
   RunningProgram,
   runProgram,
 } from './process/running-program.js';
-export type { Machine } from './report/machine.js';
-export { type Bar, formatValue, Report, type Section } from './report/report.js';
+export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
+export { type Bar, formatValue, type Machine, Report, type Section } from './report/report.js';
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
-export { TemporaryFolder } from './temporary-folder.js';
 export { type Certificate, type CertificateFields, TestAuthority } from './tls/certificate.js';
-export { becomesTrue, until, untilEqual, type WaitLimits } from './until.js';
 export { unless } from './skipping.js';

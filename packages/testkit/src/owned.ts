@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 /** Something that runs until it is closed. */
 export interface Closable {
   close(): unknown;
@@ -54,4 +58,22 @@ export function ownedBy(afterEach: (close: () => Promise<void>) => void): Lifeti
   const owned = new Owned();
   afterEach(() => owned.clear());
   return (item) => owned.add(item);
+}
+
+/** A folder that is removed with its files by `close`. */
+export class TemporaryFolder implements Closable {
+  readonly path = mkdtempSync(join(tmpdir(), 'kube-dns-test-'));
+
+  /** Writes a file and returns its path. */
+  file(name: string, content: string | Uint8Array): string {
+    const path = join(this.path, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** May be called twice. */
+  close(): Promise<void> {
+    rmSync(this.path, { recursive: true, force: true });
+    return Promise.resolve();
+  }
 }

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeasureError } from './errors.js';
 
+/**
+ * Milliseconds on a clock that all processes of the machine share and that is never set: moments of
+ * different processes can be compared.
+ */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** The time limit of a wait, and the time between two checks. */
 export interface WaitLimits {
   /** Default: a minute, which only a hang reaches. */

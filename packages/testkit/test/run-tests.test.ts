@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isAlive, RunningProgram } from '../src/process/running-program.js';
-import { TemporaryFolder } from '../src/temporary-folder.js';
+import { TemporaryFolder } from '../src/owned.js';
 import { until } from '../src/until.js';
 
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,13 +3,24 @@ import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { createApiServer, type ApiServer, type ObjectAccess } from '@kube-dns/apiserver';
 import { monotonicMs, type Spread, spreadOf } from '@kube-dns/testkit';
-import type { Expectation } from '../dns/expectation.js';
-import { Ticker } from '../dns/ticker.js';
-import { type Change, type ChangeKind, ChangeSource } from './changes.js';
-import { ClusterPlan, type ClusterSize } from './cluster-plan.js';
-import { markerObjects } from './marker.js';
-import { namespaceObject, serviceObject, sliceObject } from './objects.js';
-import { type Toggle, toggleNamespace, togglesOf, type ToggleState } from './toggles.js';
+import { type Expectation, Ticker } from '../dns/expectation.js';
+import {
+  type Change,
+  type ChangeKind,
+  ChangeSource,
+  markerObjects,
+  type Toggle,
+  toggleNamespace,
+  togglesOf,
+  type ToggleState,
+} from './changes.js';
+import {
+  ClusterPlan,
+  type ClusterSize,
+  namespaceObject,
+  serviceObject,
+  sliceObject,
+} from './cluster-plan.js';
 
 /** A cluster that can be listed. */
 export interface StartedCluster {

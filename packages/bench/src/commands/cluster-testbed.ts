@@ -11,7 +11,7 @@ import { ClusterPlan } from '../cluster/cluster-plan.js';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { StallProbeMethods } from '../dns/stall-probe.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
-import { followingKubedns } from '../servers/following-kubedns.js';
+import { followingKubedns } from '../servers/peers.js';
 import { type CommonValues, sizeOf, type SizeValues } from './command.js';
 
 const MIB = 2 ** 20;

@@ -7,23 +7,24 @@ import {
   Owned,
   type CommandContext,
 } from '@kube-dns/testkit';
-import { Precedence } from '../control-group/precedence.js';
-import type { Contest, Score } from '../load/contest.js';
+import { Precedence } from '../control-group.js';
+import { type Contest, type Score, ScoreLog, scoreSection, Series } from '../load/scores.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
-import { Series } from '../load/series.js';
-import { ScoreLog } from '../load/score-log.js';
-import { scoreSection } from '../load/score-table.js';
 import { DNSMASQ, type Programs, ServerTestbed } from '../load/server-testbed.js';
-import { PARTS, WORKLOADS } from '../workloads/workload-table.js';
-import type { Workload } from '../workloads/workload.js';
+import { MEMORY } from '../workloads/memory.js';
+import { QUOTA } from '../workloads/quota.js';
+import { WORKLOADS } from '../workloads/workloads.js';
+import type { Part, Workload } from '../workloads/workload.js';
 import {
   describeTools,
   LOAD_OPTIONS,
   programOption,
   programsOf,
   WARM_UP_OPTIONS,
-} from './load-options.js';
+} from './command.js';
 
+/** What is measured beside the workloads, after them. */
+export const PARTS: readonly Part[] = [QUOTA, MEMORY];
 const NAMES = [...WORKLOADS, ...PARTS].map(({ name }) => name);
 
 const onlyOption: Option<readonly string[]> = {

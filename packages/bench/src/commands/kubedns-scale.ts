@@ -11,7 +11,7 @@ import {
   type CommandContext,
   usageSince,
 } from '@kube-dns/testkit';
-import { expectationsOf } from '../cluster/expectations.js';
+import { expectationsOf } from '../cluster/cluster-plan.js';
 import type { ProbeWindow } from '../dns/stall-probe.js';
 import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
 import { ClusterTestbed } from './cluster-testbed.js';

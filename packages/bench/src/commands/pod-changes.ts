@@ -13,13 +13,12 @@ import {
   spreadOf,
   usageSince,
 } from '@kube-dns/testkit';
-import { changesOf, type Toggle, togglesOf } from '../cluster/toggles.js';
+import { changesOf, type Toggle, togglesOf } from '../cluster/changes.js';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
-import type { Subject } from '../load/contest.js';
+import type { Subject } from '../load/scores.js';
 import { ServerTestbed, type TestbedCluster } from '../load/server-testbed.js';
-import { realStockArguments } from '../servers/stock-arguments.js';
-import { SIZE_OPTIONS, sizeOf } from './command.js';
-import { LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
+import { realStockArguments } from '../servers/peers.js';
+import { LOAD_OPTIONS, programOption, programsOf, SIZE_OPTIONS, sizeOf } from './command.js';
 
 const OPTIONS = {
   ...SIZE_OPTIONS,

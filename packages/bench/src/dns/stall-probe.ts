@@ -1,8 +1,7 @@
 import type { Socket } from 'node:dgram';
 import { connectUdp, monotonicMs, sendQuietly, type Spread, spreadOf } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { Asked, messageId } from './expectation.js';
-import { Ticker } from './ticker.js';
+import { Asked, messageId, Ticker } from './expectation.js';
 
 /** Results since the last look. */
 export interface ProbeWindow {

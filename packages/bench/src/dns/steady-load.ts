@@ -2,8 +2,7 @@ import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectUdp, monotonicMs, sendQuietly, type Spread, spreadOf } from '@kube-dns/testkit';
 import { RCODE_MASK, writeUint16 } from '@kube-dns/wire';
-import { Asked, messageId, type Expectation } from './expectation.js';
-import { Ticker } from './ticker.js';
+import { Asked, type Expectation, messageId, Ticker } from './expectation.js';
 
 /** The results of a load. */
 export interface LoadResult {

@@ -1,15 +1,18 @@
 import { writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import {
   type CorePlan,
   cpuUsage,
   type DnsperfOptions,
   dnsperfOutput,
+  monotonicMs,
   type Owned,
   parseDnsperf,
   parseLatencies,
+  pinProcess,
   type ProcessUsage,
-  type Remote,
+  Remote,
   rssBytes,
   spreadOf,
   TemporaryFolder,
@@ -17,8 +20,6 @@ import {
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
-import { startOpenLoop } from './start-open-loop.js';
-import { coldNote, warmUp, type WarmUpPlan } from './warm-up.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
 import {
   type Contest,
@@ -27,7 +28,71 @@ import {
   type Score,
   type Subject,
   type Trial,
-} from './contest.js';
+} from './scores.js';
+
+/** What a process answers before it is measured. */
+export interface WarmUpPlan {
+  /** At least; 0: there is no warm-up. */
+  readonly seconds: number;
+  /** At least: a compiler in the process counts calls and not seconds. */
+  readonly answers: number;
+}
+
+/** Asks for so long, with each question at most so often; returns the number of answers. */
+type Ask = (seconds: number, passes: number | undefined) => Promise<number>;
+
+/** It ends then, however few were answered. */
+const LIMIT_SECONDS = 20;
+
+/** Returns how many answers the process has given, with those `before`. */
+export async function warmUp(
+  ask: Ask,
+  plan: WarmUpPlan,
+  { questions, before = 0 }: { readonly questions: number; readonly before?: number },
+  now: () => number = monotonicMs,
+): Promise<number> {
+  if (plan.seconds === 0) return before;
+  const limitSeconds = Math.max(LIMIT_SECONDS, plan.seconds);
+  const startMs = now();
+  let answers = before + (await ask(plan.seconds, undefined));
+  while (answers < plan.answers) {
+    const leftSeconds = limitSeconds - (now() - startMs) / 1_000;
+    if (leftSeconds <= 0) break;
+    answers += await ask(leftSeconds, Math.ceil((plan.answers - answers) / questions));
+  }
+  return answers;
+}
+
+/** What is to be said of a process that gave too few; undefined where they were enough. */
+export function coldNote(
+  { seconds, answers: wanted }: WarmUpPlan,
+  answers: number,
+): string | undefined {
+  if (seconds === 0 || answers >= wanted) return undefined;
+  return `only ${answers} answers before the measurement, and not ${wanted}: what is compiled meanwhile is in its figures.`;
+}
+
+/** Its garbage is collected seldom: what it has of answers dies young. */
+const LOAD_NODE_FLAGS = ['--max-semi-space-size=32'];
+/** Nice: a tenth of the core where the others want all of it. */
+const LOW_PRIORITY = 10;
+
+/**
+ * The open loop in its own process, on the core of the load. It never sleeps, so where something else that
+ * is needed has the same core, `yields` lets that go first.
+ */
+export async function startOpenLoop(
+  owned: Owned,
+  cores: CorePlan | undefined,
+  yields: boolean,
+): Promise<Remote<OpenLoopMethods>> {
+  const entry = new URL('../dns/open-loop.js#OpenLoop', import.meta.url);
+  const options = { nodeFlags: LOAD_NODE_FLAGS };
+  const remote = owned.add(new Remote<OpenLoopMethods>('the open loop', entry, options));
+  await pinProcess(remote.pid, cores?.load);
+  if (yields) setPriority(remote.pid, LOW_PRIORITY);
+  return remote;
+}
 
 /** How often and how long each subject runs each trial. */
 export interface LoadPlan {
@@ -45,7 +110,7 @@ export interface LoadPlan {
 }
 
 /** What a contest starts programs with. */
-export interface ContestContext {
+interface ContestContext {
   readonly owned: Owned;
   readonly progress: (text: string) => void;
   /** Takes a sentence about what was measured. */

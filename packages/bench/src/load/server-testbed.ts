@@ -16,13 +16,18 @@ import {
 } from '@kube-dns/testkit';
 import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
-import { followingKubedns } from '../servers/following-kubedns.js';
-import { startEcho } from '../servers/start-echo.js';
-import { type PeerName, type PeerOptions, PeerProgram } from '../servers/peer-programs.js';
-import { type OutsideServer, startOutside } from '../servers/outside.js';
+import {
+  followingKubedns,
+  type OutsideServer,
+  type PeerName,
+  type PeerOptions,
+  PeerProgram,
+  startEcho,
+  startOutside,
+  stockArguments,
+} from '../servers/peers.js';
 import type { RelayMethods } from '../servers/relay.js';
-import { stockArguments } from '../servers/stock-arguments.js';
-import type { Subject } from './contest.js';
+import type { Subject } from './scores.js';
 
 /** The programs that are measured. */
 export interface Programs {

@@ -1,12 +1,12 @@
 import { cpuUsage, MeasureError, monotonicMs, Owned } from '@kube-dns/testkit';
-import { ControlGroup } from '../control-group/control-group.js';
-import { LoadTestbed } from '../dnsmasq-load/load-testbed.js';
-import type { Subject } from '../load/contest.js';
+import { ControlGroup } from '../control-group.js';
+import { LoadTestbed } from '../load/load-testbed.js';
+import type { Subject } from '../load/scores.js';
 import { OUR_DNSMASQ } from '../load/server-testbed.js';
-import { coldNote, warmUp } from '../load/warm-up.js';
+import { coldNote, warmUp } from '../load/run-contest.js';
 import { type LoadQuestion, namesBelow } from '../queries/question-file.js';
-import type { Part, PartContext } from './part.js';
-import { serviceCluster, serviceQuestions } from './services.js';
+import type { Part, PartContext } from './workload.js';
+import { serviceCluster, serviceQuestions } from './workloads.js';
 
 const CLIENTS = 50;
 /** dnsmasq, CoreDNS, node-cache. */

@@ -1,7 +1,38 @@
-import type { Bar, Range } from '@kube-dns/testkit';
-import type { Contest } from '../load/contest.js';
-import type { ScoreLog } from '../load/score-log.js';
-import { DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
+import type { Bar, CorePlan, Owned, Range } from '@kube-dns/testkit';
+import type { WarmUpPlan } from '../load/run-contest.js';
+import type { Contest, ScoreLog, Series } from '../load/scores.js';
+import { DNSMASQ, type Programs, type ServerTestbed } from '../load/server-testbed.js';
+
+/** What every part of a measurement has. */
+export interface MeasureContext {
+  readonly cores: CorePlan | undefined;
+  readonly owned: Owned;
+  readonly progress: (text: string) => void;
+  readonly note: (text: string) => void;
+  readonly series: Series;
+  readonly runs: number;
+  readonly seconds: number;
+}
+
+/** What a part beside the workloads is measured with. */
+export interface PartContext extends MeasureContext {
+  readonly programs: Programs;
+  /** Different names. */
+  readonly names: number;
+  /** Of each process, before it is measured. */
+  readonly warmUp: WarmUpPlan;
+  /** Seconds without a question until memory is read once more; 0: it is not. */
+  readonly idleSeconds: number;
+  /** Thousandths of a CPU. */
+  readonly quotas: readonly number[];
+}
+
+/** A measurement beside the workloads, whose table has a row for each figure. */
+export interface Part {
+  readonly name: string;
+  readonly summary: string;
+  readonly measure: (context: PartContext) => Promise<void>;
+}
 
 /** How much a workload asks. */
 export interface WorkloadSize {
@@ -48,7 +79,7 @@ export function fasterThanDnsmasq(
 }
 
 /** At most `atMost` times the CPU time per query of dnsmasq. */
-export function cheaperThanDnsmasq(
+function cheaperThanDnsmasq(
   log: ScoreLog,
   subject: string,
   atMost: number,
@@ -130,7 +161,7 @@ export function soonAsDnsmasq(
 }
 
 /** What is promised of a container that answers from memory. */
-export interface MemoryPromise {
+interface MemoryPromise {
   /** Queries per second, as a multiple of dnsmasq's. */
   readonly rate: number;
   /** CPU time per query, as a multiple of the echo's. */

@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Metrics, NO_METRICS, type Score } from '../load/contest.js';
-import { ScoreLog } from '../load/score-log.js';
+import { type Metrics, NO_METRICS, type Score, ScoreLog } from '../load/scores.js';
 import { COREDNS, DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
-import { HITS } from './hits.js';
-import { MISSES_OUTSIDE } from './misses-outside.js';
-import { MISSES_ZONE } from './misses-zone.js';
-import { POD, SEARCH_DOMAINS, searchPathQuestions } from './pod.js';
-import { KUBEDNS_SERVICES, MIXED_CLIENTS } from './services.js';
+import {
+  HITS,
+  KUBEDNS_SERVICES,
+  MISSES_OUTSIDE,
+  MISSES_ZONE,
+  MIXED_CLIENTS,
+  POD,
+  SEARCH_DOMAINS,
+  searchPathQuestions,
+  WORKLOADS,
+} from './workloads.js';
 import { soonAsDnsmasq } from './workload.js';
-import { WORKLOADS } from './workload-table.js';
 
 const METRICS: Metrics = {
   ...NO_METRICS,

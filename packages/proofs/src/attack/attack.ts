@@ -1,9 +1,137 @@
-import type { Remote } from '@kube-dns/testkit';
-import type { Pod } from '../fixtures/pod.js';
+import {
+  type Dnsmasq,
+  type Kubedns,
+  type MetricPage,
+  type Owned,
+  type ProgramValues,
+  Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
+import { type ApiServerMethods, HEADLESS_SERVICE, serviceName } from '../fixtures/api-server.js';
+import { manifestContainer, memoryLimit } from '../fixtures/manifest.js';
+import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import type { BirthdayMethods } from './birthday-server.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';
 import type { TcpAttackerMethods } from './tcp-attacker.js';
+
+/** The cluster's services, all asked for by honest clients: fewer than dnsmasq caches. */
+export const SERVICES = 200;
+/** Of the headless service: its addresses make an answer of 6 KiB. */
+export const PODS = 400;
+
+const SERVICE_ZONE = 'svc.cluster.local';
+
+/** What honest clients ask for: each is in dnsmasq's cache once it was asked for. */
+export const HONEST_NAMES: readonly string[] = Array.from(
+  { length: SERVICES },
+  (_, i) => `${serviceName(i)}.default.${SERVICE_ZONE}`,
+);
+
+export const LARGE_NAME = `${HEADLESS_SERVICE}.default.${SERVICE_ZONE}`;
+
+/** The domains of the attackers' questions; the name of each describes its server. */
+export const DOMAINS = {
+  cluster: `default.${SERVICE_ZONE}`,
+  /** No name of it exists. */
+  missing: 'missing.example',
+  /** Every name of it has a cacheable address. */
+  wide: 'wide.example',
+  /** Its answers take two seconds. */
+  slow: 'slow.example',
+  /** Its answers are malformed, or as large and as nested as an answer can be. */
+  bomb: 'bomb.example',
+  /** A stub domain whose server never answers. */
+  dead: 'dead.example',
+  /** A stub domain whose server never answers, and in whose name others do. */
+  silent: 'silent.example',
+  /** Its server leaves one name unanswered, and forged replies for it come with random IDs to random ports. */
+  birthday: 'birthday.example',
+} as const;
+
+/** One of the containers of a pod that runs. */
+export interface Container {
+  readonly name: 'dnsmasq' | 'kubedns';
+  readonly server: RunningProgram;
+  /** For DNS, UDP and TCP, on 127.0.0.1. */
+  readonly port: number;
+  /** What the manifests let it have. */
+  readonly memoryLimitBytes: number;
+  metrics(): Promise<MetricPage>;
+}
+
+/** What a pod is made of. */
+interface PodOptions {
+  readonly values: ProgramValues;
+  readonly owned: Owned;
+  readonly services: number;
+  /** Of the one headless service. */
+  readonly pods: number;
+  /** Arguments of dnsmasq in addition to those of the manifest. */
+  readonly dnsmasqArgs: readonly string[];
+}
+
+const READY_LIMIT_MS = 30_000;
+
+/** dnsmasq in front of kubedns in front of an API server, each a process, with the manifests' arguments. */
+export class Pod {
+  readonly dnsmasq: Container;
+  readonly kubedns: Container;
+
+  private constructor(dnsmasq: Container, kubedns: Container) {
+    this.dnsmasq = dnsmasq;
+    this.kubedns = kubedns;
+  }
+
+  /** Starts it and waits until it answers; `owned` ends it. */
+  static async start(options: PodOptions): Promise<Pod> {
+    const { owned, services, pods } = options;
+    const entry = new URL('../fixtures/api-server.js#ApiServerProgram', import.meta.url);
+    const api = owned.add(new Remote<ApiServerMethods>('the API server', entry));
+    const kubedns = await kubednsOf(options, await api.call('start', services, pods));
+    return new Pod(await dnsmasqOf(options, kubedns.port), kubedns);
+  }
+}
+
+async function kubednsOf({ values, owned }: PodOptions, apiUrl: string): Promise<Container> {
+  const flags = [`--kube-master-url=${apiUrl}`, '--v=2'];
+  const kubedns = owned.add(await startKubedns({ ...programOf(values), flags }));
+  await kubedns.ready(READY_LIMIT_MS);
+  return container('kubedns', kubedns);
+}
+
+async function dnsmasqOf(
+  { values, owned, dnsmasqArgs }: PodOptions,
+  kubednsPort: number,
+): Promise<Container> {
+  const dnsmasq = owned.add(
+    await startDnsmasq({
+      ...programOf(values),
+      nannyFlags: ['-v=2', '-restartDnsmasq=true'],
+      args: [...manifestArgs(kubednsPort), ...dnsmasqArgs],
+    }),
+  );
+  await dnsmasq.ready();
+  return container('dnsmasq', dnsmasq);
+}
+
+/** The manifest's arguments of dnsmasq itself, with kubedns at another port. */
+function manifestArgs(kubednsPort: number): readonly string[] {
+  const { args } = manifestContainer('dnsmasq');
+  const own = args.slice(args.indexOf('--') + 1);
+  return own.map((arg) => arg.replace(/#10053$/, `#${kubednsPort}`));
+}
+
+function programOf(values: ProgramValues) {
+  return { node: values.node, nodeFlags: values['node-flags'] };
+}
+
+function container(name: Container['name'], started: Kubedns | Dnsmasq): Container {
+  const { bytes } = memoryLimit(name);
+  const { server, ports } = started;
+  const metrics = () => started.metrics();
+  return { name, server, port: ports.dns, memoryLimitBytes: bytes, metrics };
+}
 
 /** The attacking processes. */
 export interface Attackers {
@@ -44,7 +172,7 @@ export interface AttackResult {
 }
 
 /** An attack that goes on. */
-export interface RunningAttack {
+interface RunningAttack {
   /** Ends it. */
   finish(): Promise<AttackResult>;
 }

@@ -2,7 +2,7 @@ import type { RemoteInfo, Socket } from 'node:dgram';
 import { setPriority } from 'node:os';
 import { connectUdp, questionEnd, sendQuietly } from '@kube-dns/testkit';
 import { encodeQuery, readUint16, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import { boundSocket, forgedReply, isForged } from './forged-reply.js';
+import { boundSocket, forgedReply, isForged } from './messages.js';
 import { Pace } from './pace.js';
 
 /** The results of forged replies to one name. */

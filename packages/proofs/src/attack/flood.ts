@@ -4,7 +4,7 @@ import { randomFillSync } from 'node:crypto';
 import { setPriority } from 'node:os';
 import { writeUint16 } from '@kube-dns/wire';
 import { Pace } from './pace.js';
-import { type QueryTemplate, RANDOM_LABEL_BYTES } from './query-template.js';
+import { type QueryTemplate, RANDOM_LABEL_BYTES } from './messages.js';
 
 /** What a flood did. */
 export interface FloodResult {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { frameMessage, Frames, questionEnd as questionEndOf } from '@kube-dns/testkit';
 import { HEADER_BYTES, RCODE, TYPE, writeUint16, writeUint32 } from '@kube-dns/wire';
-import { BOMB_REPLIES, bombReply, truncatedReply } from './bombs.js';
+import { BOMB_REPLIES, bombReply, truncatedReply } from './messages.js';
 
 /** The methods of a name server in its own process. */
 export interface HostileServerMethods {

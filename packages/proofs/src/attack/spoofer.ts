@@ -10,7 +10,7 @@ import {
   readUint16,
   writeUint16,
 } from '@kube-dns/wire';
-import { boundSocket, forgedReply, isForged } from './forged-reply.js';
+import { boundSocket, forgedReply, isForged } from './messages.js';
 import { Pace } from './pace.js';
 
 /** The results of forged replies. */

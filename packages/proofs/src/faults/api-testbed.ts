@@ -1,10 +1,104 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { type Kubedns, until } from '@kube-dns/testkit';
+import { becomesTrue, type Kubedns, type MetricPage, until } from '@kube-dns/testkit';
 import { startKubedns } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
-import { ApiFront } from './api-front.js';
+import { ApiFront } from '../fixtures/relays.js';
 import type { FaultContext } from './fault.js';
-import { fillCluster, rightTexts, serviceName } from './small-cluster.js';
+import {
+  deleteService,
+  fillCluster,
+  moveService,
+  rightTexts,
+  serviceName,
+} from './small-cluster.js';
+
+/** Two authorities and a certificate of each for 127.0.0.1, for nothing but this proof. */
+const CERTIFICATES = new URL('../../certificates/', import.meta.url);
+
+/** Whose certificate a server shows. */
+type Authority = 'one' | 'two';
+
+function certificateFile(name: string): string {
+  return readFileSync(new URL(name, CERTIFICATES), 'utf8');
+}
+
+/** The certificate of an authority, as the file `ca.crt` of a service account has it. */
+export function authorityCertificate(authority: Authority): string {
+  return certificateFile(`ca-${authority}.pem`);
+}
+
+function ownCertificate(authority: Authority): { readonly key: string; readonly cert: string } {
+  return {
+    key: certificateFile(`server-${authority}.key`),
+    cert: certificateFile(`server-${authority}.pem`),
+  };
+}
+
+/** TLS and tokens in front of our API server. */
+export class SecureApi {
+  readonly #server: Server;
+  #token: string;
+  /** Requests that came with another token. */
+  refused = 0;
+
+  private constructor(target: number, token: string) {
+    this.#token = token;
+    this.#server = createServer(ownCertificate('one'), (incoming, outgoing) => {
+      if (incoming.headers.authorization !== `Bearer ${this.#token}`) {
+        this.refused++;
+        outgoing.writeHead(401, { 'content-type': 'application/json' });
+        outgoing.end(JSON.stringify({ kind: 'Status', code: 401, message: 'Unauthorized' }));
+        return;
+      }
+      const { method, url: path, headers } = incoming;
+      const passed = request({ port: target, host: '127.0.0.1', method, path, headers });
+      passed.on('response', (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      });
+      passed.on('error', () => outgoing.destroy());
+      outgoing.on('close', () => passed.destroy());
+      passed.end();
+    });
+    this.#server.on('tlsClientError', () => undefined);
+  }
+
+  /** Listens in front of an API server at a port of 127.0.0.1; authority one, and this token. */
+  static async start(target: number, token: string): Promise<SecureApi> {
+    const api = new SecureApi(target, token);
+    api.#server.listen(0, '127.0.0.1');
+    await once(api.#server, 'listening');
+    return api;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** From now on only this token is good; connections end. */
+  expect(token: string): void {
+    this.#token = token;
+    this.#server.closeAllConnections();
+  }
+
+  /** From now on the certificate is of this authority; connections end. */
+  show(authority: Authority): void {
+    this.#server.setSecureContext(ownCertificate(authority));
+    this.#server.closeAllConnections();
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
 
 /** Services that a cluster has unless said otherwise. */
 export const SERVICES = 9;
@@ -89,7 +183,7 @@ export const CHANGED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Right answers in addition to those from the start; default: none. */
-export interface AlsoRight {
+interface AlsoRight {
   /** By name: what it has before that. */
   readonly before?: (name: string) => readonly string[];
   /** By name: what it has afterwards, in this order. */
@@ -119,4 +213,102 @@ export async function claimRight(
   const examples = wrong.slice(0, 3).map(({ name, text }) => `${name}: ${text}`);
   const summary = `${wrong.length} of ${seen.length} answers are wrong: ${examples.join('; ')}`;
   context.claim(wrong.length === 0 && seen.length > 0, summary);
+}
+
+/** A time in which the API server is not usable. */
+export interface Outage {
+  /** Resolves when it has lasted long enough, after 1.5 s unless given. */
+  readonly lasts?: (testbed: ApiTestbed) => Promise<void>;
+  readonly begin: (testbed: ApiTestbed) => void | Promise<void>;
+  readonly end: (testbed: ApiTestbed) => void | Promise<void>;
+  /** Why watches had to begin anew, as `kubedns_watch_restarts_total` tells; none when they go on. */
+  readonly reasons: readonly string[];
+  /** Whether everything is listed again afterwards. */
+  readonly isRelisted?: boolean;
+  /** Other right answers for names, in addition to the changes. */
+  readonly also?: Readonly<Record<string, readonly string[]>>;
+  /** Further claims, at the end of the outage. */
+  readonly meanwhile?: (context: FaultContext, testbed: ApiTestbed, lastedMs: number) => void;
+}
+
+const LASTS_MS = 1_500;
+const STEP_MS = 20;
+const OF_SERVICES = { resource: 'services' };
+
+function restarts(page: MetricPage, reasons: readonly string[]): number {
+  return reasons.reduce((sum, reason) => {
+    return sum + page.sum('kubedns_watch_restarts_total', { ...OF_SERVICES, reason });
+  }, 0);
+}
+
+/** Waits until a watch had to begin anew for one of these reasons, which a loaded machine sees late. */
+export async function awaitRestart(
+  { kubedns }: Pick<ApiTestbed, 'kubedns'>,
+  reasons: readonly string[],
+): Promise<void> {
+  if (reasons.length === 0) return;
+  const hasRestarted = async () => restarts(await kubedns.metrics(), reasons) > 0;
+  await becomesTrue(hasRestarted, { limitMs: WAIT_LIMIT_MS, stepMs: STEP_MS });
+}
+
+/** Claims what holds in any outage: the last state that was received is served. */
+export async function claimServing(
+  context: FaultContext,
+  { kubedns }: { readonly kubedns: Pick<Kubedns, 'metrics' | 'readiness'> },
+  silentMs: number,
+): Promise<MetricPage> {
+  const page = await kubedns.metrics();
+  context.claim((await kubedns.readiness()) === 200, 'readiness is not 200 meanwhile');
+  context.claim(page.sum('kubedns_ready') === 1, 'kubedns_ready is not 1 meanwhile');
+  const age = page.sum('kubedns_last_event_age_seconds', OF_SERVICES);
+  context.claimQuiet(age * 1_000 >= silentMs, `kubedns_last_event_age_seconds is ${age} meanwhile`);
+  const errors = page.sum('kubedns_unexpected_errors_total');
+  context.claim(errors === 0, `kubedns_unexpected_errors_total is ${errors}`);
+  return page;
+}
+
+/**
+ * Changes the cluster while the server is of no use. Resolves to the ms for which clients saw the old
+ * state after it was of use again; until then that is all that anybody can know.
+ */
+export function runOutage(outage: Outage): (context: FaultContext) => Promise<number> {
+  const { lasts = () => delay(LASTS_MS), reasons } = outage;
+  return async (context) => {
+    const testbed = await startApiTestbed(context);
+    await outage.begin(testbed);
+    await moveService(testbed.api, 1, NEW_ADDRESS);
+    deleteService(testbed.api, 2);
+    const beginMs = performance.now();
+    await lasts(testbed);
+    await awaitRestart(testbed, reasons);
+    const during = await claimServing(context, testbed, (performance.now() - beginMs) * 0.9);
+    const counted = restarts(during, reasons);
+    const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;
+    context.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
+    outage.meanwhile?.(context, testbed, performance.now() - beginMs);
+    await context.signs.seen();
+    const endMs = performance.now();
+    await outage.end(testbed);
+    const shownMs = await awaitChanges(testbed.client);
+    await claimBack(context, testbed, { endMs, isRelisted: outage.isRelisted === true });
+    await claimRight(context, testbed.client, { after: { ...CHANGED, ...outage.also } });
+    return shownMs - endMs;
+  };
+}
+
+/** Claims that the metrics show a server that is back since `endMs`. */
+export async function claimBack(
+  context: FaultContext,
+  { kubedns, api }: Pick<ApiTestbed, 'kubedns' | 'api'>,
+  { endMs, isRelisted }: { readonly endMs: number; readonly isRelisted: boolean },
+): Promise<void> {
+  const page = await kubedns.metrics();
+  const relists = page.sum('kubedns_relists_total', OF_SERVICES);
+  context.claim(relists === Number(isRelisted), `kubedns_relists_total is ${relists}`);
+  const age = page.sum('kubedns_last_event_age_seconds', OF_SERVICES);
+  const sinceMs = performance.now() - endMs;
+  context.claim(age * 1_000 <= sinceMs, `kubedns_last_event_age_seconds is ${age} afterwards`);
+  const objects = page.sum('kubedns_objects', OF_SERVICES);
+  const services = api.list('Service').length;
+  context.claim(objects === services, `kubedns_objects is ${objects}, not ${services}`);
 }

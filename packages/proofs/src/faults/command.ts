@@ -6,9 +6,29 @@ import {
   UsageError,
 } from '@kube-dns/testkit';
 import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
+import { API_ROWS } from './api-faults.js';
+import { CONFIG_ROWS } from './config-faults.js';
 import type { Fault } from './fault.js';
-import { FAULTS } from './fault-table.js';
+import { LIMIT_ROWS, PORT_ROWS } from './limit-faults.js';
+import { NETWORK_ROWS } from './network-faults.js';
+import { NODE_CACHE_ROWS } from './node-cache-faults.js';
+import { PROCESS_ROWS } from './process-faults.js';
 import { type FaultResult, runFaults } from './run-faults.js';
+import { SUBSCRIPTION_ROWS } from './subscription-faults.js';
+import { UPSTREAM_ROWS } from './upstream-faults.js';
+
+/** Every row, in the order of FAULTS.md. */
+const FAULTS: readonly Fault[] = [
+  ...API_ROWS,
+  ...NETWORK_ROWS,
+  ...UPSTREAM_ROWS,
+  ...CONFIG_ROWS,
+  ...PROCESS_ROWS,
+  ...SUBSCRIPTION_ROWS,
+  ...LIMIT_ROWS,
+  ...PORT_ROWS,
+  ...NODE_CACHE_ROWS,
+];
 
 const HEADER = ['row', 'clients', 'for how long', 'measured', 'metrics', 'ok'];
 

@@ -2,9 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { FakeUpstream } from '../fixtures/fake-upstream.js';
 import { HOST_ADDRESS } from '../fixtures/host-network.js';
-import type { RelayFigures, RelayMode } from '../fixtures/relay-mode.js';
-import { TcpRelay } from '../fixtures/tcp-relay.js';
-import { UdpRelay } from '../fixtures/udp-relay.js';
+import { type RelayFigures, type RelayMode, TcpRelay, UdpRelay } from '../fixtures/relays.js';
 import {
   deleteService,
   fillCluster,

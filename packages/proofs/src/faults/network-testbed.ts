@@ -1,15 +1,16 @@
 import {
   becomesTrue,
   MeasureError,
-  type MetricPage,
+  MetricPage,
   monotonicMs,
+  type Owned,
   Remote,
   type RunningProgram,
 } from '@kube-dns/testkit';
 import type { ClientHostMethods } from '../fixtures/client-host.js';
-import type { FaultSigns } from '../fixtures/fault-signs.js';
 import { HOST_ADDRESS, HostNetwork } from '../fixtures/host-network.js';
-import { DNSMASQ_SERVICE, HostPod, KUBEDNS_SERVICE } from '../fixtures/host-pod.js';
+import type { FaultSigns } from '../fixtures/witness.js';
+import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import type { Seen } from '../fixtures/steady-client.js';
 import {
   API_PORT,
@@ -22,6 +23,105 @@ import type { FaultContext } from './fault.js';
 import { HEADLESS_NAME, rightTexts, serviceName } from './small-cluster.js';
 import { isCached, isRight, NAMES, NETWORK } from './upstream-testbed.js';
 
+/** How the containers of a pod on a separate host are started. */
+interface HostPodOptions {
+  readonly node: string;
+  readonly nodeFlags: readonly string[];
+  readonly owned: Owned;
+  readonly network: HostNetwork;
+  /** The host that reads its HTTP pages. */
+  readonly clients: Remote<ClientHostMethods>;
+}
+
+const HOST = HOST_ADDRESS.pod;
+/** As in the manifests: no other program uses these ports on the host. */
+const PORT = {
+  dnsmasq: 53,
+  dnsmasqMetrics: 9153,
+  kubedns: 10053,
+  readiness: 8081,
+  kubednsMetrics: 10055,
+} as const;
+
+/** The address and port of a container for DNS. */
+export const DNSMASQ_SERVICE = { address: HOST, port: PORT.dnsmasq } as const;
+const KUBEDNS_SERVICE = { address: HOST, port: PORT.kubedns } as const;
+
+/** The containers of a pod on a host of a network, those that are started. */
+class HostPod {
+  readonly #options: HostPodOptions;
+
+  constructor(options: HostPodOptions) {
+    this.#options = options;
+  }
+
+  /** Starts dnsmasq with further arguments, kubedns as the server of `cluster.local`. */
+  async startDnsmasq(args: readonly string[]): Promise<RunningProgram> {
+    const start = {
+      ...this.#program,
+      nannyFlags: [`-metrics-addr=${HOST}:${PORT.dnsmasqMetrics}`, '-status'],
+      args: [
+        `--listen-address=${HOST}`,
+        '--cache-size=1000',
+        `--server=/cluster.local/127.0.0.1#${PORT.kubedns}`,
+        ...args,
+      ],
+    };
+    const ports = { dns: PORT.dnsmasq, metrics: PORT.dnsmasqMetrics };
+    return this.#options.owned.add(await startDnsmasq({ ...start, ports })).server;
+  }
+
+  /** Starts kubedns with more flags; `readiness` reports when it has seen the cluster. */
+  async startKubedns(...flags: readonly string[]): Promise<RunningProgram> {
+    const { kubedns: dns, readiness, kubednsMetrics: metrics } = PORT;
+    const ports = { dns, readiness, metrics };
+    const start = {
+      ...this.#program,
+      flags: ['--status', ...flags],
+      ports,
+      address: '0.0.0.0',
+    };
+    return this.#options.owned.add(await startKubedns(start)).server;
+  }
+
+  /** The base URLs of the status pages, that of dnsmasq first; other hosts get no explanations. */
+  pages(containers: readonly string[]): string[] {
+    const ports = [
+      ...(containers.includes('dnsmasq') ? [PORT.dnsmasqMetrics] : []),
+      ...(containers.includes('kubedns') ? [PORT.kubednsMetrics] : []),
+    ];
+    return ports.map((port) => `http://${HOST}:${port}`);
+  }
+
+  /** The status of kubedns' `/readiness`; 0 without an answer. */
+  async readiness(): Promise<number> {
+    const url = `http://${HOST}:${PORT.readiness}/readiness`;
+    return (await this.#options.clients.call('page', url)).status;
+  }
+
+  dnsmasqMetrics(): Promise<MetricPage> {
+    return this.#metrics(PORT.dnsmasqMetrics);
+  }
+
+  kubednsMetrics(): Promise<MetricPage> {
+    return this.#metrics(PORT.kubednsMetrics);
+  }
+
+  get #program() {
+    const { node, nodeFlags, network } = this.#options;
+    return { node, nodeFlags, through: network.entrance('pod') };
+  }
+
+  async #metrics(port: number): Promise<MetricPage> {
+    const { status, text } = await this.#options.clients.call(
+      'page',
+      `http://${HOST}:${port}/metrics`,
+    );
+    if (status !== 200) throw new MeasureError(`no metrics at port ${port} of the pod: ${status}`);
+    return new MetricPage(text);
+  }
+}
+
 /** Services of the cluster. */
 export const NETWORK_SERVICES = 5;
 const CLUSTER_TEXTS = rightTexts(NETWORK_SERVICES);
@@ -32,7 +132,7 @@ const STEP_MS = 20;
 const WARM_QUESTIONS = 60;
 
 /** What runs in the pod, in addition to the parts of every row. */
-export interface NetworkTestbedOptions {
+interface NetworkTestbedOptions {
   /** The containers; the client asks dnsmasq where it is one. */
   readonly containers: readonly ('dnsmasq' | 'kubedns')[];
   /** Of the client: 5 s unless given. */

@@ -8,19 +8,17 @@ import {
   MetricPage,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import type { ContainerSpec } from '../fixtures/container.js';
-import { FakeUpstream } from '../fixtures/fake-upstream.js';
-import { expectedAddress } from '../fixtures/expected-address.js';
 import {
   CONTAINER_NAMES,
   type ContainerName,
+  type ContainerSpec,
   containerSpecs,
   freePodPorts,
   type PodPorts,
-} from '../fixtures/manifest-pod.js';
-import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
-import { SupervisedContainer } from '../fixtures/supervised-container.js';
-import { tally, type Tally } from '../fixtures/tally.js';
+  SupervisedContainer,
+} from '../fixtures/pod-containers.js';
+import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
+import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
 import type { FaultContext } from './fault.js';
 import { fillCluster, NAMESPACE, serviceAddress, serviceName } from './small-cluster.js';
 

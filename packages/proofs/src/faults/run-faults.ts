@@ -1,5 +1,5 @@
 import { findProgram, messageOf, Owned } from '@kube-dns/testkit';
-import { FaultSigns } from '../fixtures/fault-signs.js';
+import { FaultSigns } from '../fixtures/witness.js';
 import type { Fault, FaultContext } from './fault.js';
 
 /** What was seen of one row. */

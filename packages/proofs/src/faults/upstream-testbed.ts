@@ -1,9 +1,7 @@
 import { becomesTrue, type Dnsmasq, MeasureError } from '@kube-dns/testkit';
+import { type Behavior, expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { startDnsmasq } from '../fixtures/pod-containers.js';
-import { type Behavior, FakeUpstream } from '../fixtures/fake-upstream.js';
-import { expectedAddress } from '../fixtures/expected-address.js';
-import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
-import { tally, type Tally } from '../fixtures/tally.js';
+import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
 import type { FaultContext } from './fault.js';
 
 /** First byte of the addresses that the upstreams give. */

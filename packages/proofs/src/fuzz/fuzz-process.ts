@@ -1,7 +1,7 @@
+import { Random } from '../random.js';
 import { FindingFiles } from './finding.js';
 import { FuzzRun, type FuzzRunResult } from './fuzz-run.js';
-import { findParser } from './parsers.js';
-import { Random } from './random.js';
+import { PARSERS } from './parsers.js';
 import { Watchdog } from './watchdog.js';
 
 export interface FuzzOrder {
@@ -30,7 +30,8 @@ const MAX_GUIDED = 50_000;
 export class FuzzProcess implements FuzzProcessMethods {
   async fuzz(order: FuzzOrder): Promise<FuzzRunResult> {
     const { parser, inputs, seconds, seed, corpus, maxUs, isMeasured } = order;
-    const target = await findParser(parser).create();
+    const { create } = PARSERS.find(({ name }) => name === parser)!;
+    const target = await create();
     const watchdog = new Watchdog({ corpus, parser });
     const run = new FuzzRun({
       target,

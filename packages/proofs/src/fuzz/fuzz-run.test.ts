@@ -2,12 +2,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BYTE_MUTATIONS } from './byte-mutations.js';
+import { Random } from '../random.js';
 import { FindingFiles } from './finding.js';
-import { FuzzRun, type FuzzRunOptions } from './fuzz-run.js';
-import { MAX_INPUT_US } from './judge.js';
+import { FuzzRun, type FuzzRunOptions, MAX_INPUT_US } from './fuzz-run.js';
 import type { FuzzTarget } from './fuzz-target.js';
-import { Random } from './random.js';
+import { BYTE_MUTATIONS } from './mutations.js';
 
 let folder: string;
 beforeEach(async () => {

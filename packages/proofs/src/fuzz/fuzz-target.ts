@@ -1,4 +1,4 @@
-import type { Mutation } from './mutation.js';
+import { MESSAGE_MUTATIONS, type Mutation, TEXT_MUTATIONS } from './mutations.js';
 
 /** A parser, ready to be given inputs. */
 export interface FuzzTarget {
@@ -19,13 +19,65 @@ export interface FuzzTarget {
    * error that belongs to the parser's contract is one. Whatever else it throws is a finding.
    */
   run(input: Buffer): boolean;
-  close?(): Promise<void>;
+  readonly close?: (() => Promise<void>) | undefined;
 }
 
-/** A parser as the command knows it. */
-export interface FuzzParser {
-  readonly name: string;
-  /** Whether its inputs come in packets, from anyone; the others are texts. */
-  readonly isPacket: boolean;
-  readonly create: () => Promise<FuzzTarget>;
+/** Makes what a row of the tables in `targets/` describes, in the process that fuzzes it. */
+export type CreateTarget = () => FuzzTarget | Promise<FuzzTarget>;
+
+/** A parser of packets, or of pieces of a stream. */
+interface PacketTarget extends Omit<FuzzTarget, 'tokens' | 'mutations'> {
+  /** A character is a byte. */
+  readonly tokens: readonly (string | Uint8Array)[];
+  /** Those of DNS messages unless said otherwise. */
+  readonly mutations?: readonly Mutation[];
+}
+
+export function packetTarget(row: PacketTarget): FuzzTarget {
+  const tokens = row.tokens.map((token) =>
+    typeof token === 'string' ? Buffer.from(token, 'latin1') : Buffer.from(token),
+  );
+  return { mutations: MESSAGE_MUTATIONS, ...row, tokens };
+}
+
+const MAX_TEXT_BYTES = 4_096;
+/** A word of a few characters becomes an object of some hundred bytes. */
+const BYTES_PER_BYTE = 256;
+
+/** What a text, or a stream that comes byte by byte, may allocate beyond what every input may. */
+export function textAllowance({ length }: Uint8Array): number {
+  return BYTES_PER_BYTE * length;
+}
+
+/** A parser of texts; its allowance is enough for words that become objects, unless said otherwise. */
+interface TextTarget extends Pick<FuzzTarget, 'allowance' | 'close'> {
+  readonly seeds: readonly string[];
+  readonly tokens: readonly string[];
+  /** How the bytes become text; utf8 unless said otherwise. */
+  readonly encoding?: BufferEncoding;
+  /** Parses, and returns whether the text is accepted. */
+  readonly parse: (text: string) => boolean;
+  /** The errors that are refusals. */
+  readonly refusals?: readonly (new (...args: never[]) => Error)[];
+}
+
+export function textTarget(row: TextTarget): FuzzTarget {
+  const { seeds, tokens, parse, close, refusals = [] } = row;
+  const { encoding = 'utf8', allowance = textAllowance } = row;
+  return {
+    seeds: seeds.map((text) => Buffer.from(text, encoding)),
+    tokens: tokens.map((text) => Buffer.from(text, encoding)),
+    mutations: TEXT_MUTATIONS,
+    maxBytes: MAX_TEXT_BYTES,
+    allowance,
+    run: (input) => {
+      try {
+        return parse(input.toString(encoding));
+      } catch (error) {
+        if (refusals.some((refusal) => error instanceof refusal)) return false;
+        throw error;
+      }
+    },
+    close,
+  };
 }

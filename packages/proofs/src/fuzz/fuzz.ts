@@ -13,10 +13,8 @@ import {
 } from '@kube-dns/testkit';
 import { BUSY_OPTION } from '../program-options.js';
 import type { FuzzProcessMethods } from './fuzz-process.js';
-import type { FuzzRunResult } from './fuzz-run.js';
-import type { FuzzParser } from './fuzz-target.js';
-import { MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
-import { PARSERS } from './parsers.js';
+import { endedRun, type FuzzRunResult, MAX_INPUT_BYTES, MAX_INPUT_US } from './fuzz-run.js';
+import { type FuzzParser, PARSERS } from './parsers.js';
 
 const ENTRY = new URL('./fuzz-process.js#FuzzProcess', import.meta.url);
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
@@ -100,20 +98,6 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     report.add(`${name}, slowest input`, slowestUs, 'µs', maxUs);
     report.add(`${name}, largest allocation`, largestBytes / 1024, 'KiB', MAX_INPUT_BYTES / 1024);
   }
-}
-
-/** Of a process that did not come to its end. */
-function endedRun(reason: string): FuzzRunResult {
-  return {
-    inputs: 0,
-    accepted: 0,
-    seconds: 0,
-    slowestUs: Number.NaN,
-    meanBytes: Number.NaN,
-    largestBytes: Number.NaN,
-    corpusSize: 0,
-    findings: [{ kind: 'hangs', detail: reason, file: '' }],
-  };
 }
 
 function rowOf(result: FuzzRunResult & { readonly name: string }): string[] {

@@ -6,21 +6,221 @@ import {
   type Command,
   type CommandContext,
   ConfigVolume,
+  encodeQuery,
+  freePort,
   monotonicMs,
   numberOption,
   type OptionValues,
+  type Owned,
+  type RunningProgram,
   ScriptedNameServer,
   TemporaryFolder,
+  until,
 } from '@kube-dns/testkit';
-import { Random } from '../fuzz/random.js';
+import {
+  type ContainerSpec,
+  containerSpecs,
+  freePodPorts,
+  type PodOptions,
+  type PodPorts,
+  startContainer,
+} from '../fixtures/pod-containers.js';
+import { PLAIN, TcpRelay, UdpRelay } from '../fixtures/relays.js';
+import { Stalls } from '../fixtures/steady-client.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
-import { History } from './history.js';
-import { OracleClients, type Told } from './oracle-clients.js';
-import { FAULT_KINDS, MAX_FROZEN_MS, OraclePod } from './oracle-pod.js';
-import { randomQuestion } from './questions.js';
-import { Stalls } from './stalls.js';
-import { type Time, Verdict } from './verdict.js';
-import { WorldMaker } from './world.js';
+import { Random } from '../random.js';
+import { askOverTcp, ClientSockets, type Waiting } from '../soak/checking-client.js';
+import { readAnswer } from '../soak/questions.js';
+import { History, type Time, type OracleAnswer, Verdict } from './verdict.js';
+import { type OracleQuestion, randomQuestion, WorldMaker } from './world.js';
+
+/** What happens between dnsmasq and kubedns. */
+const FAULT_KINDS = ['cut', 'freeze', 'restart'] as const;
+type FaultKind = (typeof FAULT_KINDS)[number];
+
+const HOST = '127.0.0.1';
+/** A dead server is noticed after 12 s. */
+const NOTICED_MS = 13_500;
+const SHORT_MS = 1_500;
+/** A kubedns that goes on reads first what the API has sent meanwhile. */
+const CATCH_UP_MS = 2_000;
+/** dnsmasq asks a server again after a minute that was not there, behind the relay, when it asked first. */
+const LIMIT_MS = 150_000;
+
+/** What kubedns says first when it goes on is as old as that. */
+const MAX_FROZEN_MS = NOTICED_MS + CATCH_UP_MS;
+
+/** dnsmasq and kubedns of the manifest, with a way between them that can be cut. */
+class OraclePod implements Closable {
+  readonly ports: PodPorts;
+  readonly dnsmasq: RunningProgram;
+  readonly #kubednsSpec: ContainerSpec;
+  readonly #recordTtlMs: number;
+  #kubedns: RunningProgram;
+  #tcp!: TcpRelay;
+  #udp!: UdpRelay;
+
+  private constructor(
+    ports: PodPorts,
+    dnsmasq: ContainerSpec,
+    kubedns: ContainerSpec,
+    recordTtlMs: number,
+  ) {
+    this.ports = ports;
+    this.#recordTtlMs = recordTtlMs;
+    this.#kubednsSpec = kubedns;
+    this.#kubedns = startContainer(kubedns);
+    this.dnsmasq = startContainer(dnsmasq);
+  }
+
+  static async start(
+    options: PodOptions & { readonly recordTtlSeconds: number },
+    owned: Owned,
+  ): Promise<OraclePod> {
+    const ports = await freePodPorts();
+    const front = await freePort();
+    const { kubedns } = containerSpecs(options, ports);
+    const { dnsmasq } = containerSpecs(options, { ...ports, kubedns: front });
+    const tcp = owned.add(await TcpRelay.start(HOST, front, ports.kubedns));
+    const udp = owned.add(await UdpRelay.start(HOST, front, ports.kubedns));
+    const pod = owned.add(new OraclePod(ports, dnsmasq, kubedns, options.recordTtlSeconds * 1_000));
+    pod.#tcp = tcp;
+    pod.#udp = udp;
+    await pod.live();
+    return pod;
+  }
+
+  /** Waits until dnsmasq is told of changes. */
+  async live(): Promise<void> {
+    const isLive = () => {
+      this.dnsmasq.check();
+      return this.#count('tells the changes of') > this.#count('tells no changes any more');
+    };
+    await until('a subscription', isLive, { limitMs: LIMIT_MS });
+  }
+
+  /** Makes a fault happen for the n-th time; resolves when it is over and dnsmasq is told of changes again. */
+  async disturb(kind: FaultKind, n: number): Promise<void> {
+    if (kind === 'cut') await this.#cut(n);
+    else if (kind === 'freeze') await this.#freeze(n);
+    else await this.#restart();
+    await this.live();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.dnsmasq.close(), this.#kubedns.close()]);
+  }
+
+  /** In turn: everything, TCP alone, everything for longer than a TTL, and a connection that only seems to be there. */
+  async #cut(n: number): Promise<void> {
+    const way = n % 4 === 3 ? 'silent' : 'closed';
+    this.#tcp.way = way;
+    if (n % 2 === 0) this.#udp.mode = { ...PLAIN, isCut: true };
+    await this.#lost();
+    await delay(n % 4 === 2 ? this.#recordTtlMs + SHORT_MS : SHORT_MS);
+    this.#tcp.way = 'open';
+    this.#udp.mode = PLAIN;
+  }
+
+  /** In turn for a short time, and so long that dnsmasq takes it for dead. */
+  async #freeze(n: number): Promise<void> {
+    this.#kubedns.signal('SIGSTOP');
+    await delay(n % 2 === 0 ? SHORT_MS : NOTICED_MS);
+    this.#kubedns.signal('SIGCONT');
+    await delay(CATCH_UP_MS);
+  }
+
+  async #restart(): Promise<void> {
+    const lost = this.#lost();
+    this.#kubedns.signal('SIGKILL');
+    await this.#kubedns.ended;
+    await lost;
+    this.#kubedns = startContainer(this.#kubednsSpec);
+  }
+
+  async #lost(): Promise<void> {
+    const before = this.#count('tells no changes any more');
+    const isLost = () => this.#count('tells no changes any more') > before;
+    await until('the end of a subscription', isLost, { limitMs: LIMIT_MS });
+  }
+
+  #count(line: string): number {
+    return this.dnsmasq.stderr.split(line).length - 1;
+  }
+}
+
+interface OracleClientsOptions {
+  readonly port: number;
+  readonly perSecond: number;
+  readonly next: () => OracleQuestion;
+  /** One in this many is sent over TCP, and as many want signatures. */
+  readonly isOneIn: (count: number) => boolean;
+  readonly onAnswer: (told: OracleAnswer) => void;
+}
+
+const TICK_MS = 5;
+const TIMEOUT_MS = 5_000;
+const SOCKETS = 8;
+const EDNS_BYTES = 1_232;
+const RARE = 50;
+
+/** Clients that ask one question after the other, at a fixed rate. */
+class OracleClients implements Closable {
+  readonly #options: OracleClientsOptions;
+  readonly #sockets: ClientSockets<OracleQuestion>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #startMs = monotonicMs();
+  asked = 0;
+
+  private constructor(options: OracleClientsOptions, sockets: ClientSockets<OracleQuestion>) {
+    this.#options = options;
+    this.#sockets = sockets;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  static async start(options: OracleClientsOptions): Promise<OracleClients> {
+    const { port, onAnswer } = options;
+    const tell = ({ asking: question, sentMs: askedMs }: Waiting<OracleQuestion>, text?: string) =>
+      onAnswer({ question, askedMs, text });
+    const sockets = await ClientSockets.open<OracleQuestion>({
+      port,
+      count: SOCKETS,
+      timeoutMs: TIMEOUT_MS,
+      onAnswer: (waiting, message) => tell(waiting, readAnswer(message)),
+      onTimeout: (waiting) => tell(waiting),
+    });
+    return new OracleClients(options, sockets);
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#sockets.close();
+    return Promise.resolve();
+  }
+
+  #tick(): void {
+    const nowMs = monotonicMs();
+    const due = Math.floor(((nowMs - this.#startMs) * this.#options.perSecond) / 1_000);
+    for (; this.asked < due; this.asked++) this.#ask();
+    this.#sockets.sweep(nowMs);
+  }
+
+  #ask(): void {
+    const { port, next, isOneIn, onAnswer } = this.#options;
+    const question = next();
+    const askedMs = monotonicMs();
+    const isDnssecOk = isOneIn(RARE);
+    const query = encodeQuery({ ...question, ednsBytes: EDNS_BYTES, isDnssecOk });
+    if (!isOneIn(RARE)) {
+      const waiting = { asking: question, firstSentMs: askedMs, sentMs: askedMs, tries: 0 };
+      this.#sockets.send(query, waiting);
+      return;
+    }
+    void askOverTcp(port, query, TIMEOUT_MS).then((message) =>
+      onAnswer({ question, askedMs, text: message && readAnswer(message) }),
+    );
+  }
+}
 
 const OPTIONS = {
   minutes: numberOption(10, 'minutes of load', { min: 0.1, max: 10_080, isWhole: false }),
@@ -108,14 +308,14 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   let calmSinceMs = monotonicMs();
   const churned = owned.add(churn(history, maker, values.churn, ({ apply }) => apply(api.objects)));
   const ask = async (port: number, perSecond: number, calm: Time) => {
-    const onTold = (told: Told) => {
+    const onAnswer = (told: OracleAnswer) => {
       const isCalm = told.askedMs >= calmSinceMs && time === 'subscribed';
       if (isCalm) verdict.judge(told, calm);
       else if (calm === 'subscribed') verdict.judge(told, 'disturbed');
     };
     const next = () => randomQuestion(below, history.world);
     const isOneIn = (count: number) => random.isOneIn(count);
-    return owned.add(await OracleClients.start({ port, perSecond, next, isOneIn, onTold }));
+    return owned.add(await OracleClients.start({ port, perSecond, next, isOneIn, onAnswer }));
   };
   const clients = await ask(pod.ports.dns, values.qps, 'subscribed');
   const straight = await ask(pod.ports.kubedns, values.qps / STRAIGHT_PART, 'straight');

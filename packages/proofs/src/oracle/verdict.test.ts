@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { History } from './history.js';
-import type { OracleQuestion } from './questions.js';
-import { Stalls } from './stalls.js';
-import { Verdict } from './verdict.js';
-import type { World } from './world.js';
+import { History, Verdict } from './verdict.js';
+import type { OracleQuestion, World } from './world.js';
+import { Stalls } from '../fixtures/steady-client.js';
 
 const RIGHT_FIRST = 'NOERROR | a a 10.0.0.1';
 /** The first namespace is the only thing that this world has. */

@@ -1,8 +1,56 @@
 import { monotonicMs } from '@kube-dns/testkit';
-import type { History } from './history.js';
-import type { Told } from './oracle-clients.js';
-import { isMere, isNegative } from './questions.js';
-import type { Stalls } from './stalls.js';
+import type { Stalls } from '../fixtures/steady-client.js';
+import { isMere, isNegative, type OracleQuestion, type World } from './world.js';
+
+/** A world, and until when it was the last one: undefined while it is. */
+interface Past {
+  readonly world: World;
+  endMs: number | undefined;
+}
+
+/** Nothing may be this old. */
+const FORGOTTEN_MS = 45_000;
+
+/** The worlds of the last 45 s. All moments are on the monotonic clock. */
+export class History {
+  /** The newest last. */
+  readonly #past: Past[] = [];
+
+  get world(): World {
+    return this.#past.at(-1)!.world;
+  }
+
+  /** A world is the API's from now on; `endMs` is when the write of it had returned. */
+  add(world: World, endMs: number): void {
+    const last = this.#past.at(-1);
+    if (last !== undefined) last.endMs = endMs;
+    this.#past.push({ world, endMs: undefined });
+    while ((this.#past[0]!.endMs ?? endMs) < endMs - FORGOTTEN_MS) this.#past.shift();
+  }
+
+  /**
+   * Until when an answer to a question was right, the moment at which it was asked at the latest; undefined where it
+   * was never right. `isRight` compares it with what was expected.
+   */
+  rightUntil(
+    question: OracleQuestion,
+    askedMs: number,
+    isRight: (expected: string) => boolean,
+  ): number | undefined {
+    for (let i = this.#past.length - 1; i >= 0; i--) {
+      const { world, endMs = Infinity } = this.#past[i]!;
+      if (isRight(question.expected(world))) return Math.min(endMs, askedMs);
+    }
+    return undefined;
+  }
+}
+
+/** An answer, and when its question was sent; undefined where there was none in time. */
+export interface OracleAnswer {
+  readonly question: OracleQuestion;
+  readonly askedMs: number;
+  readonly text: string | undefined;
+}
 
 /**
  * Whether dnsmasq was told of changes all the time while a question was answered; or a time like that, of a question to
@@ -11,7 +59,7 @@ import type { Stalls } from './stalls.js';
 export type Time = 'subscribed' | 'disturbed' | 'straight';
 
 /** What became of the questions of one kind of time. */
-export class Tally {
+class Tally {
   answers = 0;
   /** Those whose data was the API's no more when they were asked for. */
   old = 0;
@@ -55,7 +103,7 @@ export class Verdict {
     this.#calm = { after, sinceMs };
   }
 
-  judge({ question, askedMs, text }: Told, time: Time): void {
+  judge({ question, askedMs, text }: OracleAnswer, time: Time): void {
     const tally = this.tallies[time];
     if (text === undefined || FAILURES.some((failure) => text.startsWith(failure))) {
       // dnsmasq remembers a failure for a second (RFC 9520), also when its server is back.
@@ -91,7 +139,7 @@ export class Verdict {
   }
 
   /** NODATA may be made of NXDOMAIN: it is as old as what the cache has of the name. */
-  #rightUntil({ question, askedMs, text }: Told & { text: string }): number | undefined {
+  #rightUntil({ question, askedMs, text }: OracleAnswer & { text: string }): number | undefined {
     const until = (isRight: (expected: string) => boolean) =>
       this.#history.rightUntil(question, askedMs, isRight);
     const exactMs = until((expected) => expected === text);

@@ -1,10 +1,112 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { chooseUdpEngine } from '@kube-dns/transport';
-import { UdpFlows } from './udp-flows.js';
+import {
+  chooseUdpEngine,
+  ListenerCounters,
+  type ServerAddress,
+  type UdpEngine,
+} from '@kube-dns/transport';
+
+type FrontSocket = ReturnType<UdpEngine['createSocket']>;
+type Peer = Parameters<FrontSocket['send']>[2];
+type FlowPort = NonNullable<ReturnType<UdpEngine['openUpstreamPort']>>;
+
+interface Flow {
+  readonly port: FlowPort;
+  readonly endpoint: ServerAddress;
+  readonly client: Peer;
+  isUsed: boolean;
+}
+
+const HOST = '127.0.0.1';
+/** A flow that is silent for this long is deleted (nf_conntrack_udp_timeout). */
+const IDLE_MS = 30_000;
+
+/** Flows of UDP from clients of this machine to endpoints of this machine, each with its own port. */
+class UdpFlows {
+  datagrams = 0;
+  cutFlows = 0;
+  readonly #engine: UdpEngine;
+  readonly #choose: () => number | undefined;
+  readonly #front: FrontSocket;
+  /** By the client's port: all clients have the same address. */
+  readonly #flows = new Map<number, Flow>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `choose` returns the endpoint of a new flow; undefined: none. */
+  constructor(engine: UdpEngine, choose: () => number | undefined) {
+    this.#engine = engine;
+    this.#choose = choose;
+    this.#front = engine.createSocket(new ListenerCounters());
+  }
+
+  get flows(): number {
+    return this.#flows.size;
+  }
+
+  /** Rejects with the system's error. */
+  async open(port: number): Promise<void> {
+    await this.#front.open(HOST, port, (bytes, length, peer) => {
+      this.datagrams++;
+      const flow = this.#flows.get(peer.port) ?? this.#openFlow(peer);
+      if (flow === undefined) return;
+      flow.isUsed = true;
+      flow.port.send(bytes.subarray(0, length), flow.endpoint);
+    });
+    this.#timer = setInterval(() => this.#forgetIdle(), IDLE_MS);
+  }
+
+  /** Forgets flows to other endpoints. */
+  keepOnly(endpoints: readonly number[]): void {
+    for (const [client, flow] of this.#flows) {
+      if (endpoints.includes(flow.endpoint.port)) continue;
+      this.cutFlows++;
+      this.#forget(client, flow);
+    }
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const [client, flow] of this.#flows) this.#forget(client, flow);
+    await this.#front.close();
+  }
+
+  #openFlow(peer: Peer): Flow | undefined {
+    const endpointPort = this.#choose();
+    if (endpointPort === undefined) return undefined;
+    const endpoint = { address: HOST, port: endpointPort };
+    const client = this.#front.retain(peer);
+    const port = this.#engine.openUpstreamPort(
+      { port: 0, sourceAddress: undefined, server: endpoint, isIpv6: false },
+      {
+        onDatagram: (bytes) => this.#front.send(bytes, bytes.length, client),
+        // A datagram that no socket receives is lost, as on a network.
+        onUnreachable: () => undefined,
+      },
+    );
+    if (port === undefined) return undefined;
+    const flow = { port, endpoint, client, isUsed: true };
+    this.#flows.set(peer.port, flow);
+    return flow;
+  }
+
+  #forgetIdle(): void {
+    for (const [client, flow] of this.#flows) {
+      if (!flow.isUsed) this.#forget(client, flow);
+      flow.isUsed = false;
+    }
+  }
+
+  #forget(client: number, flow: Flow): void {
+    this.#flows.delete(client);
+    flow.port.close();
+    this.#front.release(flow.client);
+  }
+}
 
 /** What went through a balancer so far. */
-export interface BalancerFigures {
+interface BalancerFigures {
   readonly datagrams: number;
   readonly connections: number;
   /** Number of current UDP flows. */
@@ -22,7 +124,6 @@ export interface BalancerMethods {
   figures(): BalancerFigures;
 }
 
-const HOST = '127.0.0.1';
 const ATTEMPTS = 10;
 
 /**

@@ -3,12 +3,77 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Closable, encodeQuery, exchange, MeasureError, rcodeOf } from '@kube-dns/testkit';
-import { AnswerLog, type AnswerFigures } from '../soak/answer-log.js';
-import { DnsperfLines } from './dnsperf-lines.js';
-import { rightRcode } from './roll-questions.js';
+import { type AnswerFigures, AnswerLog } from '../soak/checking-client.js';
+import { kindOf, serviceState } from '../soak/cluster-state.js';
+import { dnsName } from '../soak/questions.js';
+
+const WORLD_NAMES = 200;
+/** Names of the world with TTL 0: each question goes to a name server. */
+const UNCACHED_NAMES = 40;
+const MISSING_NAMES = 60;
+const MISSING = 'missing-';
+
+/** The questions that dnsperf asks over and over: lines of its data file. */
+export function rollQuestions(services: number): readonly string[] {
+  const names = [
+    ...Array.from({ length: services }, (_, i) => i)
+      .filter((i) => kindOf(i) === 'address')
+      .map((i) => dnsName(serviceState(i, 0))),
+    ...Array.from({ length: WORLD_NAMES }, (_, i) => `w${i}.t300.world.test`),
+    ...Array.from({ length: UNCACHED_NAMES }, (_, i) => `u${i}.t0.world.test`),
+    // Kept in dnsmasq's cache while kubedns tells what changes (--negcache=push), else asked of kubedns each time.
+    ...Array.from({ length: MISSING_NAMES }, (_, i) => `${MISSING}${i}.default.svc.cluster.local`),
+  ];
+  return interleaved(names).map((name) => `${name} A`);
+}
+
+/** The right answer to one of them. */
+export function rightRcode(name: string): 'NOERROR' | 'NXDOMAIN' {
+  return name.startsWith(MISSING) ? 'NXDOMAIN' : 'NOERROR';
+}
+
+/** The kinds among each other, in the same order each time: steps that have no divisor with the length. */
+function interleaved(names: readonly string[]): readonly string[] {
+  let step = Math.floor(names.length * 0.618);
+  while (divisor(step, names.length) !== 1) step++;
+  return names.map((_, i) => names[(i * step) % names.length]!);
+}
+
+function divisor(a: number, b: number): number {
+  return b === 0 ? a : divisor(b, a % b);
+}
+
+/** A query that dnsperf has done with. */
+interface DnsperfLine {
+  readonly name: string;
+  /** Undefined when no answer came in time. */
+  readonly rcode: string | undefined;
+  /** Time to the answer; NaN without one. */
+  readonly ms: number;
+}
+
+const GIVEN_UP = 'T';
+
+/** Takes what dnsperf prints with `-v` apart, in whatever pieces it comes. */
+export class DnsperfLines {
+  #rest = '';
+
+  /** The queries whose lines are complete now; what else it prints is left out. */
+  push(text: string): readonly DnsperfLine[] {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    return lines.filter((line) => line.startsWith('> ')).map(readLine);
+  }
+}
+
+/** `> RCODE NAME TYPE SECONDS`, or `> T NAME TYPE`. */
+function readLine(line: string): DnsperfLine {
+  const [, rcode = '', name = '', , seconds] = line.split(' ');
+  return { name, rcode: rcode === GIVEN_UP ? undefined : rcode, ms: Number(seconds) * 1_000 };
+}
 
 /** How dnsperf asks. */
-export interface DnsperfClientOptions {
+interface DnsperfClientOptions {
   readonly port: number;
   readonly questions: readonly string[];
   readonly queriesPerSecond: number;

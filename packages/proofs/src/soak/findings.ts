@@ -1,11 +1,106 @@
-import { type Bar, median, type Report } from '@kube-dns/testkit';
-import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
+import { readFileSync } from 'node:fs';
+import {
+  type Bar,
+  cpuUsage,
+  MeasureError,
+  median,
+  messageOf,
+  MetricPage,
+  monotonicMs,
+  type Remote,
+  type Report,
+  rssBytes,
+} from '@kube-dns/testkit';
+import {
+  CONTAINER_NAMES,
+  type ContainerName,
+  type ManifestPod,
+  resourcePath,
+} from '../fixtures/pod-containers.js';
+import { openDescriptors } from '../fixtures/process-watch.js';
 import { quietBar } from '../program-options.js';
-import type { ContainerSample, Sample } from './sample.js';
-import { growth, increase, lastThird, type Point } from './trend.js';
+import type { AnswerFigures, CheckingClientMethods } from './checking-client.js';
+import type { SoakClusterMethods } from './soak-cluster.js';
+
+/** A figure at a moment. */
+interface Point {
+  readonly atSeconds: number;
+  readonly value: number;
+}
+
+/** The points of a part of the time that they cover, 0 its beginning and 1 its end. */
+function partOf(points: readonly Point[], from: number, to: number): readonly Point[] {
+  const first = points[0]?.atSeconds ?? 0;
+  const length = (points.at(-1)?.atSeconds ?? 0) - first;
+  return points.filter(({ atSeconds }) => {
+    const at = atSeconds - first;
+    return at >= from * length && at <= to * length;
+  });
+}
+
+/** The median of a part of the time. */
+export function medianOf(points: readonly Point[], from: number, to: number): number {
+  return median(partOf(points, from, to).map(({ value }) => value));
+}
+
+const QUARTER = 0.25;
+
+/**
+ * By what part a figure has grown: the median of the last quarter of the time beside that of the first, so
+ * that no single garbage collection decides. Negative where the value has fallen.
+ */
+export function growth(points: readonly Point[]): number {
+  return medianOf(points, 1 - QUARTER, 1) / medianOf(points, 0, QUARTER) - 1;
+}
+
+/** The same as a number of things more. */
+export function increase(points: readonly Point[]): number {
+  return medianOf(points, 1 - QUARTER, 1) - medianOf(points, 0, QUARTER);
+}
+
+const THIRD = 1 / 3;
+
+/** The median of the last third of the time beside that of the second. */
+export function lastThird(points: readonly Point[]): number {
+  return medianOf(points, 2 * THIRD, 1) / medianOf(points, THIRD, 2 * THIRD);
+}
+
+/** What a container uses at one moment. */
+export interface ContainerSample {
+  readonly rssBytes: number;
+  readonly heapBytes: number;
+  readonly descriptors: number;
+  /** Timers and handles that keep its loop alive, see resource-watch.ts. */
+  readonly resources: number;
+  /** CPU time of all threads since its start. */
+  readonly cpuMs: number;
+  /** Uncaught errors, and questions that a defect left without an answer. */
+  readonly unhandled: number;
+}
+
+/** Everything that is looked at, at one moment. */
+export interface Sample {
+  /** Seconds since the load began. */
+  readonly atSeconds: number;
+  /** The time since the last look, which the answers belong to. */
+  readonly seconds: number;
+  readonly containers: Readonly<Record<ContainerName, ContainerSample>>;
+  readonly answers: AnswerFigures;
+  readonly cacheRecords: number;
+  readonly cacheMaxRecords: number;
+  readonly cacheEvictions: number;
+  /** Whole lists of kubedns after the first ones. */
+  readonly relists: number;
+  readonly configGeneration: number;
+  /** Changes of services so far, and how late one was at the most. */
+  readonly changes: number;
+  readonly changeMaxLateMs: number;
+  /** Pages of metrics that did not come within two seconds, so far. */
+  readonly scrapeFailures: number;
+}
 
 /** The limits for a run. */
-export interface SoakBars {
+interface SoakBars {
   /** Percent of RSS after the warm-up. */
   readonly rssGrowthPercent: number;
   /** p99 of the last third of the run beside the second. */
@@ -138,4 +233,106 @@ function addAnswers(
   add('metrics not served within 2 s', last?.scrapeFailures ?? Number.NaN, '');
   add('configurations', last?.configGeneration ?? Number.NaN, '');
   add('whole lists after the first', last?.relists ?? Number.NaN, '');
+}
+
+/** What a sampler looks at. */
+interface Sampled {
+  readonly pod: ManifestPod;
+  readonly resourceFolder: string;
+  readonly asker: Remote<CheckingClientMethods>;
+  readonly cluster: Remote<SoakClusterMethods>;
+}
+
+/** Counters of what should never happen, by container. */
+const UNHANDLED: Readonly<Record<ContainerName, readonly string[]>> = {
+  kubedns: ['kubedns_unexpected_errors_total', 'kubedns_answer_failures_total'],
+  dnsmasq: ['dnsmasq_unexpected_errors_total', 'dnsmasq_answer_failures_total'],
+  sidecar: ['kubedns_sidecar_unexpected_errors_total'],
+};
+
+const SCRAPE_TRIES = 3;
+
+/** Looks at the containers, the load and the cluster again and again. */
+export class Sampler {
+  readonly #of: Sampled;
+  readonly #startMs = monotonicMs();
+  #lastMs = this.#startMs;
+  /** Pages of metrics that did not come in time. */
+  scrapeFailures = 0;
+
+  constructor(of: Sampled) {
+    this.#of = of;
+  }
+
+  /** Throws a MeasureError when a container has ended, or gives no metrics. */
+  async take(): Promise<Sample> {
+    const { pod, asker, cluster } = this.#of;
+    for (const container of pod.containers) container.check();
+    const [answers, figures] = await Promise.all([asker.call('take'), cluster.call('figures')]);
+    const nowMs = monotonicMs();
+    const seconds = (nowMs - this.#lastMs) / 1_000;
+    this.#lastMs = nowMs;
+    const pages = {
+      kubedns: await this.#page('kubedns', pod.ports.kubednsMetrics),
+      dnsmasq: await this.#page('dnsmasq', pod.ports.dnsmasqMetrics),
+      sidecar: await this.#page('sidecar', pod.ports.sidecar),
+    };
+    const containers = CONTAINER_NAMES.map(
+      (name) => [name, this.#look(name, pages[name])] as const,
+    );
+    return {
+      atSeconds: (nowMs - this.#startMs) / 1_000,
+      seconds,
+      // Each of the names is among the pairs.
+      containers: Object.fromEntries(containers) as Record<ContainerName, ContainerSample>,
+      answers,
+      cacheRecords: pages.dnsmasq.sum('dnsmasq_cache_records'),
+      cacheMaxRecords: pages.dnsmasq.sum('dnsmasq_cache_max_records'),
+      cacheEvictions: pages.dnsmasq.sum('dnsmasq_cache_evictions_total'),
+      relists: pages.kubedns.sum('kubedns_relists_total'),
+      configGeneration: pages.kubedns.sum('kubedns_config_generation'),
+      changes: figures.changes,
+      changeMaxLateMs: figures.maxLateMs,
+      scrapeFailures: this.scrapeFailures,
+    };
+  }
+
+  /** A busy machine may be late once; a page that is not there at the third try is not served. */
+  async #page(name: ContainerName, port: number): Promise<MetricPage> {
+    const reasons: string[] = [];
+    while (reasons.length < SCRAPE_TRIES) {
+      try {
+        return await MetricPage.read(`http://127.0.0.1:${port}/metrics`);
+      } catch (error) {
+        this.#of.pod[name].check();
+        reasons.push(messageOf(error));
+        this.scrapeFailures++;
+      }
+    }
+    throw new MeasureError(`${name} serves no metrics: ${reasons.join(', ')}`);
+  }
+
+  #look(name: ContainerName, page: MetricPage): ContainerSample {
+    const { pid } = this.#of.pod[name];
+    const { userMs, systemMs } = cpuUsage(pid);
+    return {
+      rssBytes: rssBytes(pid),
+      heapBytes: page.sum('process_heap_bytes'),
+      descriptors: openDescriptors(pid),
+      resources: readResources(resourcePath(this.#of.resourceFolder, name)),
+      cpuMs: userMs + systemMs,
+      unhandled: UNHANDLED[name].reduce((sum, counter) => sum + page.sum(counter), 0),
+    };
+  }
+}
+
+/** NaN while nothing was written. */
+function readResources(path: string): number {
+  try {
+    const counts = JSON.parse(readFileSync(path, 'utf8')) as Record<string, number>;
+    return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  } catch {
+    // not written yet: it comes once a second
+    return Number.NaN;
+  }
 }

@@ -1,8 +1,7 @@
 import { type Owned, Remote } from '@kube-dns/testkit';
 import type { CheckingClientMethods } from './checking-client.js';
-import type { SchedulePlan } from './schedule.js';
+import type { SchedulePlan, WorldServer } from './cluster-state.js';
 import type { SoakClusterMethods } from './soak-cluster.js';
-import type { WorldServer } from './world-names.js';
 import type { WorldMethods } from './world.js';
 
 /** The environment of a pod: its cluster, and the name servers of the world. */

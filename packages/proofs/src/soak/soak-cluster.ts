@@ -1,9 +1,17 @@
 import { setPriority } from 'node:os';
 import { type ApiServer, createApiServer, type ObjectAccess } from '@kube-dns/apiserver';
 import { monotonicMs } from '@kube-dns/testkit';
-import { namespaceObject, serviceObject, sliceName, sliceObject } from './cluster-objects.js';
-import { Schedule, type SchedulePlan } from './schedule.js';
-import { NAMESPACES, namespaceOf, serviceState } from './service-state.js';
+import {
+  namespaceObject,
+  namespaceOf,
+  NAMESPACES,
+  Schedule,
+  type SchedulePlan,
+  serviceObject,
+  serviceState,
+  sliceName,
+  sliceObject,
+} from './cluster-state.js';
 
 /** What was done to a cluster so far. */
 export interface ClusterFigures {

@@ -13,14 +13,11 @@ import {
   textOption,
 } from '@kube-dns/testkit';
 import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
-import { freePodPorts, ManifestPod } from '../fixtures/manifest-pod.js';
+import { freePodPorts, ManifestPod } from '../fixtures/pod-containers.js';
 import type { CheckingClientMethods } from './checking-client.js';
-import { addFindings } from './findings.js';
+import { addFindings, type Sample, Sampler } from './findings.js';
 import { type PodEnvironment, startCheckingClient, startEnvironment } from './pod-environment.js';
-import { podConfig } from './pod-config.js';
-import type { Sample } from './sample.js';
-import { Sampler } from './sampler.js';
-import { Schedule, type SchedulePlan } from './schedule.js';
+import { podConfig, Schedule, type SchedulePlan } from './cluster-state.js';
 import { soakPlot } from './soak-plot.js';
 
 const OPTIONS = {

@@ -11,7 +11,7 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { WORLD_SERVERS, worldAnswer, type WorldServer } from './world-names.js';
+import { WORLD_SERVERS, worldAnswer, type WorldServer } from './cluster-state.js';
 
 /** The methods of the name servers in their own process. */
 export interface WorldMethods {

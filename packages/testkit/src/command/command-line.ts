@@ -1,14 +1,39 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, EXIT_USAGE, isUsageError, messageOf, UsageError } from '../errors.js';
 import { Owned } from '../owned.js';
+import { describeMachine, Report } from '../report/report.js';
 import {
   type ArgumentParser,
   describeOptions,
   type Options,
+  type OptionValues,
   parseOptions,
 } from './command-options.js';
-import type { Command } from './command.js';
-import { measure } from './measure.js';
+import type { Command, ProgramValues } from './command.js';
+
+const EXIT_MISSED = 1;
+
+/** Runs a command and prints its report; returns the exit status. Closes `owned`. */
+async function measure<T extends Options>(
+  command: Command<T>,
+  values: OptionValues<T>,
+  { owned, progress }: { readonly owned: Owned; readonly progress: (text: string) => void },
+): Promise<number> {
+  // Every command has these options; a measurement also has `strict`.
+  const { node, json, strict } = values as unknown as ProgramValues & { readonly strict?: boolean };
+  const isStrict = command.isStrict ?? strict === true;
+  const report = new Report(command.name, await describeMachine(node), values);
+  try {
+    await command.run(values, { report, owned, progress });
+  } finally {
+    await owned.close();
+  }
+  process.stdout.write(command.format === 'markdown' ? report.toMarkdown() : report.toText());
+  if (json !== '') writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`);
+  for (const { name } of report.missed) progress(`missed: ${name}`);
+  return isStrict && report.missed.length > 0 ? EXIT_MISSED : 0;
+}
 
 /** SIGHUP: the terminal was closed. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -16,7 +41,7 @@ const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 const SETTLE_MS = 1_000;
 
 /** What a program that has commands brings along: this package imports no sister package that has it. */
-export interface CommandWords {
+interface CommandWords {
   readonly parseArguments: ArgumentParser;
   /** The end of a complaint about an unknown word: what was probably meant, or where the help is. */
   readonly hint: (word: string, candidates: readonly string[], program: string) => string;
@@ -31,7 +56,7 @@ export interface CommandEntry {
 }
 
 /** The program whose command is run, and the owner of what it starts. */
-export interface CommandCall extends CommandWords {
+interface CommandCall extends CommandWords {
   readonly program: string;
   readonly owned: Owned;
 }

@@ -1,5 +1,5 @@
 import type { Owned } from '../owned.js';
-import { imageStart } from '../process/image-start.js';
+import { imageStart } from '../process/dockerfile.js';
 import type { Report } from '../report/report.js';
 import { type Options, type OptionValues, textOption, wordsOption } from './command-options.js';
 

@@ -1,10 +1,114 @@
-import type { Socket as UdpSocket } from 'node:dgram';
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, isIPv6, type Socket } from 'node:net';
+import { MeasureError } from '../errors.js';
 import type { Closable } from '../owned.js';
-import { frameMessage, Frames } from './frames.js';
-import { Inbox } from './inbox.js';
-import { connectUdp, sendQuietly } from './udp-socket.js';
+import { decodeMessage, encodeQuery, type Message, type Question } from './messages.js';
+
+const LIMIT_MS = 60_000;
+
+/** A queue of received items, in order. */
+export class Inbox<T> {
+  readonly #items: T[] = [];
+  readonly #waiters: ((item: T) => void)[] = [];
+
+  /** Number of items in the queue. */
+  get length(): number {
+    return this.#items.length;
+  }
+
+  push(item: T): void {
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) this.#items.push(item);
+    else waiter(item);
+  }
+
+  /** The next item; rejects with a MeasureError when none arrives within `limitMs`. */
+  next(limitMs = LIMIT_MS): Promise<T> {
+    const item = this.#items.shift();
+    if (item !== undefined) return Promise.resolve(item);
+    return new Promise((resolve, reject) => {
+      const waiter = (arrived: T) => {
+        clearTimeout(timer);
+        resolve(arrived);
+      };
+      const timer = setTimeout(() => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        reject(new MeasureError(`nothing arrived within ${limitMs / 1_000} s`));
+      }, limitMs);
+      this.#waiters.push(waiter);
+    });
+  }
+
+  async take(count: number): Promise<T[]> {
+    const items: T[] = [];
+    while (items.length < count) items.push(await this.next());
+    return items;
+  }
+}
+
+/** Enough for a burst of answers, so that the client itself loses none. */
+const RECEIVE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * A socket connected to one server; it receives from no other. The default address is 127.0.0.1; `from` is the address
+ * that it sends from, where the system does not choose it.
+ */
+export async function connectUdp(
+  port: number,
+  onMessage: (message: Buffer) => void,
+  address = '127.0.0.1',
+  from?: string,
+): Promise<UdpSocket> {
+  const type = isIPv6(address) ? 'udp6' : 'udp4';
+  const socket = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
+  socket.on('message', onMessage);
+  if (from !== undefined) {
+    socket.bind(0, from);
+    await once(socket, 'listening');
+  }
+  socket.connect(port, address);
+  await once(socket, 'connect');
+  // "Connection refused" by a server that has not started: the same as silence.
+  socket.on('error', () => undefined);
+  return socket;
+}
+
+/** Sends and ignores errors. */
+export function sendQuietly(socket: UdpSocket, message: Uint8Array): void {
+  socket.send(message, () => undefined);
+}
+
+const LENGTH_BYTES = 2;
+
+/** A message as sent over TCP: after its length in two bytes (RFC 1035 section 4.2.2). */
+export function frameMessage(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(LENGTH_BYTES + message.length);
+  frame.writeUInt16BE(message.length);
+  frame.set(message, LENGTH_BYTES);
+  return frame;
+}
+
+/** Reads messages from a stream that arrives in pieces of any size. */
+export class Frames {
+  #pending = Buffer.alloc(0);
+
+  /** The messages that this piece completes, in order; each is a copy. */
+  push(piece: Uint8Array): readonly Buffer[] {
+    this.#pending = Buffer.concat([this.#pending, piece]);
+    const messages: Buffer[] = [];
+    for (let end = this.#firstEnd; end <= this.#pending.length; end = this.#firstEnd) {
+      messages.push(Buffer.from(this.#pending.subarray(LENGTH_BYTES, end)));
+      this.#pending = this.#pending.subarray(end);
+    }
+    return messages;
+  }
+
+  get #firstEnd(): number {
+    if (this.#pending.length < LENGTH_BYTES) return Infinity;
+    return LENGTH_BYTES + this.#pending.readUInt16BE();
+  }
+}
 
 /** A DNS client over UDP on one socket. */
 export class UdpClient implements Closable {
@@ -102,4 +206,40 @@ export class TcpClient implements Closable {
     this.socket.destroy();
     await closed;
   }
+}
+
+/** The server of a query, and how long to wait for the answer. */
+export interface ExchangeOptions {
+  /** Default: 127.0.0.1. */
+  readonly address?: string;
+  readonly isOverTcp?: boolean;
+  /** Default: a minute. */
+  readonly limitMs?: number;
+}
+
+/**
+ * Sends a message from a new port, or on a new connection, and returns the first message received. Rejects
+ * after `limitMs`.
+ */
+export async function exchange(
+  port: number,
+  message: Uint8Array,
+  { address, isOverTcp = false, limitMs }: ExchangeOptions = {},
+): Promise<Buffer> {
+  const client = await (isOverTcp ? TcpClient : UdpClient).connect(port, address);
+  try {
+    return await client.ask(message, limitMs);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Asks a question, or for the address of a name. */
+export async function ask(
+  port: number,
+  question: Question | string,
+  options?: ExchangeOptions,
+): Promise<Message> {
+  const asked = typeof question === 'string' ? { name: question } : question;
+  return decodeMessage(await exchange(port, encodeQuery(asked), options));
 }

@@ -4,9 +4,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MeasureError } from '../errors.js';
-import { Owned } from '../owned.js';
+import { Owned, TemporaryFolder } from '../owned.js';
 import { pinnedCommand } from '../process/cores.js';
-import { TemporaryFolder } from '../temporary-folder.js';
 
 const run = promisify(execFile);
 /** A lost query must not count as outstanding for the usual five seconds. */

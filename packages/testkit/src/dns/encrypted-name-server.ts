@@ -14,7 +14,7 @@ import {
 import type { Closable } from '../owned.js';
 import { freePort } from '../process/free-port.js';
 import type { Certificate } from '../tls/certificate.js';
-import { frameMessage, Frames } from './frames.js';
+import { frameMessage, Frames } from './clients.js';
 import { encodeReply } from './messages.js';
 import {
   isMessages,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { becomesTrue } from '../until.js';
 import { answerTo, HeldNameServer } from './held-name-server.js';
 import { decodeMessage, encodeQuery } from './messages.js';
-import { connectUdp } from './udp-socket.js';
+import { connectUdp } from './clients.js';
 
 /** Longer than a test. */
 const LIMIT_MS = 600_000;

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy } from '../owned.js';
-import { TcpClient, UdpClient } from './clients.js';
-import { ask, exchange } from './exchange.js';
+import { ask, exchange, TcpClient, UdpClient } from './clients.js';
 import { addressRecords, encodeQuery, questionOf } from './messages.js';
 import { type Script, ScriptedNameServer } from './scripted-name-server.js';
 

@@ -1,23 +1,21 @@
 export {
+  type Container,
   containerOf,
   containersOf,
+  type Deployment,
+  fieldFaults,
   findObject,
+  type HttpProbe,
+  type KubeManifest,
   KUSTOMIZATIONS,
+  type ManifestKinds,
   MANIFESTS,
   NODE_KUSTOMIZATIONS,
   objectsOf,
+  type PolicyRule,
   readObjects,
   render,
   renderText,
   STOCK_FILE,
   STOCK_OBJECTS,
-} from './cluster-manifests.js';
-export { fieldFaults } from './manifest-fields.js';
-export type {
-  Container,
-  Deployment,
-  HttpProbe,
-  KubeManifest,
-  ManifestKinds,
-  PolicyRule,
-} from './manifest-kinds.js';
+} from './manifests.js';

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MeasureError } from '../errors.js';
 
 export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
 /** One line of a Dockerfile, continuation lines joined. */
-export interface Instruction {
+interface Instruction {
   readonly keyword: string;
   readonly value: string;
 }
@@ -68,4 +70,27 @@ export class Dockerfile {
   get #stageStarts(): readonly number[] {
     return this.instructions.flatMap(({ keyword }, at) => (keyword === 'FROM' ? [at] : []));
   }
+}
+
+/** How the image of a container starts it. */
+export interface ImageStart {
+  /** The flags between `node` and the program. */
+  readonly nodeFlags: readonly string[];
+  /** Its settings of the C library's malloc. */
+  readonly malloc: Readonly<Record<string, string>>;
+}
+
+/** Reads the Dockerfile of a container, which alone defines this; throws a MeasureError for one without flags. */
+export function imageStart(container: ImageName): ImageStart {
+  const { command, environment } = new Dockerfile(container);
+  const nodeFlags = command.slice(1, -1);
+  if (nodeFlags.length === 0)
+    throw new MeasureError(`the image of ${container} has no flags of Node`);
+  const malloc = Object.entries(environment).filter(([name]) => name.startsWith('MALLOC_'));
+  return { nodeFlags, malloc: Object.fromEntries(malloc) };
+}
+
+/** The bundle of a container that this checkout has built. */
+export function builtProgram(name: ImageName): string {
+  return fileURLToPath(new URL(`../../../${name}/dist/${name}.cjs`, import.meta.url));
 }

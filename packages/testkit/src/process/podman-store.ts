@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Closable } from '../owned.js';
-import { TemporaryFolder } from '../temporary-folder.js';
+import { type Closable, TemporaryFolder } from '../owned.js';
 import { findProgram } from './installed.js';
 
 /** A separate store of podman and its settings: neither images nor network of this machine are touched. */

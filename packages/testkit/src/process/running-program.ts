@@ -1,11 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { MeasureError } from '../errors.js';
-import { monotonicMs } from '../monotonic.js';
+import { monotonicMs, until, type WaitLimits } from '../until.js';
 import type { Closable } from '../owned.js';
-import { until, type WaitLimits } from '../until.js';
-import { imageStart } from './image-start.js';
-import { OutputText } from './output-text.js';
+import { imageStart } from './dockerfile.js';
+
+const MAX_CHARACTERS = 2 ** 20;
+
+/** The output of a program on a stream: all of it, or the end when it is long. */
+class OutputText {
+  #text = '';
+
+  /** At least the last MiB. */
+  get text(): string {
+    return this.#text;
+  }
+
+  push(part: string): void {
+    this.#text += part;
+    // Not for each part: cutting copies the rest.
+    if (this.#text.length > 2 * MAX_CHARACTERS) this.#text = this.#text.slice(-MAX_CHARACTERS);
+  }
+}
 
 const LAST_LINES = 8;
 const STACK_LINE = /^ +at /;
@@ -229,4 +245,22 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false; // ESRCH
   }
+}
+
+/** The output of an example of a README, and the expected output from the comments after its `console.log`. */
+export interface ExampleLines {
+  readonly printed: readonly string[];
+  readonly expected: readonly string[];
+}
+
+/** Runs the first `js` block of a README, in the folder of this process; throws when it fails. */
+export async function runExample(readme: string): Promise<ExampleLines> {
+  const example = /^```js\n(.*?)^```/ms.exec(readme)?.[1] ?? '';
+  const expected = [...example.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(
+    ([, text = '']) => text,
+  );
+  const args = ['--input-type=module', '--eval', example];
+  const { end, stdout, stderr } = await runProgram(process.execPath, args);
+  if (end !== 0) throw new MeasureError(`the example ended with ${end}: ${stderr}`);
+  return { printed: stdout.trimEnd().split('\n'), expected };
 }

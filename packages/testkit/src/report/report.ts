@@ -1,5 +1,88 @@
-import { formatTable, markdownTable } from './table.js';
-import type { Machine } from './machine.js';
+import { execFile } from 'node:child_process';
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** Rows as text in columns; the columns in `right` are aligned right. */
+function formatTable(rows: readonly (readonly string[])[], right: readonly number[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  }
+  const lines = rows.map((row) => {
+    const cells = row.map((cell, i) =>
+      right.includes(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0),
+    );
+    return `${cells.join('  ').trimEnd()}\n`;
+  });
+  return lines.join('');
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+/** A table of Markdown; its columns are aligned, so that it is also readable as text. */
+export function markdownTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const cells = [header, ...rows].map((row) => header.map((_, i) => cell(row[i] ?? '')));
+  const widths = header.map((_, i) => Math.max(3, ...cells.map((row) => row[i]!.length)));
+  const lines = cells.map((row) => row.map((text, i) => text.padEnd(widths[i]!)).join(' | '));
+  const rule = widths.map((width) => '-'.repeat(width)).join(' | ');
+  const [head = '', ...body] = lines;
+  return [head, rule, ...body].map((line) => `| ${line} |\n`).join('');
+}
+
+const run = promisify(execFile);
+const GIB = 2 ** 30;
+
+/** The machine and time of a measurement: figures of different machines must not be compared. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGib: number;
+  readonly kernel: string;
+  /** Load average of the last minute before the start: other programs on the same cores. */
+  readonly loadBefore: number;
+  readonly benchNode: string;
+  readonly serverNode: string;
+  readonly date: string;
+  /** With `+` where the checkout has uncommitted changes. */
+  readonly commit: string;
+}
+
+async function output(command: string, args: readonly string[]): Promise<string> {
+  try {
+    const cwd = fileURLToPath(new URL('.', import.meta.url));
+    return (await run(command, [...args], { cwd })).stdout.trim();
+  } catch {
+    // A missing git or program does not prevent the measurement.
+    return 'unknown';
+  }
+}
+
+async function commit(): Promise<string> {
+  const hash = await output('git', ['rev-parse', '--short=10', 'HEAD']);
+  const changes = await output('git', ['status', '--porcelain', '--untracked-files=no']);
+  return changes === '' || hash === 'unknown' ? hash : `${hash}+`;
+}
+
+/** Describes this machine; `serverNode` is the Node that runs the measured programs. */
+export async function describeMachine(serverNode: string): Promise<Machine> {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGib: Math.round((totalmem() / GIB) * 10) / 10,
+    kernel: `${type()} ${release()}`,
+    loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    benchNode: process.version,
+    serverNode: await output(serverNode, ['--version']),
+    date: new Date().toISOString(),
+    commit: await commit(),
+  };
+}
 
 /** The limit that a figure must reach. */
 export type Bar = { readonly atMost: number } | { readonly atLeast: number };
@@ -12,13 +95,13 @@ export interface Section {
 }
 
 /** The least and the greatest value of several runs. */
-export interface Spread {
+interface Spread {
   readonly min: number;
   readonly max: number;
 }
 
 /** One figure of a report. `value` is NaN when it could not be measured. */
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;

@@ -1,0 +1,204 @@
+import {
+  ApiError,
+  type ApiObject,
+  ClusterState,
+  ClusterZone,
+  ItemReader,
+  LineReader,
+  ObjectStore,
+  parseRetryAfter,
+  readEvent,
+  StreamError,
+} from '@kube-dns/kubedns/internal';
+import { type CreateTarget, textTarget } from '../fuzz-target.js';
+
+const PORTS = [
+  { name: 'http', port: 80, protocol: 'TCP' },
+  { name: 'dns', port: 53, protocol: 'UDP' },
+];
+
+function service(name: string, spec: object): object {
+  return {
+    metadata: { name, namespace: 'default', resourceVersion: '7' },
+    spec: { ports: PORTS, ...spec },
+  };
+}
+
+/** A few objects of a cluster, as the API has them: each kind of service, and endpoints. */
+const CLUSTER_OBJECTS = {
+  services: [
+    service('web', {
+      type: 'ClusterIP',
+      clusterIP: '10.0.0.1',
+      clusterIPs: ['10.0.0.1', 'fd00::1'],
+    }),
+    service('db', { clusterIP: 'None', clusterIPs: ['None'] }),
+    service('out', { type: 'ExternalName', externalName: 'n0.ok' }),
+    service('loop', { type: 'ExternalName', externalName: 'loop.default.svc.cluster.local' }),
+    service('inside', { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }),
+  ],
+  endpointSlices: [
+    {
+      metadata: {
+        name: 'db-1',
+        namespace: 'default',
+        resourceVersion: '8',
+        labels: { 'kubernetes.io/service-name': 'db' },
+      },
+      addressType: 'IPv4',
+      endpoints: [
+        { addresses: ['10.1.0.1'], hostname: 'db-0', conditions: { ready: true } },
+        { addresses: ['10.1.0.2'], targetRef: { kind: 'Pod', name: 'db-1' } },
+        { addresses: ['10.1.0.3'], conditions: { ready: false } },
+      ],
+      ports: PORTS,
+    },
+  ],
+  endpoints: [
+    {
+      metadata: { name: 'old', namespace: 'default', resourceVersion: '9' },
+      subsets: [{ addresses: [{ ip: '10.1.0.9', hostname: 'old-0' }], ports: PORTS }],
+    },
+  ],
+  namespaces: [{ metadata: { name: 'default', resourceVersion: '3' } }],
+};
+
+const JSON_TOKENS = [
+  ...['"', '[', ']', '{', '}', ':', ',', '\n', 'null', '[]', '{}', '"items":[', '"metadata":{'],
+  ...['"a":', '"name":', '"namespace":', '"spec":', '"ports":', '"clusterIP":"None"'],
+  ...['"clusterIPs":[null]', '"type":"ExternalName"', '"externalName":"a.b"', '"endpoints":['],
+  ...['"addresses":["10.0.0.1"]', '"type":"ADDED"', '"type":"DELETED"', '"type":"ERROR"'],
+  ...['"object":', '"labels":{', '"subsets":[', '"kubernetes.io/service-name":"db"'],
+  ...['"resourceVersion":"1"', '\\u0000', '\\ud800', '\\"', '1e999'],
+];
+
+/** What the Kubernetes API sends, from its bytes to the zone. */
+export const ROWS = {
+  'list-stream': () => {
+    const sink = new ClusterSink();
+    const metadata = { resourceVersion: '12', continue: 'x' };
+    const lists = Object.values(CLUSTER_OBJECTS).map((items) => ({
+      kind: 'List',
+      metadata,
+      items,
+    }));
+    return textTarget({
+      seeds: [
+        ...lists.map((list) => JSON.stringify(list)),
+        ...lists.map((list) => JSON.stringify(list, undefined, 1)),
+        '{"kind":"Status","code":410}',
+        '{"items":null,"metadata":{"resourceVersion":"1"}}',
+      ],
+      tokens: JSON_TOKENS,
+      parse: (text) => {
+        const reader = new ItemReader('List');
+        try {
+          for (const chunk of chunksOf(text)) for (const item of reader.push(chunk)) sink.put(item);
+          reader.finish();
+        } finally {
+          sink.clear();
+        }
+        return true;
+      },
+      refusals: [StreamError],
+    });
+  },
+
+  'watch-stream': () => {
+    const sink = new ClusterSink();
+    const objects = Object.values(CLUSTER_OBJECTS).flat();
+    const events = objects.map((object) => JSON.stringify({ type: 'ADDED', object }));
+    const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '13' } } };
+    return textTarget({
+      seeds: [
+        ...events.map((event) => `${event}\n`),
+        `${events.slice(0, 3).join('\n')}\n`,
+        `${events[0]}\n${events[0]!.replace('ADDED', 'DELETED')}\n`,
+        `${JSON.stringify(bookmark)}\n`,
+        '{"type":"ERROR","object":{"code":410,"message":"gone","details":{"retryAfterSeconds":1}}}\n',
+        'Sat, 21 Nov 2026 10:00:00 GMT',
+      ],
+      tokens: JSON_TOKENS,
+      parse: (text) => {
+        const lines = new LineReader();
+        parseRetryAfter(text, () => 0);
+        let isAccepted = false;
+        try {
+          for (const chunk of chunksOf(text)) {
+            for (const line of lines.push(chunk)) {
+              const event = readEvent(line);
+              isAccepted ||= event !== undefined;
+              if (event?.type === 'DELETED') sink.delete(event.object);
+              else if (event !== undefined && event.type !== 'BOOKMARK') sink.put(event.object);
+            }
+          }
+        } finally {
+          sink.clear();
+        }
+        return isAccepted;
+      },
+      refusals: [StreamError, ApiError],
+    });
+  },
+} satisfies Readonly<Record<string, CreateTarget>>;
+
+/** A text in pieces of a few sizes, which its length decides: as a connection may bring it. */
+function chunksOf(text: string): Buffer[] {
+  const bytes = Buffer.from(text);
+  const size = [bytes.length, 1_000, 100, 17][bytes.length % 4]! || 1;
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
+  return chunks;
+}
+
+/** Takes objects as JSON has them: what they are is for the store to find out. */
+type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete'>;
+
+/** Objects as kubedns takes them from the API, of all kinds into one zone, and out of it again. */
+class ClusterSink {
+  readonly #stores: readonly AnyStore[];
+  readonly #stored: ApiObject[] = [];
+
+  constructor() {
+    const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
+    const state = new ClusterState({ records: zone, onRejected: () => undefined });
+    const reject = () => undefined;
+    this.#stores = [
+      new ObjectStore(state.services, reject),
+      new ObjectStore(state.endpointSlices, reject),
+      new ObjectStore(state.endpoints, reject),
+      new ObjectStore(state.namespaces, reject),
+    ];
+  }
+
+  /** Each store gets objects of every kind. */
+  put(object: unknown): void {
+    const stored = object as ApiObject;
+    for (const store of this.#stores) store.put(stored);
+    this.#stored.push(stored);
+  }
+
+  delete(object: unknown): void {
+    for (const store of this.#stores) store.delete(object as ApiObject);
+  }
+
+  /** Forgets all that was put, as their deletion would. */
+  clear(): void {
+    for (const object of this.#stored) this.delete(object);
+    this.#stored.length = 0;
+  }
+}
+
+/** The zone of the cluster of these objects. Throws when one of them is rejected. */
+export function smallZone(): ClusterZone {
+  const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
+  const state = new ClusterState({ records: zone });
+  const reject = (what: string, reason: string) => {
+    throw new Error(`${what}: ${reason}`);
+  };
+  const services: AnyStore = new ObjectStore(state.services, reject);
+  const slices: AnyStore = new ObjectStore(state.endpointSlices, reject);
+  for (const object of CLUSTER_OBJECTS.services) services.put(object);
+  for (const object of CLUSTER_OBJECTS.endpointSlices) slices.put(object);
+  return zone;
+}
