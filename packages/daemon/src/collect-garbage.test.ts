@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { collectGarbage } from './collect-garbage.js';
+import { collectGarbage } from './idle-collection.js';
 
 const { gc } = globalThis;
 afterEach(() => void (globalThis.gc = gc));

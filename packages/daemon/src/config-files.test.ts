@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ConfigVolume } from '@kube-dns/testkit';
-import { readConfigDirectory } from './config-files.js';
+import { readConfigDirectory } from './config-directory.js';
 import { ConfigChangingError, ConfigDirectoryError } from './errors.js';
 
 let folder: string;

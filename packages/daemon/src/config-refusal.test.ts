@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { logRefusedConfig } from './config-refusal.js';
+import { logRefusedConfig } from './config-directory.js';
 import { ConfigError } from './errors.js';
 import { createLog } from './log.js';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { connectionReason } from './connection-reason.js';
+import { connectionReason } from './api-access.js';
 
 describe('connectionReason', () => {
   it('says that a server does not speak TLS', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder, until } from '@kube-dns/testkit';
-import { CookieSecretFile } from './cookie-secret-file.js';
+import { CookieSecretFile } from './startup-files.js';
 import { StartupError } from './errors.js';
 
 const SECRET = '00112233445566778899aabbccddeeff';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { denialAdvice } from './denial.js';
+import { denialAdvice } from './api-access.js';
 
 const asker = (user: { name: string; authProvider?: object } | null) => ({
   getCurrentContext: () => 'prod',

@@ -1,7 +1,6 @@
 import { errorText, JsonShape, quote } from '@kube-dns/base';
 import { ConfigError } from './errors.js';
-import { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
-import { parseNameServer } from './name-server.js';
+import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
 import { parseQueryLogRules, type QueryLogRules } from './query-log-rules.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { serverKey } from '@kube-dns/transport';
-import { parseEncryptedServer } from './encrypted-server.js';
+import { parseEncryptedServer } from './name-server.js';
 
 /** The server in the form of the log; its address may be a name here. */
 function read(text: string): string | undefined {

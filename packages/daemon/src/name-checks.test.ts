@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { isDnsSubdomain } from './name-checks.js';
+import { isDnsSubdomain } from './name-server.js';
 
 describe('isDnsSubdomain', () => {
   it.each([

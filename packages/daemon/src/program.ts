@@ -17,9 +17,8 @@ import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js
 import { IdleCollection } from './idle-collection.js';
 import type { LocalPage } from './local/local-page.js';
 import { SignalHandling, type Signals } from './signals.js';
-import { RecentNotices } from './status/recent-notices.js';
-import { statusPages } from './status/status-pages.js';
-import type { StatusSource } from './status/status-source.js';
+import { RecentNotices, type StatusSource } from './status/status-report.js';
+import { statusPages } from './status/status-page.js';
 
 /** Facts about the program itself, for its metrics. */
 export interface ProgramFacts {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, it } from '@jest/globals';
 import { ownedBy, TemporaryFolder } from '@kube-dns/testkit';
-import { readTextFile } from './text-file.js';
+import { readTextFile } from './startup-files.js';
 
 const own = ownedBy(afterEach);
 

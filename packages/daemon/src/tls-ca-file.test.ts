@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestAuthority } from '@kube-dns/testkit';
 import { StartupError } from './errors.js';
-import { readTlsCa } from './tls-ca-file.js';
+import { readTlsCa } from './startup-files.js';
 
 let folder: string;
 let file: string;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy, TemporaryFolder } from '@kube-dns/testkit';
 import { StartupError } from './errors.js';
-import { readTsigKey } from './tsig-key-file.js';
+import { readTsigKey } from './startup-files.js';
 
 const own = ownedBy(afterEach);
 

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, TemporaryFolder, unless, needsChromium } from '@kube-dns/testkit';
 import { createLog } from '../src/log.js';
 import { MetricsServer } from '../src/metrics/metrics-server.js';
-import { RecentNotices } from '../src/status/recent-notices.js';
-import { statusPages } from '../src/status/status-pages.js';
-import type { StatusSource } from '../src/status/status-source.js';
+import { RecentNotices, type StatusSource } from '../src/status/status-report.js';
+import { statusPages } from '../src/status/status-page.js';
 
 const EVIL = `<script>document.title='evil'</script><img src="http://192.0.2.1/x">`;
 

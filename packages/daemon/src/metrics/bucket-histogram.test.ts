@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { BucketHistogram } from './bucket-histogram.js';
+import { BucketHistogram } from './metric-family.js';
 
 describe('BucketHistogram', () => {
   it('counts a value in the bucket whose bound it does not exceed', () => {

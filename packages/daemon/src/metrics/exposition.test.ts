@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { BucketHistogram } from './bucket-histogram.js';
+import { BucketHistogram, counter, gauge, histogram, type LabelledValue } from './metric-family.js';
 import { metricsHandler, renderFamilies } from './exposition.js';
-import { counter, gauge, histogram, type LabelledValue } from './metric-family.js';
 import { processFamilies } from './process-families.js';
 
 describe('a metric family', () => {

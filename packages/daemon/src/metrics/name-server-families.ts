@@ -1,6 +1,6 @@
 import type { EncryptedStatus, UpstreamServer } from '@kube-dns/transport';
-import { BucketHistogram } from './bucket-histogram.js';
 import {
+  BucketHistogram,
   counter,
   gauge,
   histogram,

@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BucketHistogram } from './bucket-histogram.js';
-import type { MetricFamily } from './metric-family.js';
-import { renamedFamilies } from './renamed-families.js';
+import { BucketHistogram, type MetricFamily, renamedFamilies } from './metric-family.js';
 
 const plain: MetricFamily = { name: 'a', help: 'A.', type: 'gauge', collect: () => 3 };
 

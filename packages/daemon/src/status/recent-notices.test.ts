@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { createLog } from '../log.js';
-import { RecentNotices } from './recent-notices.js';
+import { RecentNotices } from './status-report.js';
 
 it('has the last 20 errors and warnings with their times, one that repeats once, and cuts long ones', () => {
   let now = 0;

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { shownKey, shownValue } from './shown-value.js';
+import { shownKey, shownValue } from './status-page.js';
 
 it.each([
   ['uptimeSeconds', 97_210, 'uptime', '1 d 3 h'],

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { boolFlag, listFlag, stringFlag } from '@kube-dns/base';
 import type { LocalAnswer } from '../local/local-page.js';
-import { RecentNotices } from './recent-notices.js';
-import { statusPages } from './status-pages.js';
-import type { StatusSource } from './status-source.js';
+import { RecentNotices, type StatusSource } from './status-report.js';
+import { statusPages } from './status-page.js';
 
 const MAX_BYTES = 1024 * 1024;
 const notices = new RecentNotices();

@@ -1,7 +1,68 @@
-import { shownKey, shownValue } from './shown-value.js';
-import { isRows, type ReportSection, type StatusReport } from './status-report.js';
-import type { StatusFacts, StatusValue } from './status-sections.js';
-import { STATUS_STYLE } from './status-style.js';
+import { createHash } from 'node:crypto';
+import { boolFlag, shownText } from '@kube-dns/base';
+import type { LocalPage } from '../local/local-page.js';
+import { sharedResult } from '../shared-result.js';
+import {
+  isRows,
+  type ProgramAbout,
+  type ReportSection,
+  type StatusFacts,
+  statusReport,
+  type StatusReport,
+  type StatusSource,
+  type StatusValue,
+} from './status-report.js';
+
+const PAGE = '/';
+const JSON_PAGE = '/status';
+
+/** Made for each page and not at the start, as they take Node's crypto. */
+function headers(): Readonly<Record<string, string>> {
+  const hash = createHash('sha256').update(STATUS_STYLE).digest('base64');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${hash}'`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return {
+    'Content-Security-Policy': policy,
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  };
+}
+
+/** The flag `--status` of each program. */
+export const STATUS_FLAG = boolFlag(
+  false,
+  'show the status page, / and /status of the metrics port, to every client; without it to this pod alone',
+);
+
+/** The paths that every client gets with `--status`. */
+export function openStatusPaths(isOpen: boolean): ReadonlySet<string> {
+  return new Set(isOpen ? [PAGE, JSON_PAGE] : []);
+}
+
+/** The status pages of a program: `/`, which people read, and `/status`, the same as JSON. */
+export function statusPages(about: ProgramAbout, source: StatusSource): Map<string, LocalPage> {
+  const report = sharedResult(() => statusReport(about, source));
+  return new Map<string, LocalPage>([
+    [
+      PAGE,
+      async () => ({
+        status: 200,
+        type: 'text/html',
+        headers: headers(),
+        body: statusPage(await report()),
+      }),
+    ],
+    [
+      JSON_PAGE,
+      async () => ({ status: 200, headers: headers(), body: statusJson(await report()) }),
+    ],
+  ]);
+}
 
 /** Shorter texts are not broken; a column with longer ones gets its share of the width. */
 const WIDE = 28;
@@ -113,3 +174,162 @@ function columnStyle(key: string, rows: readonly StatusFacts[]): string {
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&${NAMES[character]!};`);
 }
+
+/** The report as JSON; `more` has the number of rows that were cut, by the section's title. */
+function statusJson({ sections, ...report }: StatusReport): string {
+  const cut = sections.filter(({ more }) => more > 0);
+  return `${JSON.stringify({
+    ...report,
+    sections: Object.fromEntries(sections.map(({ title, content }) => [title, content])),
+    more: Object.fromEntries(cut.map(({ title, more }) => [title, more])),
+  })}\n`;
+}
+
+/** The end of a key that says what its value is. */
+const UNITS: readonly (readonly [end: RegExp, format: (value: number) => string])[] = [
+  [/Seconds$/, (value) => duration(value)],
+  [/Ms$/, (value) => milliseconds(value)],
+  [/Bytes$/, (value) => bytes(value)],
+  [/Percent$/, (value) => `${round(value)} %`],
+];
+/** Times are texts of `Date.toISOString`. */
+const TIME_END = 'At';
+const ABBREVIATIONS =
+  /\b(?:api|cpu|dns|ede|http|id|ip|json|nxdomain|pid|rtt|soa|srv|tcp|tls|tsig|ttl|udp|url)s?\b/g;
+
+/** The words of a key, without its unit: `lastEventSeconds` is `last event`. */
+export function shownKey(key: string): string {
+  if (/[\s/]|^[A-Z]+$/.test(key)) return key;
+  const isStatement = /^(?:is|has)(?=[A-Z])/;
+  const bare = [...UNITS.map(([end]) => end), /At$/].reduce(
+    (text, end) => (text.length > 2 ? text.replace(end, '') : text),
+    key.replace(isStatement, ''),
+  );
+  return (bare === '' ? key : bare)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/^./, (first) => first.toLowerCase())
+    .toLowerCase()
+    .replace(ABBREVIATIONS, (word) =>
+      word.replace(/[^s]|s(?!$)/g, (letter) => letter.toUpperCase()),
+    );
+}
+
+/** A value as people read it. */
+export function shownValue(key: string, value: StatusValue): string {
+  if (value === null) return '–';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return '–';
+    const unit = UNITS.find(([end]) => end.test(key));
+    return unit === undefined ? grouped(value) : unit[1](value);
+  }
+  if (value === '') return '–';
+  if (key.endsWith(TIME_END) && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) {
+    return `${value.slice(0, 10)} ${value.slice(11, 19)} UTC`;
+  }
+  return shownText(value);
+}
+
+/** The two largest units: `3 d 4 h`. */
+function duration(seconds: number): string {
+  if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds < 10) return `${round(seconds)} s`;
+  const whole = Math.round(seconds);
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3_600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  const two = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return two.map(([count, unit]) => `${count} ${unit}`).join(' ');
+}
+
+function milliseconds(ms: number): string {
+  return Math.abs(ms) < 10_000 ? `${round(ms)} ms` : duration(ms / 1_000);
+}
+
+function bytes(count: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = count;
+  let at = 0;
+  for (; Math.abs(value) >= 1_024 && at < units.length - 1; at++) value /= 1_024;
+  return `${round(value)} ${units[at]}`;
+}
+
+/** Three digits at least, no more than two of a fraction. */
+function round(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  return grouped(Number(value.toFixed(digits)));
+}
+
+/** Thousands are apart: `12 345`, with a narrow space that does not break. */
+function grouped(value: number): string {
+  const [whole = '', fraction] = String(value).split('.');
+  if (whole.length < 5 || whole.includes('e')) return String(value);
+  const spaced = whole.replace(/\B(?=(?:\d{3})+$)/g, '\u202f');
+  return fraction === undefined ? spaced : `${spaced}.${fraction}`;
+}
+
+/** The style of the status page: light or dark as the browser prefers, one column where it is narrow. */
+const STATUS_STYLE = `
+:root {
+  color-scheme: light dark;
+  --page: #f6f7f9; --card: #fff; --text: #1b2127; --soft: #55606b; --line: #dde2e7;
+  --link: #1f5fb4; --good: #17703a; --warn: #8a5300; --bad: #b3261e;
+  --good-back: #e8f5ec; --warn-back: #fdf3e1; --bad-back: #fcebea;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #121518; --card: #1a1e23; --text: #e3e7eb; --soft: #a0abb6; --line: #2f363d;
+    --link: #82b4f5; --good: #6fd59a; --warn: #f0b45c; --bad: #ff9389;
+    --good-back: #14281c; --warn-back: #2c2110; --bad-back: #331a18;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body {
+  background: var(--page); color: var(--text); margin: 0 auto; max-width: 75rem; padding: 1.5rem 1rem 3rem;
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere;
+}
+a { color: var(--link); }
+.about { color: var(--soft); margin: 0 0 .8rem; }
+.about b { color: var(--text); }
+.state { background: var(--card); border: 1px solid var(--line); border-left: .4rem solid; border-radius: .5rem; padding: .9rem 1.2rem; }
+.state.good { border-left-color: var(--good); background: var(--good-back); }
+.state.warn { border-left-color: var(--warn); background: var(--warn-back); }
+.state.bad { border-left-color: var(--bad); background: var(--bad-back); }
+h1 { font-size: 1.5rem; line-height: 1.3; margin: 0; }
+.good h1 { color: var(--good); } .warn h1 { color: var(--warn); } .bad h1 { color: var(--bad); }
+.state ul { margin: .5rem 0 0; padding-left: 1.2rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; margin: 1rem 0 0; padding: 0; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; margin-top: 1rem; padding: .9rem 1.2rem 1rem; }
+h2 { font-size: 1.05rem; margin: 0 0 .5rem; }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: .5rem 1.5rem; margin: 0; }
+dl .wide { grid-column: 1 / -1; }
+dt { color: var(--soft); font-size: .85rem; }
+dd { margin: 0; font-variant-numeric: tabular-nums; }
+.scroll { overflow-x: auto; }
+.scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem 1.2rem .3rem 0; text-align: left; vertical-align: top; }
+th:last-child, td:last-child { padding-right: 0; }
+tr:last-child td { border-bottom: 0; }
+th { color: var(--soft); font-size: .85rem; font-weight: 500; white-space: nowrap; }
+.number { text-align: right; }
+.number, .short { white-space: nowrap; }
+.wide { min-width: 14rem; }
+.down { color: var(--bad); font-weight: 600; } .doubt { color: var(--warn); font-weight: 600; }
+.more, .none, footer { color: var(--soft); }
+.more, .none { margin: .5rem 0 0; }
+footer { margin-top: 1.2rem; }
+@media (max-width: 40rem) {
+  body { padding: 1rem .7rem 2rem; }
+  section, .state { padding: .8rem .9rem; }
+  dl { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .5rem 1rem; }
+  th, td { padding-right: .9rem; }
+}
+@media print { body { background: none; } nav { display: none; } }
+`;

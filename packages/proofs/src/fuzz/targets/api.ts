@@ -161,7 +161,7 @@ class ClusterSink {
 
   constructor() {
     const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
-    const state = new ClusterState({ records: zone, onRejected: () => undefined });
+    const state = new ClusterState({ records: zone });
     const reject = () => undefined;
     this.#stores = [
       new ObjectStore(state.services, reject),

@@ -1,13 +1,74 @@
+import { X509Certificate } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { errorText, MAX_TIMER_MS, systemReason } from '@kube-dns/base';
+import { parseTsigKey, type TsigKey } from '@kube-dns/wire';
 import { ConfigError, StartupError } from './errors.js';
 import type { Log } from './log.js';
-import { readStartupFile } from './startup-file.js';
-import { readTextFile } from './text-file.js';
+
+/** Reads a file of settings; throws the system's error, or for a pipe, which may never end, one with a code of its own. */
+export function readTextFile(path: string): string {
+  // Without NONBLOCK, opening a pipe that has no writer would never return, and no signal would be handled.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (fstatSync(fd).isFIFO())
+      throw Object.assign(new Error('it is a pipe'), { code: 'ERR_PIPE' });
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Reads a file that the start needs; throws a StartupError with the exit code that names the file and the reason. */
+function readStartupFile(path: string, exitCode: number): string {
+  try {
+    return readTextFile(path);
+  } catch (error) {
+    throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
+  }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+
+/**
+ * Reads the certificates of `--tls-ca`, PEM text; undefined for the empty path. Throws a StartupError with the exit
+ * code that names the file and the reason.
+ */
+export function readTlsCa(path: string, exitCode: number): string | undefined {
+  if (path === '') return undefined;
+  const text = readStartupFile(path, exitCode);
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) {
+    throw new StartupError(`${path} has no certificate (BEGIN CERTIFICATE, as PEM)`, exitCode);
+  }
+  certificates.forEach((certificate, at) => {
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      const which = `certificate ${at + 1} in ${path}`;
+      throw new StartupError(`${which} cannot be read: ${errorText(error)}`, exitCode);
+    }
+  });
+  return certificates.join('\n');
+}
+
+/**
+ * Reads the key file of `--notify-key`; undefined for the empty path. Throws a StartupError with the exit code that
+ * names the file and the reason, and never the secret.
+ */
+export function readTsigKey(path: string, exitCode: number): TsigKey | undefined {
+  if (path === '') return undefined;
+  const text = readStartupFile(path, exitCode);
+  try {
+    return parseTsigKey(text);
+  } catch (error) {
+    throw new StartupError(`${path} is no TSIG key file: ${errorText(error)}`, exitCode);
+  }
+}
 
 /** The secret that cookies are made with, and others whose cookies are still taken. */
 export type Secrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];
 
-export interface CookieSecretFileOptions {
+interface CookieSecretFileOptions {
   readonly path: string;
   /** Of the StartupError when the file is bad at the start. */
   readonly exitCode: number;
@@ -75,7 +136,7 @@ export class CookieSecretFile {
 }
 
 /** The secrets of a file's text, one a line; throws a ConfigError that names the file and the line. */
-export function parseCookieSecrets(text: string, path: string): Secrets {
+function parseCookieSecrets(text: string, path: string): Secrets {
   const lines = text.trimEnd().split('\n');
   const [current, ...others] = lines.map((line, i) => {
     const where = `${path}:${i + 1}`;
