@@ -1,6 +1,5 @@
 import { CodedError, systemReason } from '@kube-dns/base';
 
-
 /** An error that ends the command with one line on stderr and `exitCode` as the process's status. */
 export class CliError extends CodedError {
   readonly exitCode: number;

@@ -1,5 +1,11 @@
 import { errorText, formatHostPort } from '@kube-dns/base';
-import { type HttpServer, type Log, MetricsServer, type MetricsServerOptions, startHttpServer } from '@kube-dns/daemon';
+import {
+  type HttpServer,
+  type Log,
+  MetricsServer,
+  type MetricsServerOptions,
+  startHttpServer,
+} from '@kube-dns/daemon';
 import type { HttpAddress, ServerBlock } from './corefile/server-block.js';
 
 interface HealthEndpointsOptions {

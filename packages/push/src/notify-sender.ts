@@ -1,6 +1,13 @@
 import { TokenBucket } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
-import { exchange, type Exchange, isReplyTo, randomId, type ServerAddress, serverText } from '@kube-dns/transport';
+import {
+  exchange,
+  type Exchange,
+  isReplyTo,
+  randomId,
+  type ServerAddress,
+  serverText,
+} from '@kube-dns/transport';
 import {
   checkTsig,
   encodeKey,

@@ -1,5 +1,12 @@
 import { formatHostPort } from '@kube-dns/base';
-import { type BucketHistogram, counter, gauge, histogram, type MetricDescription, type MetricFamily } from '@kube-dns/daemon';
+import {
+  type BucketHistogram,
+  counter,
+  gauge,
+  histogram,
+  type MetricDescription,
+  type MetricFamily,
+} from '@kube-dns/daemon';
 import { networkOf, type Session, type SessionService } from '@kube-dns/transport';
 import {
   changedTlv,

@@ -30,10 +30,6 @@ export {
   serverProblems,
   serverRows,
 } from './status/server-facts.js';
-export {
-  cacheFacts,
-  cacheRows,
-  flightFacts,
-} from './status/status-rows.js';
+export { cacheFacts, cacheRows, flightFacts } from './status/status-rows.js';
 export { LoopDetector } from './upstream/loop-detector.js';
 export { noteHealth, ServerStatistics } from './upstream/server-statistics.js';

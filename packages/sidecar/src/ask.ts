@@ -2,7 +2,13 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { CodedError, formatHostPort, parseHostPort } from '@kube-dns/base';
 import { exchange, hasIdOf, randomId } from '@kube-dns/transport';
-import { type DecodedMessage, decodeFirstAnswers, encodeQuery, QUESTION_OFFSET, readUint16 } from '@kube-dns/wire';
+import {
+  type DecodedMessage,
+  decodeFirstAnswers,
+  encodeQuery,
+  QUESTION_OFFSET,
+  readUint16,
+} from '@kube-dns/wire';
 
 /** One question to one server. */
 export interface Question {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 
-
 import { parseFlags, UsageError } from '@kube-dns/base';
 import { FLAGS, readOptions } from './options.js';
 

@@ -1,4 +1,14 @@
-import { errorText, type FlagValues, intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag, UsageError, wrongValue } from '@kube-dns/base';
+import {
+  errorText,
+  type FlagValues,
+  intFlag,
+  listFlag,
+  MAX_TIMER_MS,
+  portFlag,
+  stringFlag,
+  UsageError,
+  wrongValue,
+} from '@kube-dns/base';
 import { STATUS_FLAG } from '@kube-dns/daemon';
 import { parseServer, type Server } from './ask.js';
 import { parseProbeSpec, PROBE_FORMAT, type ProbeSpec } from './probe.js';

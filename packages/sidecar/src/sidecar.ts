@@ -1,5 +1,18 @@
 import { formatHostPort } from '@kube-dns/base';
-import { collectGarbage, type HttpServer, localPages, type Log, metricsHandler, openStatusPaths, type ProgramContext, type RequestHandler, startHttpServer, type StatusFacts, type StatusSource, timeText } from '@kube-dns/daemon';
+import {
+  collectGarbage,
+  type HttpServer,
+  localPages,
+  type Log,
+  metricsHandler,
+  openStatusPaths,
+  type ProgramContext,
+  type RequestHandler,
+  startHttpServer,
+  type StatusFacts,
+  type StatusSource,
+  timeText,
+} from '@kube-dns/daemon';
 import { ask, HostResolver, type Server } from './ask.js';
 import { metricFamilies } from './metrics.js';
 import { type FLAGS, healthcheckPath, HEALTHZ_PATH, type SidecarOptions } from './options.js';

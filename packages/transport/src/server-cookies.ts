@@ -1,5 +1,19 @@
 import { TokenBucket } from '@kube-dns/base';
-import { CLIENT_COOKIE_BYTES, COOKIE_OPTION_BYTES, EDNS_OPTION, MAX_MESSAGE_BYTES, type Query, randomBytes, readUint32, SERVER_COOKIE_BYTES, SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash, writeUint16, writeUint32 } from '@kube-dns/wire';
+import {
+  CLIENT_COOKIE_BYTES,
+  COOKIE_OPTION_BYTES,
+  EDNS_OPTION,
+  MAX_MESSAGE_BYTES,
+  type Query,
+  randomBytes,
+  readUint32,
+  SERVER_COOKIE_BYTES,
+  SIP_HASH_BYTES,
+  SIP_KEY_BYTES,
+  sipHash,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
 import type { AddressedClient } from './answerer.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. Each has SIP_KEY_BYTES. */

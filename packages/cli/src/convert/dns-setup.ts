@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 import { parseGoDuration } from '@kube-dns/base';
-import { isDnsSubdomain, parseEncryptedServer, parseNameServer, type EncryptedServer } from '@kube-dns/daemon';
+import {
+  isDnsSubdomain,
+  parseEncryptedServer,
+  parseNameServer,
+  type EncryptedServer,
+} from '@kube-dns/daemon';
 
 /** How old answers are served while the servers are away. */
 export interface StaleSetup {

@@ -1,6 +1,5 @@
 import type { Clock } from '@kube-dns/base';
 
-
 /** A clock that only advance() moves. */
 export class ManualClock implements Clock {
   #now = 0;

@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
 import { AnswerCache } from '@kube-dns/resolver';
-import { addressRecords, askCache, keyOf, PLAIN_RULES, type Response, responseFor, soaRecord } from '@kube-dns/resolver/testing';
+import {
+  addressRecords,
+  askCache,
+  keyOf,
+  PLAIN_RULES,
+  type Response,
+  responseFor,
+  soaRecord,
+} from '@kube-dns/resolver/testing';
 import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import { recordedLog } from '../../test/recorded-log.js';
 import { defaultOptions } from '../options/option-table.js';

@@ -1,7 +1,33 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isIpAddress } from '@kube-dns/daemon';
-import { type Answerer, type AnswerSource, type Client, type QueryForwarder, type ReplyPath, SOURCE } from '@kube-dns/transport';
-import { addressBytes, AnswerWriter, bindAddress, CLASS, encodeKey, encodeRdata, EVERY_ADDRESS, EXTENDED_ERROR, extendedErrorOption, FLAG, NameTable, type Query, RCODE, RCODE_MASK, readUint16, SECTION, suffixOffset, TYPE } from '@kube-dns/wire';
+import {
+  type Answerer,
+  type AnswerSource,
+  type Client,
+  type QueryForwarder,
+  type ReplyPath,
+  SOURCE,
+} from '@kube-dns/transport';
+import {
+  addressBytes,
+  AnswerWriter,
+  bindAddress,
+  CLASS,
+  encodeKey,
+  encodeRdata,
+  EVERY_ADDRESS,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  FLAG,
+  NameTable,
+  type Query,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  SECTION,
+  suffixOffset,
+  TYPE,
+} from '@kube-dns/wire';
 import type { KubednsFlags, PtrMode } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import { type FederatedNames, federatedTarget } from '../federation/federations.js';

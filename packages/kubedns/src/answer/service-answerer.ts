@@ -1,8 +1,34 @@
-import { type AnswerWriter, FNV_OFFSET, hashByte, MAX_NAME_BYTES, randomSeed, type Section, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
-import { type AddressSize, countOf, IPV4_BYTES, IPV6_BYTES, NO_IPV4, NO_PORTS, type PackedAddresses, type PortList } from '../watch/projections.js';
+import {
+  type AnswerWriter,
+  FNV_OFFSET,
+  hashByte,
+  MAX_NAME_BYTES,
+  randomSeed,
+  type Section,
+  SECTION,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+import {
+  type AddressSize,
+  countOf,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  NO_IPV4,
+  NO_PORTS,
+  type PackedAddresses,
+  type PortList,
+} from '../watch/projections.js';
 import type { ServiceIndex } from '../zone/service-index.js';
 import { addressType, MAX_LABEL_BYTES, type ZoneName } from '../zone/zone-names.js';
-import { EndpointSet, findHost, type Hosts, MAX_SET_ENDPOINTS, portsOf, type ZoneService } from '../zone/zone-service.js';
+import {
+  EndpointSet,
+  findHost,
+  type Hosts,
+  MAX_SET_ENDPOINTS,
+  portsOf,
+  type ZoneService,
+} from '../zone/zone-service.js';
 import { MAX_DRAWS, Shuffle } from './shuffle.js';
 import type { ServiceQuestion } from './zone-question.js';
 

@@ -1,4 +1,16 @@
-import { type AnswerWriter, encodeRdata, EXTENDED_ERROR, extendedErrorOption, MAX_MESSAGE_BYTES, prependLabels, type Query, RCODE, SECTION, suffixOffset, TYPE } from '@kube-dns/wire';
+import {
+  type AnswerWriter,
+  encodeRdata,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  MAX_MESSAGE_BYTES,
+  prependLabels,
+  type Query,
+  RCODE,
+  SECTION,
+  suffixOffset,
+  TYPE,
+} from '@kube-dns/wire';
 import type { PodMode } from '../config/flags.js';
 import type { Service } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';

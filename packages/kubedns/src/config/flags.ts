@@ -1,6 +1,27 @@
 import { isIP } from 'node:net';
-import { boolFlag, choiceFlag, type FlagDefinition, type FlagSpec, type FlagValues, intFlag, MAX_PORT, portFlag, type Program, stringFlag, waitFlag } from '@kube-dns/base';
-import { isDnsLabel, isDnsSubdomain, isIpAddress, parseFederations, parseNameservers, queryLogFlag, STATUS_FLAG, VERSION } from '@kube-dns/daemon';
+import {
+  boolFlag,
+  choiceFlag,
+  type FlagDefinition,
+  type FlagSpec,
+  type FlagValues,
+  intFlag,
+  MAX_PORT,
+  portFlag,
+  type Program,
+  stringFlag,
+  waitFlag,
+} from '@kube-dns/base';
+import {
+  isDnsLabel,
+  isDnsSubdomain,
+  isIpAddress,
+  parseFederations,
+  parseNameservers,
+  queryLogFlag,
+  STATUS_FLAG,
+  VERSION,
+} from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, type ServerAddress, UDP_ENGINES } from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS, MAX_TTL_SECONDS } from '@kube-dns/wire';

@@ -1,4 +1,18 @@
-import { type BucketHistogram, type CountedListener, counter, type EncryptedNameServer, gauge, histogram, info, labelledBy, listenerFamilies, type MetricDescription, type MetricFamily, nameServerFamilies, type ProgramFacts } from '@kube-dns/daemon';
+import {
+  type BucketHistogram,
+  type CountedListener,
+  counter,
+  type EncryptedNameServer,
+  gauge,
+  histogram,
+  info,
+  labelledBy,
+  listenerFamilies,
+  type MetricDescription,
+  type MetricFamily,
+  nameServerFamilies,
+  type ProgramFacts,
+} from '@kube-dns/daemon';
 import { type NotifyTarget, type SubscriberCounts, subscriberFamilies } from '@kube-dns/push';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
@@ -9,7 +23,13 @@ import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { corednsFamilies } from './coredns-families.js';
-import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, TELEMETRY_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+import {
+  LISTENER_METRICS,
+  OWN_METRICS,
+  SKYDNS_METRICS,
+  TELEMETRY_METRICS,
+  UPSTREAM_METRICS,
+} from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** Counts of the watch of one resource. */

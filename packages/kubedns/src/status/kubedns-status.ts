@@ -1,5 +1,11 @@
 import { formatHostPort } from '@kube-dns/base';
-import type { CountedNameServer, Setting, StatusFacts, StatusSections, StatusSource } from '@kube-dns/daemon';
+import type {
+  CountedNameServer,
+  Setting,
+  StatusFacts,
+  StatusSections,
+  StatusSource,
+} from '@kube-dns/daemon';
 import type { Publisher } from '@kube-dns/push';
 import { serverProblems, serverRows } from '@kube-dns/resolver';
 import type { Configuration } from '../config/configuration.js';

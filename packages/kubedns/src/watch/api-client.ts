@@ -5,7 +5,13 @@ import * as https from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '@kube-dns/base';
-import { connectionReason, denialAdvice, loadKubeconfig, StartupError, useApiServer } from '@kube-dns/daemon';
+import {
+  connectionReason,
+  denialAdvice,
+  loadKubeconfig,
+  StartupError,
+  useApiServer,
+} from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, StreamError } from '../errors.js';
 import { shownValue } from './json-stream.js';

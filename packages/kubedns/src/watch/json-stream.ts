@@ -1,4 +1,14 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, errorText, JsonShape, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '@kube-dns/base';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  errorText,
+  JsonShape,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 import type { ApiObject } from './store.js';
 

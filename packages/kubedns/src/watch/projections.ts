@@ -1,4 +1,9 @@
-import type { V1Endpoints, V1EndpointSlice, V1ObjectReference, V1Service } from '@kubernetes/client-node';
+import type {
+  V1Endpoints,
+  V1EndpointSlice,
+  V1ObjectReference,
+  V1Service,
+} from '@kubernetes/client-node';
 import { MAX_PORT } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';

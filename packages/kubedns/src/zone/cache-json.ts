@@ -1,5 +1,10 @@
 import { decodeName } from '@kube-dns/wire';
-import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses, type PortList } from '../watch/projections.js';
+import {
+  IPV4_BYTES,
+  IPV6_BYTES,
+  type PackedAddresses,
+  type PortList,
+} from '../watch/projections.js';
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
 import { writeIpv6Text } from './zone-names.js';
 import type { ServiceIndex } from './service-index.js';

@@ -1,6 +1,18 @@
-import { encodeKey, encodeRdata, NameTable, prependLabels, readUint32, writeUint32 } from '@kube-dns/wire';
+import {
+  encodeKey,
+  encodeRdata,
+  NameTable,
+  prependLabels,
+  readUint32,
+  writeUint32,
+} from '@kube-dns/wire';
 import type { RecordStore } from '../watch/cluster-watch.js';
-import { countOf, type EndpointSlice, type PackedAddresses, type Service } from '../watch/projections.js';
+import {
+  countOf,
+  type EndpointSlice,
+  type PackedAddresses,
+  type Service,
+} from '../watch/projections.js';
 import { AddressIndex } from './address-index.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import type { ZoneName } from './zone-names.js';

@@ -1,5 +1,24 @@
-import { addressNumbers, type AddressSize, countOf, type EndpointGroup, type EndpointSlice, equalPorts, IPV4_BYTES, IPV6_BYTES, joinPorts, type PackedAddresses, type PortList, type Service } from '../watch/projections.js';
-import { addressHash, isLabel, readHashLabel, writeHashLabel, writeTextLabel } from './zone-names.js';
+import {
+  addressNumbers,
+  type AddressSize,
+  countOf,
+  type EndpointGroup,
+  type EndpointSlice,
+  equalPorts,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  joinPorts,
+  type PackedAddresses,
+  type PortList,
+  type Service,
+} from '../watch/projections.js';
+import {
+  addressHash,
+  isLabel,
+  readHashLabel,
+  writeHashLabel,
+  writeTextLabel,
+} from './zone-names.js';
 
 /** Maximum endpoints of a set that is made for a question: that takes less than a millisecond. */
 export const MAX_SET_ENDPOINTS = 1_024;

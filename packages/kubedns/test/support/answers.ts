@@ -1,5 +1,14 @@
 import { parseNameServer } from '@kube-dns/daemon';
-import { GroupLoad, NO_ANSWER_YET, QueryForwarder, retryPlan, type ServerAddress, ServerGroup, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
+import {
+  GroupLoad,
+  NO_ANSWER_YET,
+  QueryForwarder,
+  retryPlan,
+  type ServerAddress,
+  ServerGroup,
+  UpstreamServers,
+  UpstreamSockets,
+} from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { KubednsAnswerer, UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';

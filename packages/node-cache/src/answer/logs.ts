@@ -1,6 +1,12 @@
 import { TokenBucket } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
-import { type Client, type ExchangeObserver, type FailureReason, type ServerAddress, serverText } from '@kube-dns/transport';
+import {
+  type Client,
+  type ExchangeObserver,
+  type FailureReason,
+  type ServerAddress,
+  serverText,
+} from '@kube-dns/transport';
 import {
   CLASS,
   decodeName,

@@ -1,7 +1,46 @@
 import type { Log } from '@kube-dns/daemon';
-import { AnswerCache, AnswerCounters, CachedAnswers, CachedForwarding, type CachingRules, EVERY_TYPE, type Intake, ReplyPublisher, ReplyReader, staleRules } from '@kube-dns/resolver';
-import { type Client, type ExchangeObserver, QueryForwarder, retryPlan, type ServerGroup, type StaleRules } from '@kube-dns/transport';
-import { AnswerWriter, CLASS, expandKey, EXTENDED_ERROR, extendedErrorOption, FLAG, markReasons, MAX_NAME_BYTES, type Query, QUESTION_OFFSET, RCODE, RCODE_MASK, readUint16, readUint32, reasonsOf, RecordCursor, SAFE_UDP_BYTES, SECTION, TYPE, writeUint32 } from '@kube-dns/wire';
+import {
+  AnswerCache,
+  AnswerCounters,
+  CachedAnswers,
+  CachedForwarding,
+  type CachingRules,
+  EVERY_TYPE,
+  type Intake,
+  ReplyPublisher,
+  ReplyReader,
+  staleRules,
+} from '@kube-dns/resolver';
+import {
+  type Client,
+  type ExchangeObserver,
+  QueryForwarder,
+  retryPlan,
+  type ServerGroup,
+  type StaleRules,
+} from '@kube-dns/transport';
+import {
+  AnswerWriter,
+  CLASS,
+  expandKey,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  FLAG,
+  markReasons,
+  MAX_NAME_BYTES,
+  type Query,
+  QUESTION_OFFSET,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  readUint32,
+  reasonsOf,
+  RecordCursor,
+  SAFE_UDP_BYTES,
+  SECTION,
+  TYPE,
+  writeUint32,
+} from '@kube-dns/wire';
 import type { CacheBounds, CacheRules, ServerBlock } from '../corefile/server-block.js';
 import type { ClusterSubscriptions } from './cluster-subscriptions.js';
 import { HostsFile } from './hosts.js';

@@ -3,7 +3,17 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { errorText, systemReason } from '@kube-dns/base';
-import { ConfigDirectory, ConfigError, type DnsConfig, EMPTY_DNS_CONFIG, type Log, moreMistakes, parseDnsConfig, type RefusedConfig, StartupError } from '@kube-dns/daemon';
+import {
+  ConfigDirectory,
+  ConfigError,
+  type DnsConfig,
+  EMPTY_DNS_CONFIG,
+  type Log,
+  moreMistakes,
+  parseDnsConfig,
+  type RefusedConfig,
+  StartupError,
+} from '@kube-dns/daemon';
 import { CorefileError, readPlainFile } from '../corefile/corefile.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';

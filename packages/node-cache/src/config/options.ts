@@ -1,5 +1,25 @@
-import { boolFlag, choiceFlag, durationFlag, errorText, type FlagDefinition, type FlagSpec, type FlagValues, MAX_PORT, MAX_TIMER_MS, stringFlag, UsageError, waitFlag, wrongValue } from '@kube-dns/base';
-import { isIpAddress, queryLogFlag, type QueryLogRules, StartupError, STATUS_FLAG } from '@kube-dns/daemon';
+import {
+  boolFlag,
+  choiceFlag,
+  durationFlag,
+  errorText,
+  type FlagDefinition,
+  type FlagSpec,
+  type FlagValues,
+  MAX_PORT,
+  MAX_TIMER_MS,
+  stringFlag,
+  UsageError,
+  waitFlag,
+  wrongValue,
+} from '@kube-dns/base';
+import {
+  isIpAddress,
+  queryLogFlag,
+  type QueryLogRules,
+  StartupError,
+  STATUS_FLAG,
+} from '@kube-dns/daemon';
 import { DNSTAP_FLAG, type DnstapTarget } from '@kube-dns/telemetry';
 import { UDP_ENGINES, type UdpEngineChoice } from '@kube-dns/transport';
 import { type HttpAddress, parseHttpAddress } from '../corefile/server-block.js';

@@ -20,7 +20,6 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache, Hit } from '../cache/answer-cache.js';
 
-
 /** Processes the replies of servers before clients get them, and stores what may be cached. */
 export interface Intake {
   /** Null when the reply, which has this outline, is to be ignored. Without `mayReplace` no cached answer is replaced or hidden. */

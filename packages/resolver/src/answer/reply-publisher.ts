@@ -12,7 +12,6 @@ import {
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CacheableAnswer } from '../cache/cacheable-answer.js';
 
-
 /** The serial of a reply that has none. */
 const LATEST = Number.POSITIVE_INFINITY;
 

@@ -4,7 +4,6 @@ import { OPTION_HEAD_BYTES, RCODE_NAMES, typeText } from '@kube-dns/wire';
 import type { CachedEntry } from '../cache/answer-cache.js';
 import type { ServerFacts } from '../status/server-facts.js';
 
-
 /** What is known of a question before it is asked. */
 export interface CacheLook {
   readonly type: number;

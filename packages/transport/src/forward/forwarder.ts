@@ -1,9 +1,35 @@
-import { encodeRefusal, MAX_MESSAGE_BYTES, Query, RCODE, relayTargetOf, ReplyOutline, ROOT_NAME } from '@kube-dns/wire';
+import {
+  encodeRefusal,
+  MAX_MESSAGE_BYTES,
+  Query,
+  RCODE,
+  relayTargetOf,
+  ReplyOutline,
+  ROOT_NAME,
+} from '@kube-dns/wire';
 import { type AnswerSource, type Client, NO_ANSWER_YET, SOURCE } from '../answerer.js';
 import { nowMs } from '../batch-clock.js';
-import { type AddedOptions, type AskCallback, ForwarderCounters, NO_OPTIONS, type PrefetchResults, type QueryForwarderOptions, type QuestionState, type ReplyInspector, type StaleAnswer } from './contract.js';
+import {
+  type AddedOptions,
+  type AskCallback,
+  ForwarderCounters,
+  NO_OPTIONS,
+  type PrefetchResults,
+  type QueryForwarderOptions,
+  type QuestionState,
+  type ReplyInspector,
+  type StaleAnswer,
+} from './contract.js';
 import { FailureMemory } from './failure-memory.js';
-import { type Failure, isRefusal, isUsable, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
+import {
+  type Failure,
+  isRefusal,
+  isUsable,
+  LOOP,
+  NOT_SENT,
+  TOO_MANY_VARIANTS,
+  TOO_MANY_WAITING,
+} from './failure.js';
 import { LoopProbes } from './loop-probes.js';
 import { ExchangeObservers } from './observers.js';
 import { type QueryContext, UpstreamQuery, type Waiter } from './query.js';

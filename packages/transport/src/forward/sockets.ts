@@ -9,7 +9,13 @@ import { isResponseTo } from '../reply-match.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
 import type { Peer, PortOwner, UdpEngine, UpstreamPort } from '../udp-engine.js';
 import { TcpSlots } from './quota.js';
-import type { QuerySocket, ReplyHandler, SentQuery, ServerSockets, UpstreamTarget } from './server-sockets.js';
+import type {
+  QuerySocket,
+  ReplyHandler,
+  SentQuery,
+  ServerSockets,
+  UpstreamTarget,
+} from './server-sockets.js';
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram by default. */

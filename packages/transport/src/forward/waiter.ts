@@ -1,6 +1,22 @@
-import { adaptReply, emptyRelayTarget, encodeRefusal, MAX_MESSAGE_BYTES, passZoneVersion, type Query, RCODE, relayTargetOf, type ReplyOutline } from '@kube-dns/wire';
+import {
+  adaptReply,
+  emptyRelayTarget,
+  encodeRefusal,
+  MAX_MESSAGE_BYTES,
+  passZoneVersion,
+  type Query,
+  RCODE,
+  relayTargetOf,
+  type ReplyOutline,
+} from '@kube-dns/wire';
 import { type AnswerSource, type Client, type ReplyPath, SOURCE } from '../answerer.js';
-import type { AddedOptions, AskCallback, QueryForwarderOptions, StaleAnswer, StaleReason } from './contract.js';
+import type {
+  AddedOptions,
+  AskCallback,
+  QueryForwarderOptions,
+  StaleAnswer,
+  StaleReason,
+} from './contract.js';
 import { type Failure, isUsable, UNREADABLE } from './failure.js';
 import type { UpstreamQuery, Waiter } from './query.js';
 import { Slot } from './quota.js';

@@ -3,7 +3,14 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseFlags, shownText, UsageError } from '@kube-dns/base';
-import { ConfigError, type Log, parseDnsConfig, parseQueryLogRules, StartupError, statusPage } from '@kube-dns/daemon';
+import {
+  ConfigError,
+  type Log,
+  parseDnsConfig,
+  parseQueryLogRules,
+  StartupError,
+  statusPage,
+} from '@kube-dns/daemon';
 import {
   configuredRules,
   HostsLines,
