@@ -2,10 +2,10 @@ import type { Log } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
 import type { AnswerCache } from '@kube-dns/resolver';
 import type { LocalData } from './local/local-data.js';
-import type { CacheTotals } from './metrics/cache-totals.js';
+import type { CacheTotals } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { ServerRule } from './options/server-value.js';
-import type { RouterEvents } from './routing/router-events.js';
+import type { RouterEvents } from './routing/router.js';
 
 export interface ReloadOptions {
   readonly cache: Pick<AnswerCache, 'clear' | 'dropBelow' | 'dropNotified'>;

@@ -21,42 +21,37 @@ import {
 } from '@kube-dns/transport';
 import { AnswerCache, AnswerCounters, noteHealth, ServerStatistics } from '@kube-dns/resolver';
 import { Telemetry } from '@kube-dns/telemetry';
-import { ChaosAnswerer } from './answer/chaos.js';
-import { chaosTexts } from './answer/chaos-texts.js';
-import { createAnswerer } from './answer/create-answerer.js';
+import { ChaosAnswerer, chaosTexts } from './answer/chaos.js';
+import { createAnswerer } from './answer/dnsmasq-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { dumpRules, StatisticsDump } from './answer/statistics-dump.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
-import { dnsmasqStatus } from './dnsmasq-status.js';
-import { DnsPort } from './listen/dns-port.js';
-import { servedOpcodes } from './listen/served-opcodes.js';
+import { dnsmasqStatus, Pages } from './status.js';
+import { DnsPort, servedOpcodes } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
 import { logStart } from './log/start-lines.js';
-import { AppliedConfig } from './metrics/applied-config.js';
-import { CacheTotals } from './metrics/cache-totals.js';
-import { metricFamilies } from './metrics/metric-families.js';
+import { AppliedConfig, CacheTotals, metricFamilies } from './metrics/metric-families.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
-import { Pages } from './pages.js';
 import { EXIT_BAD_FILE } from './errors.js';
 import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
 
-import { loggedPorts } from './upstream/bind-log.js';
-import { isOfCluster } from './upstream/cluster-servers.js';
-import { forwarderOptions } from './upstream/forwarder-options.js';
 import {
   ednsOptions,
+  forwarderOptions,
+  isOfCluster,
   kubednsServer,
+  loggedPorts,
   resolvFiles,
   serverOrder,
   serversFile,
   sourcePorts,
+  subscribedServers,
 } from './upstream/upstream-options.js';
-import { subscribedServers } from './upstream/subscribed-servers.js';
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {

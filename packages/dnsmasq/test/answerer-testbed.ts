@@ -16,7 +16,7 @@ import {
   ServerStatistics,
   staleRules,
 } from '@kube-dns/resolver';
-import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
+import { type AnswererOptions, createAnswerer } from '../src/answer/dnsmasq-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
 import { defaultOptions } from '../src/options/option-table.js';
 import { parseServerRule } from '../src/options/server-value.js';

@@ -5,8 +5,12 @@ import { parseDnsConfig } from '@kube-dns/daemon';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { ResolvFiles } from '../src/config/resolv-files.js';
 import { parseServerRule } from '../src/options/server-value.js';
-import { Router, type RouterOptions } from '../src/routing/router.js';
-import { NO_ROUTER_EVENTS, type RouterEvents } from '../src/routing/router-events.js';
+import {
+  NO_ROUTER_EVENTS,
+  Router,
+  type RouterEvents,
+  type RouterOptions,
+} from '../src/routing/router.js';
 import { ServerStatistics } from '@kube-dns/resolver';
 import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';

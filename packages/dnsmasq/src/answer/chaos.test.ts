@@ -9,8 +9,7 @@ import {
   readQuery,
 } from '@kube-dns/resolver/testing';
 import { ServerStatistics } from '@kube-dns/resolver';
-import { ChaosAnswerer } from './chaos.js';
-import { chaosTexts } from './chaos-texts.js';
+import { ChaosAnswerer, chaosTexts } from './chaos.js';
 
 const statistics = new ServerStatistics();
 const chaos = new ChaosAnswerer(

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Client, Session } from '@kube-dns/transport';
 import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
-import type { Interfaces } from '../listen/listen-addresses.js';
+import type { Interfaces } from '../listen/listeners.js';
 import { parseOptions } from '../options/parse-options.js';
 import {
   isLocalServiceOn,

@@ -7,7 +7,7 @@ import {
   type SessionService,
 } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import type { Interfaces } from '../listen/listen-addresses.js';
+import type { Interfaces } from '../listen/listeners.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 
 /** Whether `--local-service` is active: options that name listening addresses disable it. */

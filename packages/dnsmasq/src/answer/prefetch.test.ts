@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
 import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
 import { addressRecords, queryFor, type Question, storeReply } from '@kube-dns/resolver/testing';
-import { AnswerCache, AnswerCounters } from '@kube-dns/resolver';
-import type { Forwarding } from '@kube-dns/resolver';
+import { AnswerCache, AnswerCounters, type Forwarding } from '@kube-dns/resolver';
 import { FilteredAnswers } from './filtered-answers.js';
 import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
 

@@ -1,7 +1,11 @@
 import {
   CLASS,
   expandKey,
+  expandName,
+  expandRdata,
   FLAG,
+  hasPrefix,
+  MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -15,8 +19,8 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
+import { FILTERED_TYPE } from '../explanations.js';
 import { type AddressAlias, type AddressRange, isInRange } from '../options/values.js';
-import { isPrivateIpv4, isPrivateIpv6 } from '../local/private-address.js';
 
 /** The rules for addresses in replies. */
 export interface ReplyRules {
@@ -34,7 +38,7 @@ export interface ReplyRules {
 }
 
 /** Names that are exempt from the protection against rebinding. */
-export interface ExemptDomains {
+interface ExemptDomains {
   /** Lower-cased names in wire form, each with all below it. */
   readonly domains: readonly Uint8Array[];
   /** Whether names of one label are exempt, too. */
@@ -132,4 +136,169 @@ function nextAddress(cursor: RecordCursor, lastSection: number): boolean {
 function isAliased({ first, last, mask }: AddressAlias, address: number): boolean {
   if (first !== last) return address >= first && address <= last;
   return ((address ^ first) & mask) === 0;
+}
+
+/** Scratch space for a copy, and for the owner of one of its records; results are copied out of it. */
+const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
+const owner = new Uint8Array(MAX_NAME_BYTES);
+
+/**
+ * A copy of a reply without its records: header and question, another rcode, OPT if it had one, with a further
+ * option.
+ */
+export function emptyReply(reply: Uint8Array, rcode: number, option: Uint8Array): Buffer {
+  const cursor = new RecordCursor().reset(reply, reply.length);
+  const questionEnd = cursor.end;
+  let opt = reply.subarray(0, 0);
+  while (cursor.next()) {
+    if (cursor.type !== TYPE.OPT || cursor.section !== SECTION.ADDITIONAL) continue;
+    opt = reply.subarray(cursor.start, cursor.end);
+    break;
+  }
+  const hasOpt = opt.length > 0;
+  const optionBytes = hasOpt ? option.length : 0;
+  const empty = Buffer.alloc(questionEnd + opt.length + optionBytes);
+  empty.set(reply.subarray(0, questionEnd));
+  writeUint16(empty, 2, (readUint16(reply, 2) & ~(FLAG.TC | FLAG.AA | RCODE_MASK)) | rcode);
+  empty.fill(0, 6, 12);
+  if (!hasOpt) return empty;
+  writeUint16(empty, 10, 1);
+  empty.set(opt, questionEnd);
+  addOption(empty, questionEnd, empty.length - optionBytes, option);
+  return empty;
+}
+
+/** A copy of a reply with a further option in its OPT record; the reply itself when it has none. */
+export function withReason(reply: Buffer, option: Uint8Array): Buffer {
+  const cursor = new RecordCursor().reset(reply, reply.length);
+  while (cursor.next()) {
+    if (cursor.type !== TYPE.OPT || cursor.section !== SECTION.ADDITIONAL) continue;
+    const { start, end } = cursor;
+    const copy = Buffer.concat([reply.subarray(0, end), option, reply.subarray(end)]);
+    addOption(copy, start, end, option);
+    return copy;
+  }
+  return reply;
+}
+
+/** Adds an option to an OPT record that ends at `end`. */
+function addOption(message: Uint8Array, optAt: number, end: number, option: Uint8Array): void {
+  const lengthAt = optAt + 9;
+  writeUint16(message, lengthAt, readUint16(message, lengthAt) + option.length);
+  message.set(option, end);
+}
+
+/**
+ * A copy of a reply without the answer records of some types. Its names are uncompressed, because a
+ * remaining name may point into a removed record. OPT, if there is one, gets the error "Filtered". Returns the
+ * reply itself when it has no such record; undefined when it is malformed or the copy would be too large.
+ */
+export function withoutTypes(
+  reply: Buffer,
+  isUnwanted: (type: number) => boolean,
+): Buffer | undefined {
+  const cursor = new RecordCursor();
+  if (!hasAnswerOf(cursor.reset(reply, reply.length), isUnwanted)) return reply;
+  const counts = new Uint16Array(3);
+  cursor.reset(reply, reply.length);
+  let to = cursor.end;
+  scratch.set(reply.subarray(0, to));
+  while (cursor.next()) {
+    if (cursor.section === SECTION.ANSWER && isUnwanted(cursor.type)) continue;
+    const start = to;
+    to = copyRecord(reply, cursor, to);
+    if (to < 0 || to + FILTERED_TYPE.length > scratch.length) return undefined;
+    if (cursor.type === TYPE.OPT && cursor.section === SECTION.ADDITIONAL && scratch[start] === 0) {
+      addOption(scratch, start, to, FILTERED_TYPE);
+      to += FILTERED_TYPE.length;
+    }
+    counts[cursor.section]!++;
+  }
+  if (cursor.isMalformed()) return undefined;
+  for (let i = 0; i < counts.length; i++) writeUint16(scratch, 6 + 2 * i, counts[i]!);
+  return Buffer.from(scratch.subarray(0, to));
+}
+
+function hasAnswerOf(cursor: RecordCursor, isUnwanted: (type: number) => boolean): boolean {
+  while (cursor.next() && cursor.section === SECTION.ANSWER) {
+    if (isUnwanted(cursor.type)) return true;
+  }
+  return false;
+}
+
+/** Copies a cursor's record to `scratch` at `to` and returns the offset behind it, or -1. */
+function copyRecord(reply: Uint8Array, record: RecordCursor, to: number): number {
+  const ownerLength = expandName(reply, record.start, reply.length, owner);
+  const at = to + ownerLength;
+  if (ownerLength < 0) return -1;
+  for (let i = 0; i < ownerLength; i++) scratch[to + i] = owner[i]!;
+  const { type, rdataStart, end } = record;
+  // It checks the free space, also for the fields before the data.
+  const length = expandRdata(reply, type, rdataStart, end, scratch, at + 10);
+  if (length < 0) return -1;
+  writeUint16(scratch, at, type);
+  writeUint16(scratch, at + 2, record.class);
+  writeUint32(scratch, at + 4, readUint32(reply, record.ttlAt));
+  writeUint16(scratch, at + 8, length);
+  return at + 10 + length;
+}
+
+/** A prefix of addresses: this many bits of these bytes. */
+interface Prefix {
+  readonly bytes: Uint8Array;
+  readonly bits: number;
+}
+
+const prefix = (bits: number, ...bytes: number[]): Prefix => ({
+  bytes: Uint8Array.from(bytes),
+  bits,
+});
+
+/** "This network" and loopback, which `--rebind-localhost-ok` exempts. */
+const LOCAL_IPV4 = [prefix(8, 0), prefix(8, 127)];
+/** dnsmasq src/rfc1035.c, private_net. */
+const PRIVATE_IPV4 = [
+  prefix(8, 10),
+  prefix(12, 172, 16),
+  prefix(16, 192, 168),
+  prefix(16, 169, 254),
+  prefix(24, 192, 0, 2),
+  prefix(24, 198, 51, 100),
+  prefix(24, 203, 0, 113),
+  prefix(32, 255, 255, 255, 255),
+];
+/** dnsmasq src/rfc1035.c, private_net6. */
+const PRIVATE_IPV6 = [
+  prefix(10, 0xfe, 0x80),
+  prefix(10, 0xfe, 0xc0),
+  prefix(8, 0xfd),
+  prefix(32, 0x20, 0x01, 0x0d, 0xb8),
+];
+const MAPPED_BYTES = 12;
+
+/** Whether the IPv4 address at an offset belongs to a network that is not on the internet. */
+export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
+  if (startsWithAny(bytes, at, LOCAL_IPV4)) return !allowsLocalhost;
+  return startsWithAny(bytes, at, PRIVATE_IPV4);
+}
+
+/** The same for an IPv6 address; of an IPv4-mapped one (`::ffff:10.0.0.1`) the IPv4 address counts. */
+export function isPrivateIpv6(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
+  if (isMapped(bytes, at)) return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
+  if (isUnspecifiedOrLoopback(bytes, at)) return !allowsLocalhost;
+  return startsWithAny(bytes, at, PRIVATE_IPV6);
+}
+
+function isUnspecifiedOrLoopback(bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 15; i++) if (bytes[at + i] !== 0) return false;
+  return bytes[at + 15]! <= 1;
+}
+
+function isMapped(bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 10; i++) if (bytes[at + i] !== 0) return false;
+  return bytes[at + 10] === 0xff && bytes[at + 11] === 0xff;
+}
+
+function startsWithAny(bytes: Uint8Array, at: number, prefixes: readonly Prefix[]): boolean {
+  return prefixes.some((prefix) => hasPrefix(bytes, at, prefix.bytes, prefix.bits));
 }

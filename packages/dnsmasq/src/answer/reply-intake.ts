@@ -28,12 +28,11 @@ import {
 } from '@kube-dns/resolver';
 import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
-import type { Route } from '../routing/route.js';
+import type { Route } from '../routing/routes.js';
 import type { Router } from '../routing/router.js';
 
-import { FilteredTypes } from './filtered-types.js';
-import { emptyReply, withReason } from './reply-edit.js';
-import { ReplyFilter, type ReplyRules } from './reply-filter.js';
+import { FilteredTypes } from './filtered-answers.js';
+import { emptyReply, ReplyFilter, type ReplyRules, withReason } from './reply-filter.js';
 
 export interface ReplyIntakeOptions {
   readonly cache: AnswerCache;

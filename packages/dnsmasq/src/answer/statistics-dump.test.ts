@@ -4,7 +4,7 @@ import { RCODE } from '@kube-dns/wire';
 import { addressRecords, storeReply } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
-import { HostsTable } from '../local/hosts-table.js';
+import { HostsTable } from '../local/hosts-files.js';
 import { parseOptions } from '../options/parse-options.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { StatisticsDump } from './statistics-dump.js';

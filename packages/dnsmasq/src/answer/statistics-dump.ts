@@ -14,10 +14,10 @@ import type {
   CachedAnswer,
   ServerStatistics,
 } from '@kube-dns/resolver';
-import type { HostsEntry } from '../local/hosts-table.js';
+import type { HostsEntry } from '../local/hosts-files.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 import type { LocalRecord } from '../options/record-values.js';
-import { addressOfReverse, nameText, valueText } from './log-text.js';
+import { addressOfReverse, nameText, valueText } from './query-log.js';
 
 export interface StatisticsDumpOptions {
   readonly cache: AnswerCache;

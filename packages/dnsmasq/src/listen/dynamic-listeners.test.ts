@@ -6,7 +6,7 @@ import { type Answerer, listen } from '@kube-dns/transport';
 import { AnswerWriter } from '@kube-dns/wire';
 import { queryMessage } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
-import { DynamicListeners } from './dynamic-listeners.js';
+import { DynamicListeners } from './listeners.js';
 
 const writer = new AnswerWriter();
 const ANSWERER: Answerer = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StartupError } from '@kube-dns/daemon';
 import { recordedLog } from '../../test/recorded-log.js';
-import { type Interfaces, listenAddresses } from './listen-addresses.js';
+import { type Interfaces, listenAddresses } from './listeners.js';
 import { parseOptions } from '../options/parse-options.js';
 
 const address = (text: string, internal = false) =>

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ByteArena } from './byte-arena.js';
+import { ByteArena, ByteIndex } from './byte-index.js';
 import { NONE } from '@kube-dns/resolver';
-import { ByteIndex } from './byte-index.js';
 
 const key = fc.uint8Array({ maxLength: 20 });
 

@@ -1,7 +1,5 @@
-import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
 import { NONE } from '@kube-dns/resolver';
-import type { ByteArena } from './byte-arena.js';
-import { NumberColumn } from './number-column.js';
+import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
 
 const SHARD_BITS = 8;
 const SHARDS = 1 << SHARD_BITS;
@@ -111,4 +109,83 @@ function shardOf(hash: number): number {
 
 function bucketOf(hash: number, { length }: Int32Array): number {
   return (hash >>> SHARD_BITS) & (length - 1);
+}
+
+/** A piece is in one block, so it is shorter than this. */
+const BLOCK_BITS = 16;
+const BLOCK_BYTES = 1 << BLOCK_BITS;
+const OFFSET_MASK = BLOCK_BYTES - 1;
+
+/**
+ * Short pieces of bytes, stored in large blocks: a separate array would cost 100 bytes for each. Pieces are
+ * added, and only released all together.
+ */
+export class ByteArena {
+  readonly #blocks: Uint8Array[] = [];
+  #used = BLOCK_BYTES;
+
+  /** Stores a copy of a piece and returns its place. */
+  put(bytes: Uint8Array, start: number, end: number): number {
+    const length = end - start;
+    if (this.#used + length > BLOCK_BYTES) {
+      this.#blocks.push(new Uint8Array(BLOCK_BYTES));
+      this.#used = 0;
+    }
+    const block = this.#blocks.length - 1;
+    const target = this.#blocks[block]!;
+    const at = this.#used;
+    for (let i = 0; i < length; i++) target[at + i] = bytes[start + i]!;
+    this.#used += length;
+    return block * BLOCK_BYTES + at;
+  }
+
+  /** Whether the piece at a place is these bytes. */
+  isAt(place: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const block = this.#blocks[place >>> BLOCK_BITS]!;
+    const at = place & OFFSET_MASK;
+    for (let i = start; i < end; i++) if (block[at + i - start] !== bytes[i]) return false;
+    return true;
+  }
+
+  /** Copies the piece at a place into `out`, which is as long as the piece. */
+  copy(place: number, out: Uint8Array): void {
+    const block = this.#blocks[place >>> BLOCK_BITS]!;
+    const at = place & OFFSET_MASK;
+    for (let i = 0; i < out.length; i++) out[i] = block[at + i]!;
+  }
+}
+
+const FIRST_NUMBERS = 256;
+
+/**
+ * A list of whole numbers of 31 bits. It is outside the heap that the garbage collector walks, and growing is
+ * one copy: a million numbers take a millisecond.
+ */
+export class NumberColumn {
+  #numbers = new Int32Array(FIRST_NUMBERS);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The number at an index below `length`. */
+  at(index: number): number {
+    return this.#numbers[index]!;
+  }
+
+  set(index: number, number: number): void {
+    this.#numbers[index] = number;
+  }
+
+  /** Adds a number and returns its index. */
+  push(number: number): number {
+    if (this.#length === this.#numbers.length) {
+      const larger = new Int32Array(this.#length * 2);
+      larger.set(this.#numbers);
+      this.#numbers = larger;
+    }
+    this.#numbers[this.#length] = number;
+    return this.#length++;
+  }
 }

@@ -3,7 +3,7 @@ import type { AddressRule, RuleDomains, ServerRule } from '../options/server-val
 import { DomainIndex, isUnqualified } from '../routing/domain-index.js';
 
 /** The merged rules of one domain. */
-export interface DomainVerdict {
+interface DomainVerdict {
   /** Addresses in wire form, the latest given first. */
   readonly ipv4: readonly Uint8Array[];
   readonly ipv6: readonly Uint8Array[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeName, encodeName, lowerCaseByte } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { HostsFileName } from './hosts-file-name.js';
+import { HostsFileName } from './hosts-files.js';
 
 const name = new HostsFileName();
 

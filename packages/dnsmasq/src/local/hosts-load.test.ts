@@ -4,8 +4,7 @@ import { queryFor, readAnswer } from '@kube-dns/resolver/testing';
 import { TemporaryFolder } from '@kube-dns/testkit';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
-import { readHostsFiles } from './hosts-files.js';
-import { HostsTable } from './hosts-table.js';
+import { HostsTable, readHostsFiles } from './hosts-files.js';
 import { LocalData } from './local-data.js';
 
 const LINES = 10_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeName, TYPE } from '@kube-dns/wire';
-import type { Interfaces } from '../listen/listen-addresses.js';
+import type { Interfaces } from '../listen/listeners.js';
 import { parseOptions } from '../options/parse-options.js';
-import { interfaceRecords } from './interface-records.js';
-import { NearAddresses } from './near-addresses.js';
+import { interfaceRecords } from './local-records.js';
+import { NearAddresses } from './local-answers.js';
 
 const address = (text: string, netmask: string) => ({
   address: text,

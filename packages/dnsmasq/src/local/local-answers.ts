@@ -2,6 +2,7 @@ import {
   AnswerWriter,
   lowerCaseByte,
   MAX_NAME_BYTES,
+  parseAddress,
   type Query,
   QUESTION_OFFSET,
   RCODE,
@@ -11,10 +12,10 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
+import type { Interfaces } from '../listen/listeners.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
-import { FoundRecords } from './found-records.js';
-import { type HostsEntry, HostsTable } from './hosts-table.js';
-import type { StaticRecords } from './static-records.js';
+import { type HostsEntry, HostsTable } from './hosts-files.js';
+import { FoundRecords, type StaticRecords } from './local-records.js';
 
 type AnswerOptions = Pick<
   DnsmasqOptions,
@@ -282,4 +283,48 @@ export class LocalAnswers {
 
 function askedName({ bytes, nameLength }: Query): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes.subarray(QUESTION_OFFSET, QUESTION_OFFSET + nameLength));
+}
+
+/** A network of this machine, IPv4. */
+interface Network {
+  readonly address: Uint8Array;
+  readonly mask: Uint8Array;
+}
+
+const IPV4_BYTES = 4;
+
+/**
+ * Which addresses are in a client's own network, among those that this machine is in
+ * (`--localise-queries`).
+ */
+export class NearAddresses {
+  readonly #networks: readonly Network[];
+  #network: Network | undefined;
+  readonly isNear = (address: Uint8Array): boolean =>
+    this.#network !== undefined && isIn(this.#network, address);
+
+  constructor(interfaces: Interfaces) {
+    this.#networks = Object.values(interfaces).flatMap((addresses) =>
+      (addresses ?? []).flatMap(({ family, address, netmask }) => {
+        const [bytes, mask] = [parseAddress(address), parseAddress(netmask)];
+        const isWhole = family === 'IPv4' && bytes !== undefined && mask !== undefined;
+        return isWhole ? [{ address: bytes, mask }] : [];
+      }),
+    );
+  }
+
+  /** Makes `isNear` compare with the network of this client, if it is in one of ours. */
+  lookFrom(client: Uint8Array): void {
+    this.#network = this.#networks.find((network) => isIn(network, client));
+  }
+}
+
+function isIn({ address, mask }: Network, candidate: Uint8Array): boolean {
+  if (candidate.length !== IPV4_BYTES) return false;
+  return address.every((byte, i) => ((byte ^ candidate[i]!) & mask[i]!) === 0);
+}
+
+/** A client's address in wire form; 0.0.0.0 where there is no client. */
+export function clientAddress(text: string): Uint8Array {
+  return parseAddress(text) ?? new Uint8Array(IPV4_BYTES);
 }

@@ -18,19 +18,14 @@ import {
   PRIVATE_REVERSE,
   SYNTHESIZED,
 } from '../explanations.js';
-import { clientAddress } from '../listen/client-address.js';
+import { clientAddress, LocalAnswers, NearAddresses } from './local-answers.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 import type { ServerRule } from '../options/server-value.js';
 import { isUnqualified } from '../routing/domain-index.js';
 import { DomainRules } from './domain-rules.js';
-import { HostsFolder } from './hosts-folder.js';
-import { readHostsFiles } from './hosts-files.js';
-import { type HostsEntry, HostsTable } from './hosts-table.js';
-import { interfaceRecords } from './interface-records.js';
-import { LocalAnswers } from './local-answers.js';
-import { NearAddresses } from './near-addresses.js';
-import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
-import { StaticRecords } from './static-records.js';
+import { type HostsEntry, HostsFolder, HostsTable, readHostsFiles } from './hosts-files.js';
+import { interfaceRecords, StaticRecords } from './local-records.js';
+import { isPrivateIpv4, isPrivateIpv6 } from '../answer/reply-filter.js';
 import { SynthNames } from './synth-names.js';
 
 const ETC_HOSTS = '/etc/hosts';

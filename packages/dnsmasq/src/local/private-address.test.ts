@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeRdata } from '@kube-dns/wire';
-import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
+import { isPrivateIpv4, isPrivateIpv6 } from '../answer/reply-filter.js';
 
 function isPrivate(data: string, allowsLocalhost = false): boolean {
   if (data.includes(':')) {

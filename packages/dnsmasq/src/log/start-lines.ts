@@ -1,5 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
-import { DNSMASQ_VERSION } from '../answer/chaos-texts.js';
+import { DNSMASQ_VERSION } from '../answer/chaos.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 
 /** dnsmasq src/dnsmasq.c, main. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CacheTotals } from './cache-totals.js';
+import { CacheTotals } from './metric-families.js';
 
 describe('CacheTotals', () => {
   it('continue when the cache is emptied', () => {

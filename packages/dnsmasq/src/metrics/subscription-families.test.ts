@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
 import { subscriptionRow } from '@kube-dns/push/testing';
-import { subscriptionFamilies } from './subscription-families.js';
+import { subscriptionFamilies } from './metric-families.js';
 
 it('the metrics of subscriptions leave out servers that never told changes', async () => {
   const lastSeenMs = performance.now();

@@ -1,4 +1,7 @@
+import { isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type DnsConfig, EMPTY_DNS_CONFIG, type Log } from '@kube-dns/daemon';
+import { LoopDetector } from '@kube-dns/resolver';
 import {
   type HostPace,
   isOwnAddress,
@@ -6,24 +9,22 @@ import {
   ServerGroup,
   ServerHosts,
   type ServerOrder,
+  type ServerSource,
   serverText,
   type UpstreamServer,
   type UpstreamServers,
 } from '@kube-dns/transport';
-import { ROOT_NAME } from '@kube-dns/wire';
+import { encodeKey, ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
-import type { GivenOptions } from '../options/given-options.js';
-import type { ServerRule } from '../options/server-value.js';
-import { LoopDetector } from '@kube-dns/resolver';
-import { NO_ROUTER_EVENTS, type RouterEvents } from './router-events.js';
-import { hostsOf, KubednsNames } from './server-host-names.js';
-import { routeLines } from './route-lines.js';
-import { Routes } from './routes.js';
-import { domainTexts, type RoutedServer } from './rule-drafts.js';
-import { type RuleSource, ruleSource } from './rule-sources.js';
-import { sourceOf } from './source-address.js';
+import { type GivenOptions, optionText } from '../options/given-options.js';
+import type {
+  RouteTarget,
+  ServerRule,
+  ServerSource as ConfiguredSource,
+} from '../options/server-value.js';
+import { domainTexts, type RoutedServer, Routes } from './routes.js';
 
 export interface RouterOptions {
   /** The rules of the command line. */
@@ -262,4 +263,142 @@ export class Router {
 
 function ruleOfEveryName(server: ServerAddress): ServerRule {
   return { domains: [ROOT_NAME], target: { kind: 'server', server } };
+}
+
+/** Is notified of what the router reads and builds. */
+export interface RouterEvents {
+  /** Every active rule was read; each server of the resolv file is a rule for every name. */
+  onRulesRead(rules: readonly ServerRule[]): void;
+  /** The routes were built again; queries in flight use the old ones. */
+  onRoutesChanged(): void;
+  /** The configured servers of these domains (in wire form) changed. */
+  onDomainsChanged(domains: readonly Uint8Array[]): void;
+  /** A resolv file that names servers changed and was read. */
+  onResolvFileChanged(): void;
+}
+
+export const NO_ROUTER_EVENTS: RouterEvents = {
+  onRulesRead: () => undefined,
+  onRoutesChanged: () => undefined,
+  onDomainsChanged: () => undefined,
+  onResolvFileChanged: () => undefined,
+};
+
+/** How many servers and local domains are listed (dnsmasq src/config.h, SERVERS_LOGGED, LOCALS_LOGGED). */
+const MAX_SERVERS = 30;
+const MAX_LOCALS = 8;
+
+/** dnsmasq's log lines about servers and domains (src/network.c, check_servers). */
+function routeLines({ routes, defaultServers, defaultDomains }: Routes): string[] {
+  const servers: string[] = [];
+  const devices = new Map(defaultServers.map(({ server, source }) => [server, deviceText(source)]));
+  const locals = defaultDomains.map((domain) => `using standard nameservers for ${about(domain)}`);
+  for (const route of routes) {
+    const suffix = ` for ${about(route.domain, 'domain ')}`;
+    for (const server of route.servers) {
+      // dnsmasq shows the device for the default servers alone.
+      const detail = route.domain === '.' ? devices.get(server)! : suffix;
+      servers.push(`using nameserver ${serverText(server)}${detail}`);
+    }
+    if (route.isLocal) locals.push(`using only locally-known addresses for ${about(route.domain)}`);
+  }
+  const lines = [...servers.slice(0, MAX_SERVERS), ...locals.slice(0, MAX_LOCALS)];
+  const [more, moreLocals] = [servers.length - MAX_SERVERS, locals.length - MAX_LOCALS];
+  if (more > 0) lines.push(`using ${more} more nameservers`);
+  if (moreLocals > 0) lines.push(`using ${moreLocals} more local addresses`);
+  return lines;
+}
+
+function deviceText(source: ConfiguredSource | undefined): string {
+  return source?.interface === undefined ? '' : `(via ${source.interface})`;
+}
+
+function about(domain: string, word = ''): string {
+  return domain === '' ? 'unqualified names' : `${word}${domain}`;
+}
+
+/** kubernetes/dns pkg/dnsmasq/nanny.go compares with this text, whatever the cluster's domain is. */
+const CLUSTER_SUFFIX = 'cluster.local';
+
+/** The names of servers that rules have in place of an address. */
+function hostsOf(rules: readonly ServerRule[]): ReadonlySet<string> {
+  const hosts = rules.flatMap(({ target }) =>
+    target.kind === 'named-server' ? [target.server.host] : [],
+  );
+  return new Set(hosts);
+}
+
+/**
+ * The names that kubedns resolves: those of `cluster.local`, and those of the domains that the command
+ * line routes to the server of `-kubednsServer`, so that a cluster may have any domain.
+ */
+class KubednsNames {
+  readonly #routes: Routes;
+  readonly #kubedns: string;
+
+  constructor(rules: readonly ServerRule[], kubednsServer: ServerAddress) {
+    this.#routes = new Routes({ rules, resolvServers: [] });
+    this.#kubedns = serverText(kubednsServer);
+  }
+
+  has(host: string): boolean {
+    if (isInClusterLocal(host)) return true;
+    const name = encodeKey(host);
+    const { domain, servers } = this.#routes.find({ name, nameLength: name.length });
+    // As a default server kubedns is one of several; that assigns no domain to it.
+    return domain !== '.' && servers.some((server) => serverText(server) === this.#kubedns);
+  }
+}
+
+function isInClusterLocal(host: string): boolean {
+  return `.${host.toLowerCase().replace(/\.$/, '')}`.endsWith(`.${CLUSTER_SUFFIX}`);
+}
+
+/**
+ * The source of queries to a server. For an interface it is the first address of the server's family:
+ * Node cannot bind to a device, nor can a container without NET_RAW. Without such an address it is the name
+ * of the interface, from which nothing can be sent, rather than any other address.
+ */
+function sourceOf(server: string, source: ConfiguredSource | undefined): ServerSource {
+  if (source === undefined) return {};
+  const { address = addressOf(source.interface, isIPv6(server)), port } = source;
+  return { ...(address !== undefined && { address }), ...(port !== undefined && { port }) };
+}
+
+function addressOf(device: string | undefined, isIpv6: boolean): string | undefined {
+  if (device === undefined) return undefined;
+  const addresses = networkInterfaces()[device] ?? [];
+  return addresses.find(({ family }) => (family === 'IPv6') === isIpv6)?.address ?? device;
+}
+
+/** A rule of a route, and where it is from. */
+export interface RuleSource {
+  /** As it is written: `--server=/corp.example/10.0.0.1`; of a file or the ConfigMap, its server. */
+  readonly rule: string;
+  /** `the command line`, `line 3 of FILE`, `stubDomains of the ConfigMap`. */
+  readonly place: string;
+}
+
+/** Where a rule for a domain (presentation text) is from; `given` are the options of all sources that have options. */
+function ruleSource(rule: ServerRule, domain: string, given: readonly GivenOptions[]): RuleSource {
+  for (const options of given) {
+    const option = options.of(rule);
+    if (option !== undefined) return { rule: optionText(option), place: option.place };
+  }
+  const key = domain === '.' ? 'upstreamNameservers' : 'stubDomains';
+  return { rule: targetText(rule.target), place: `${key} of the ConfigMap` };
+}
+
+/** A target as `--server` has it. */
+function targetText(target: RouteTarget): string {
+  switch (target.kind) {
+    case 'server':
+      return serverText(target.server);
+    case 'named-server':
+      return serverText({ ...target.server, address: target.server.host });
+    case 'default':
+      return '#';
+    case 'local':
+      return '';
+  }
 }

@@ -1,11 +1,14 @@
-import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
-import { TYPE } from '@kube-dns/wire';
-import type { ServerRule } from '../options/server-value.js';
+import { type ServerAddress, type ServerGroup, serverKey } from '@kube-dns/transport';
+import { decodeName, ROOT_NAME, TYPE } from '@kube-dns/wire';
+import type {
+  RuleDomains,
+  ServerRule,
+  ServerSource,
+  WildcardDomain,
+} from '../options/server-value.js';
 import { DomainIndex, isUnqualified } from './domain-index.js';
-import type { Route } from './route.js';
-import { addServer, type RoutedServer, type RuleDraft, RuleDrafts } from './rule-drafts.js';
 
-export interface RouteSources {
+interface RouteSources {
   readonly rules: readonly ServerRule[];
   /** Servers of no domain, asked after those of the rules. */
   readonly resolvServers: readonly ServerAddress[];
@@ -18,7 +21,7 @@ export interface RouteSources {
 }
 
 /** The part of a query that decides its route; the name is in wire form and lower-cased. */
-export interface RoutedQuestion {
+interface RoutedQuestion {
   readonly name: Uint8Array;
   readonly nameLength: number;
 }
@@ -92,4 +95,126 @@ export class Routes {
 /** A domain with a rule has a route for every question. */
 function isWanted(): boolean {
   return true;
+}
+
+/** Where the questions of one domain go. */
+export interface Route {
+  /** Presentation text; `.` for the default, empty for names of one label. */
+  readonly domain: string;
+  readonly servers: readonly ServerAddress[];
+  /** The same servers with their state; undefined without any. */
+  readonly group: ServerGroup | undefined;
+  /** Never forwarded: the answer is NXDOMAIN. */
+  readonly isLocal: boolean;
+}
+
+/** A server of a domain, and the source of queries to it. */
+export interface RoutedServer {
+  readonly server: ServerAddress;
+  readonly source: ServerSource | undefined;
+}
+
+/** The names of one draft: a domain, a wildcard, or all of one label. */
+type DraftNames =
+  | { readonly kind: 'domain'; readonly domain: Uint8Array }
+  | { readonly kind: 'wildcard'; readonly wildcard: WildcardDomain }
+  | { readonly kind: 'unqualified' };
+
+/** The merged rules for the same names. */
+interface RuleDraft {
+  readonly names: DraftNames;
+  /** As dnsmasq writes it; `.` is every name, empty those of one label. */
+  readonly text: string;
+  /** By text and source: a server that is given twice is asked once. */
+  readonly servers: Map<string, RoutedServer>;
+  isLocal: boolean;
+  usesDefault: boolean;
+}
+
+/** Merges the rules by the names that they apply to, in order of appearance. */
+class RuleDrafts {
+  readonly #drafts = new Map<string, RuleDraft>();
+  readonly #addressesOf: (host: string) => readonly string[];
+
+  /** `addressesOf` returns the resolved addresses of a server that is given by name. */
+  constructor(addressesOf: (host: string) => readonly string[]) {
+    this.#addressesOf = addressesOf;
+  }
+
+  addServerRule(rule: ServerRule): void {
+    const { target } = rule;
+    for (const draft of this.#draftsOf(rule)) {
+      if (target.kind === 'local') draft.isLocal = true;
+      else if (target.kind === 'default') draft.usesDefault = true;
+      else if (target.kind === 'server') addServer(draft, target.server, target.source);
+      else {
+        const { host, ...server } = target.server;
+        // A name without addresses (yet) still claims the domain: its questions must not go to other servers.
+        for (const address of this.#addressesOf(host)) {
+          addServer(draft, { ...server, address }, target.source);
+        }
+      }
+    }
+  }
+
+  /** The default servers; made when no rule named any. */
+  get root(): RuleDraft {
+    return this.#draft({ kind: 'domain', domain: ROOT_NAME }, '.');
+  }
+
+  /** All but the root. */
+  others(): RuleDraft[] {
+    return [...this.#drafts.values()].filter(({ text }) => text !== '.');
+  }
+
+  #draftsOf({ domains, wildcards = [], isUnqualified = false }: RuleDomains): RuleDraft[] {
+    const isEveryName = domains.length === 0 && wildcards.length === 0 && !isUnqualified;
+    const named = isEveryName ? [ROOT_NAME] : domains;
+    return [
+      ...named.map((domain) => this.#draft({ kind: 'domain', domain }, decodeName(domain))),
+      ...wildcards.map((wildcard) => this.#draft({ kind: 'wildcard', wildcard }, textOf(wildcard))),
+      ...(isUnqualified ? [this.#draft({ kind: 'unqualified' }, '')] : []),
+    ];
+  }
+
+  #draft(names: DraftNames, text: string): RuleDraft {
+    let draft = this.#drafts.get(text);
+    if (draft === undefined) {
+      draft = {
+        names,
+        text,
+        servers: new Map(),
+        isLocal: false,
+        usesDefault: false,
+      };
+      this.#drafts.set(text, draft);
+    }
+    return draft;
+  }
+}
+
+/** The texts of the names that a rule applies to, as drafts have them. */
+export function domainTexts({
+  domains,
+  wildcards = [],
+  isUnqualified = false,
+}: RuleDomains): string[] {
+  if (domains.length === 0 && wildcards.length === 0 && !isUnqualified) return ['.'];
+  const named = domains.map((domain) => decodeName(domain));
+  return [...named, ...wildcards.map(textOf), ...(isUnqualified ? [''] : [])];
+}
+
+/** Appends a server to a draft. */
+function addServer(
+  draft: RuleDraft,
+  server: ServerAddress,
+  source: ServerSource | undefined,
+): void {
+  const { address = '', interface: device = '', port = '' } = source ?? {};
+  const key = `${serverKey(server)}@${device}@${address}#${port}`;
+  if (!draft.servers.has(key)) draft.servers.set(key, { server, source });
+}
+
+function textOf({ labelEnd, parent }: WildcardDomain): string {
+  return `*${Buffer.from(labelEnd).toString('latin1')}.${decodeName(parent)}`;
 }

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { AnswerCache } from '@kube-dns/resolver';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
-import { forwarderOptions } from './forwarder-options.js';
+import { forwarderOptions } from './upstream-options.js';
 
 /** When a question that gets no reply is sent again, in ms after the first time. */
 function sendings(...argv: string[]): number[] {

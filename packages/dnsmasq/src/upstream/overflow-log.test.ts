@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { ServerGroup } from '@kube-dns/transport';
 import { recordedLog } from '../../test/recorded-log.js';
-import { overflowLog } from './overflow-log.js';
+import { overflowLog } from './upstream-options.js';
 
 it('too many questions are logged every five seconds at most, with the domain', () => {
   const log = recordedLog();

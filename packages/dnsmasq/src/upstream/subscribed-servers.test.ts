@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { serverText } from '@kube-dns/transport';
 import { parseServerRule } from '../options/server-value.js';
-import { subscribedServers } from './subscribed-servers.js';
+import { subscribedServers } from './upstream-options.js';
 
 it('subscribes to the servers of domains that are asked in plain text without a source', () => {
   const rules = [

@@ -1,13 +1,25 @@
-// The options of the command line for upstream servers, as the parts that query them need them.
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
-import type { ServerAddress, ServerOrder, SourcePorts } from '@kube-dns/transport';
+import type { SubscribedServer, Subscriptions } from '@kube-dns/push';
+import { type AnswerCache, staleRules } from '@kube-dns/resolver';
+import {
+  type QueryForwarderOptions,
+  retryPlan,
+  type ServerAddress,
+  type ServerGroup,
+  type ServerOrder,
+  type SourcePorts,
+  type UdpEngine,
+} from '@kube-dns/transport';
 import type { NannyFlags } from '../config/flags.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
-import { parseServer } from '../options/server-value.js';
-import { addsOptions, EdnsOptions } from './edns-options.js';
-import { Neighbours } from './neighbours.js';
+import { parseServer, type ServerRule } from '../options/server-value.js';
+import { addsOptions, EdnsOptions, Neighbours } from './edns-forwarder.js';
+
+// The options of the command line for upstream servers, as the parts that query them need them.
 
 /** The EDNS options that queries are sent with; undefined without any. */
 export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
@@ -55,4 +67,109 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
     ...(minPort > 0 && { min: minPort }),
     ...(maxPort > 0 && { max: maxPort }),
   };
+}
+
+/** How questions are forwarded, as the command line says. */
+export function forwarderOptions(
+  options: DnsmasqOptions,
+  cache: AnswerCache,
+  log: Log,
+): QueryForwarderOptions {
+  return {
+    maxInFlight: options.maxInFlight,
+    plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
+    portLimit: options.portLimit,
+    maxUdpBytes: options.maxUdpBytes,
+    passesAd: options.passesAd,
+    mixesCase: options.mixesCase,
+    onOverflow: overflowLog(options.maxInFlight, log),
+    stale: options.stale && staleRules(options.stale, cache),
+  };
+}
+
+/** dnsmasq src/forward.c, query_full. */
+const OVERFLOW_LOG_EVERY_MS = 5_000;
+
+/** Logs, rate-limited and in dnsmasq's words, that the queries of a group are refused because too many are in flight. */
+export function overflowLog(
+  maxInFlight: number,
+  log: Pick<Log, 'warn'>,
+  now = () => performance.now(),
+): (group: ServerGroup) => void {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  return ({ domain }) => {
+    const nowMs = now();
+    if (nowMs - loggedAtMs <= OVERFLOW_LOG_EVERY_MS) return;
+    loggedAtMs = nowMs;
+    const target = domain === '.' ? '' : ` to ${domain}`;
+    log.warn(`Maximum number of concurrent DNS queries${target} reached (max: ${maxInFlight})`);
+  };
+}
+
+/** The servers of `--server=/ZONE/ADDRESS`, which may tell the changes of these zones. */
+export function subscribedServers(rules: readonly ServerRule[]): SubscribedServer[] {
+  return rules.flatMap(({ domains, target }) => {
+    if (target.kind !== 'server' || domains.length === 0) return [];
+    // A connection could not leave by an interface, as queries do, and what is encrypted is never asked in plain text.
+    if (target.source !== undefined || target.server.encryption !== undefined) return [];
+    return [{ server: target.server, zones: domains }];
+  });
+}
+
+/** Whether servers answer for the cluster: kubedns (`-kubednsServer`) is among them, or one that tells changes. */
+export function isOfCluster(
+  group: ServerGroup | undefined,
+  kubedns: ServerAddress | undefined,
+  subscriptions: Pick<Subscriptions, 'hasAnnounced'>,
+): boolean {
+  if (group === undefined) return false;
+  const { servers } = group;
+  const isKubedns = ({ address, port }: ServerAddress) =>
+    port === kubedns?.port && address === kubedns.address;
+  return servers.some(isKubedns) || subscriptions.hasAnnounced(group);
+}
+
+type Ports = Pick<UdpEngine, 'batch' | 'openUpstreamPort' | 'sendTogether'>;
+
+/** An attacker's names must not fill the log; dnsmasq logs each failure. */
+const BIND_LOG_EVERY_MS = 1_000;
+
+/**
+ * The ports of an engine; a source of queries that this machine does not have is logged, rate-limited and in
+ * dnsmasq's words (src/network.c, allocate_sfd). A source that is no address is the name of a device.
+ */
+export function loggedPorts(
+  engine: Ports,
+  log: Pick<Log, 'error'>,
+  now = () => performance.now(),
+): Ports {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  const report = (source: string, reason: string) => {
+    loggedAtMs = now();
+    log.error(`failed to bind server socket to ${source}: ${reason}`);
+  };
+  return {
+    get batch() {
+      return engine.batch;
+    },
+    sendTogether: (work) => engine.sendTogether(work),
+    openUpstreamPort: (options, owner) => {
+      const { sourceAddress: source } = options;
+      const isDevice = source !== undefined && isIP(source) === 0;
+      const port = isDevice ? undefined : engine.openUpstreamPort(options, owner);
+      if (port !== undefined || source === undefined || now() - loggedAtMs < BIND_LOG_EVERY_MS) {
+        return port;
+      }
+      if (isDevice) report(source, 'No such device');
+      else if (!isOwnAddress(source)) report(source, 'Cannot assign requested address');
+      return undefined;
+    },
+  };
+}
+
+/** Of an address that the machine has, it is the port that is taken. */
+function isOwnAddress(address: string): boolean {
+  return Object.values(networkInterfaces()).some((own) =>
+    own?.some((each) => each.address === address),
+  );
 }

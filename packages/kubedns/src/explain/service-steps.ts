@@ -1,25 +1,33 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
-import { errorText } from '@kube-dns/base';
+import { errorText, nearest } from '@kube-dns/base';
+import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
-import { decodeName } from '@kube-dns/wire';
+import { decodeName, TYPE, typeText } from '@kube-dns/wire';
+import { SERVICE_LABELS } from '../answer/zone-question.js';
+import type { ApiReader } from '../watch/api-client.js';
+import { ItemReader, listKind, Unread } from '../watch/json-stream.js';
 import {
   countOf,
   type EndpointNames,
   type EndpointSlice,
   isSameService,
   isSameSlice,
+  type Port,
   projectEndpointSlice,
   projectService,
   type Service,
 } from '../watch/projections.js';
 import type { ZoneService } from '../zone/zone-service.js';
-import type { ApiObjects } from './api-objects.js';
-import { endpointsOf } from './endpoint-fields.js';
-import { addressesOf, counted, listed, portText } from './words.js';
-import type { ServiceKey } from './zone-reading.js';
+import { addressesOf, counted, listed, nameText, portText, recordOf } from './words.js';
+
+/** Namespace and name of a service that a name is about, whether it exists or not. */
+export interface ServiceKey {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** A service as it is held, and as the API server has it. */
-export interface SeenService {
+interface SeenService {
   readonly key: ServiceKey;
   /** What answers are made of: as it was when the question was answered. */
   readonly held: HeldService | undefined;
@@ -29,7 +37,7 @@ export interface SeenService {
 }
 
 /** A service and its slices at one moment. */
-export interface HeldService {
+interface HeldService {
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
 }
@@ -205,4 +213,445 @@ function differences(
     );
   }
   return steps;
+}
+
+/** What of a service is asked for: the labels before its name, nearest first, and the type. */
+interface AskedPart {
+  readonly labels: readonly string[];
+  readonly type: number;
+  /** Whether the name exists. */
+  readonly exists: boolean;
+  /** Whether there are records in the answer. */
+  readonly isAnswered: boolean;
+}
+
+/** The types of records that services have. */
+const SERVICE_TYPES: readonly number[] = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.ANY];
+
+/** What is not in the answer about a service that exists, and why. */
+export function leftOutSteps(seen: SeenService, asked: AskedPart): ExplainedStep[] {
+  const service = seen.held?.service;
+  if (service === undefined) return [];
+  if (service.kind === 'external-name') return externalNameSteps(service, asked);
+  const endpoints =
+    typeof seen.objects === 'string' ? [] : seen.objects.slices.flatMap(endpointsOf);
+  const steps = [
+    ...(service.kind === 'headless'
+      ? headlessSteps(seen, endpoints, asked)
+      : clusterAddressSteps(seen, endpoints, asked)),
+    ...portSteps(seen, service, asked),
+  ];
+  return asked.exists && !asked.isAnswered
+    ? [...steps, ...typeSteps(service, endpoints, asked)]
+    : steps;
+}
+
+function leftOut(reason: string, text: string, facts: Record<string, unknown> = {}): ExplainedStep {
+  return { step: 'left-out', text, reason, ...facts };
+}
+
+function externalNameSteps({ cname }: Service, { labels, isAnswered }: AskedPart): ExplainedStep[] {
+  if (labels.length > 0) {
+    return [leftOut('external-name', 'A service of type ExternalName has no names below its own.')];
+  }
+  if (isAnswered || cname !== undefined) return [];
+  return [leftOut('type', 'Its externalName is an IP address, so it has only that address.')];
+}
+
+function headlessSteps(
+  { objects, key }: SeenService,
+  endpoints: readonly SeenEndpoint[],
+  { labels, type, exists }: AskedPart,
+): ExplainedStep[] {
+  const steps: ExplainedStep[] = [];
+  const name = `${key.namespace}/${key.name}`;
+  const waiting = endpoints.filter(({ isReady }) => !isReady);
+  if (waiting.length > 0) {
+    const isOne = waiting.length === 1;
+    const ending = waiting.some(({ isTerminating }) => isTerminating) ? ' (or terminating)' : '';
+    steps.push(
+      leftOut(
+        'not-ready',
+        `${counted(waiting.length, 'endpoint')} ${isOne ? 'is' : 'are'} left out, not ready${ending}: ${listed(waiting.map(endpointText))}.`,
+        { endpoints: waiting.slice(0, 20).map(({ address }) => address) },
+      ),
+    );
+  }
+  const flawed = endpoints.filter(({ isReady, flaw }) => isReady && flaw !== undefined);
+  for (const endpoint of flawed.slice(0, 3)) {
+    steps.push(leftOut('invalid', `${endpointText(endpoint)} is left out: ${endpoint.flaw!}.`));
+  }
+  const used = endpoints.filter(({ isReady, flaw }) => isReady && flaw === undefined);
+  if (typeof objects !== 'string' && used.length === 0)
+    steps.push(...noEndpointSteps(name, objects));
+  if (type === TYPE.A || type === TYPE.AAAA) {
+    const others = used.filter(({ isIpv6 }) => isIpv6 !== (type === TYPE.AAAA));
+    if (others.length > 0 && others.length < used.length) {
+      steps.push(
+        leftOut(
+          'family',
+          `${counted(others.length, 'endpoint')} of the other address family ${others.length === 1 ? 'is' : 'are'} left out: they have no ${typeText(type)} record.`,
+        ),
+      );
+    }
+  }
+  const host = hostLabel(labels);
+  if (!exists && host !== undefined) steps.unshift(...hostSteps(host, used, waiting));
+  return steps;
+}
+
+/** The label of an endpoint among the labels below a service; undefined without one. */
+function hostLabel(labels: readonly string[]): string | undefined {
+  if (labels.length === 1 && !labels[0]!.startsWith('_')) return labels[0];
+  return labels.length === 3 ? labels[2] : undefined;
+}
+
+function noEndpointSteps(
+  name: string,
+  { service, slices }: Exclude<SeenService['objects'], string>,
+): ExplainedStep[] {
+  const text = `A headless service without a ready endpoint has no name: NXDOMAIN, as the schema of these names says.`;
+  const steps = [leftOut('no-endpoints', text)];
+  const [namespace = ''] = name.split('/');
+  const spec = service?.spec;
+  const labels = Object.entries(spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
+  if (service === undefined) return steps;
+  if (labels.length === 0) {
+    const has = slices.length === 0 ? 'there are none' : 'none of theirs is ready';
+    steps.push(
+      leftOut(
+        'no-selector',
+        `${name} has no selector, so somebody else must make its EndpointSlices (label kubernetes.io/service-name); ${has}.`,
+      ),
+    );
+  } else if (slices.every(({ endpoints }) => (endpoints ?? []).length === 0)) {
+    steps.push(
+      leftOut(
+        'no-pods',
+        `No running pod matches its selector: kubectl -n ${namespace} get pods -l ${labels.join()}.`,
+      ),
+    );
+  } else if (spec?.publishNotReadyAddresses !== true) {
+    steps.push({
+      step: 'advice',
+      text: `Pods that must find each other before they are ready need publishNotReadyAddresses: true in the service.`,
+    });
+  }
+  return steps;
+}
+
+/** Why there is no endpoint of this name. */
+function hostSteps(
+  host: string,
+  used: readonly SeenEndpoint[],
+  waiting: readonly SeenEndpoint[],
+): ExplainedStep[] {
+  const meant = waiting.find(({ hostname }) => hostname?.toLowerCase() === host);
+  if (meant !== undefined) {
+    return [
+      leftOut(
+        'not-ready',
+        `The endpoint ${host} (${meant.address}) is not ready, so it has no name until it is.`,
+      ),
+      {
+        step: 'advice',
+        text: 'With publishNotReadyAddresses: true in the service its endpoints have names before they are ready.',
+      },
+    ];
+  }
+  return used.length === 0 ? [] : [hostStep(host, used)];
+}
+
+function hostStep(host: string, used: readonly SeenEndpoint[]): ExplainedStep {
+  const named = used.filter(({ hostname }) => hostname !== undefined);
+  const pod = used.find((endpoint) => endpoint.pod?.toLowerCase() === host);
+  if (pod !== undefined && pod.hostname === undefined) {
+    return leftOut(
+      'no-hostname',
+      `The pod ${host} is an endpoint (${pod.address}) without a hostname, so its name is no name in DNS: its pod spec needs hostname: ${host} and subdomain: the name of this service (a StatefulSet with serviceName does that).`,
+    );
+  }
+  if (named.length === 0) {
+    return leftOut(
+      'no-hostname',
+      'No endpoint has a hostname: their names are generated from their addresses. A pod gets a name by hostname and subdomain in its spec.',
+    );
+  }
+  const names = [...new Set(named.map(({ hostname }) => hostname!.toLowerCase()))].sort();
+  return leftOut(
+    'no-such-host',
+    `No ready endpoint has the hostname ${host}; there ${names.length === 1 ? 'is' : 'are'} ${listed(names)}.`,
+    {
+      hostnames: names.slice(0, 20),
+    },
+  );
+}
+
+function clusterAddressSteps(
+  { objects }: SeenService,
+  endpoints: readonly SeenEndpoint[],
+  { labels, exists }: AskedPart,
+): ExplainedStep[] {
+  if (!exists && hostLabel(labels) !== undefined) {
+    return [
+      leftOut(
+        'not-headless',
+        'The service has a cluster address, so its pods have no names below it: those are made for headless services (clusterIP: None).',
+      ),
+    ];
+  }
+  const ready = endpoints.filter(({ isReady }) => isReady).length;
+  if (typeof objects === 'string' || ready > 0) return [];
+  const of =
+    endpoints.length === 0
+      ? 'It has no endpoints'
+      : `None of its ${counted(endpoints.length, 'endpoint')} is ready`;
+  return [
+    { step: 'note', text: `${of}: the name has an address, but connections to it fail.`, ready: 0 },
+  ];
+}
+
+/** Why a name that exists has no record of the type. */
+function typeSteps(
+  { kind, ipv4, ipv6 }: Service,
+  endpoints: readonly SeenEndpoint[],
+  { labels, type }: AskedPart,
+): ExplainedStep[] {
+  if (!SERVICE_TYPES.includes(type)) {
+    return [
+      leftOut('type', `There is never ${recordOf(type)} for a service: only A, AAAA and SRV.`),
+    ];
+  }
+  const isOfPort = labels.length > 0 && labels[0]!.startsWith('_');
+  if (isOfPort && type !== TYPE.SRV)
+    return [leftOut('type', 'The name of a port has SRV records only.')];
+  if (type !== TYPE.A && type !== TYPE.AAAA) return [];
+  const other = type === TYPE.A ? 'IPv6' : 'IPv4';
+  const own = type === TYPE.A ? 'IPv4' : 'IPv6';
+  const hasOther =
+    kind === 'headless' ? endpoints.length > 0 : countOf(type === TYPE.A ? ipv6 : ipv4) > 0;
+  if (!hasOther) return [];
+  const what = kind === 'headless' ? 'Its ready endpoints have' : 'It has';
+  return [
+    leftOut(
+      'family',
+      `${what} ${other} addresses only, so there is no ${typeText(type)} record: an empty answer, which is no error. Clients use the ${other} address. For ${own}, the service needs it in ipFamilies.`,
+    ),
+  ];
+}
+
+/** The labels below the service of a name, nearest to it first. */
+export function partLabels(labels: readonly string[]): string[] {
+  return labels.slice(SERVICE_LABELS);
+}
+
+/** Which ports are not in an answer about a service, and why. */
+function portSteps(
+  { held }: SeenService,
+  service: Service,
+  { labels, type, exists }: AskedPart,
+): ExplainedStep[] {
+  const [protocol, port] = labels.map((label) => label.replace(/^_/, ''));
+  const all = portsOf(service, held?.slices ?? []);
+  if (protocol === undefined || !labels[0]!.startsWith('_')) {
+    if (type !== TYPE.SRV || all.length > 0 || !exists) return [];
+    return [
+      { step: 'left-out', text: 'It has no port, so its SRV record has port 0.', reason: 'port' },
+    ];
+  }
+  if (exists) return [];
+  const texts = all.map(portText);
+  const has =
+    texts.length === 0
+      ? 'It has no ports.'
+      : `Its ${texts.length === 1 ? 'port is' : 'ports are'} ${listed(texts)}.`;
+  const reason = 'port';
+  if (port === undefined) {
+    return [
+      {
+        step: 'left-out',
+        text: `No port is over ${protocol.toUpperCase()}. ${has}`,
+        reason,
+        ports: texts,
+      },
+    ];
+  }
+  const other = all.find(({ name }) => name === port);
+  const near = nearest(
+    port,
+    all.map(({ name }) => name).filter((name) => name !== ''),
+  );
+  const isNumber = all.find((each) => String(each.port) === port);
+  let more = '';
+  if (!labels[1]!.startsWith('_'))
+    more = ' The labels of port and protocol begin with an underscore.';
+  else if (other !== undefined) more = ` The port ${port} is over ${other.protocol.toUpperCase()}.`;
+  else if (isNumber !== undefined) more = ' A port is asked by its name, not by its number.';
+  else if (near !== undefined) more = ` Did you mean _${near}?`;
+  const steps: ExplainedStep[] = [
+    {
+      step: 'left-out',
+      text: `No port is named ${port} over ${protocol.toUpperCase()}. ${has}${more}`,
+      reason,
+      ports: texts,
+    },
+  ];
+  if (all.some(({ name }) => name === '')) {
+    steps.push({
+      step: 'advice',
+      text: 'A port without a name has no SRV name of its own: give it one in the service, or ask SRV of the service itself.',
+    });
+  }
+  return steps;
+}
+
+/** Those of a headless service are its endpoints'. */
+function portsOf(service: Service, slices: NonNullable<SeenService['held']>['slices']): Port[] {
+  if (service.kind !== 'headless') return [...service.ports.ports];
+  const all = new Map<string, Port>();
+  for (const { groups } of slices) {
+    for (const { ports } of groups) {
+      for (const port of ports.ports) all.set(portText(port), port);
+    }
+  }
+  return [...all.values()];
+}
+
+/** One address of an endpoint in the API, and what decides whether DNS has it. */
+interface SeenEndpoint {
+  readonly address: string;
+  readonly pod: string | undefined;
+  readonly hostname: string | undefined;
+  readonly isReady: boolean;
+  readonly isTerminating: boolean;
+  readonly isIpv6: boolean;
+  /** Why it is left out although it is ready; undefined when it is not. */
+  readonly flaw: string | undefined;
+}
+
+/** The endpoints of a slice, one for each address. */
+function endpointsOf(slice: V1EndpointSlice): SeenEndpoint[] {
+  return (slice.endpoints ?? []).flatMap(({ addresses, conditions, hostname, targetRef }) =>
+    addresses.map((address) => ({
+      address,
+      pod: targetRef?.kind === 'Pod' ? targetRef.name : undefined,
+      hostname: hostname === '' ? undefined : hostname,
+      isReady: conditions?.ready !== false,
+      isTerminating: conditions?.terminating === true,
+      isIpv6: address.includes(':'),
+      flaw: flawOf(slice, address, hostname),
+    })),
+  );
+}
+
+/** An endpoint as a sentence names it. */
+function endpointText({ address, pod }: SeenEndpoint): string {
+  return pod === undefined ? address : `${address} (pod ${pod})`;
+}
+
+function flawOf(
+  { addressType }: V1EndpointSlice,
+  address: string,
+  hostname: unknown,
+): string | undefined {
+  if (addressType === 'FQDN') return 'it is in a slice of names, for which DNS has no records';
+  if (!isIpAddress(address)) return 'it is no IP address';
+  const isNamed = hostname === undefined || hostname === null || hostname === '';
+  const isLabel = typeof hostname === 'string' && isDnsLabel(hostname.toLowerCase());
+  return isNamed || isLabel ? undefined : 'its hostname is no DNS label';
+}
+
+/** A service and its slices as the API server has them at this moment. */
+interface ApiObjects {
+  readonly service: V1Service | undefined;
+  readonly slices: readonly V1EndpointSlice[];
+  /** Whether the API has more slices than are read. */
+  readonly hasMoreSlices: boolean;
+}
+
+interface ApiObjectsReaderOptions {
+  readonly client: ApiReader;
+  readonly limitMs?: number;
+}
+
+const LIMIT_MS = 2_000;
+const MAX_SLICES = 20;
+const MAX_BYTES = 8 * 1024 * 1024;
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+
+/** Reads the objects of one service from the API server: for one explanation at a time, and not for long. */
+export class ApiObjectsReader {
+  readonly #client: ApiReader;
+  readonly #limitMs: number;
+  #isBusy = false;
+
+  constructor({ client, limitMs = LIMIT_MS }: ApiObjectsReaderOptions) {
+    this.#client = client;
+    this.#limitMs = limitMs;
+  }
+
+  /** Resolves with a text in place of the objects when the API server does not give them. */
+  async read(namespace: string, name: string): Promise<ApiObjects | string> {
+    if (this.#isBusy) return 'another explanation is reading from the API server';
+    this.#isBusy = true;
+    const ended = new AbortController();
+    const timer = setTimeout(() => {
+      ended.abort(new Error(`no answer within ${this.#limitMs} ms`));
+    }, this.#limitMs);
+    const { signal } = ended;
+    try {
+      const [services, slices] = await Promise.all([
+        this.#list(`/api/v1/namespaces/${namespace}/services`, signal, {
+          fieldSelector: `metadata.name=${name}`,
+        }),
+        this.#list(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, signal, {
+          labelSelector: `${SERVICE_LABEL}=${name}`,
+        }),
+      ]);
+      return {
+        service: services.items[0] as V1Service | undefined,
+        slices: slices.items as V1EndpointSlice[],
+        hasMoreSlices: slices.hasMore,
+      };
+    } catch (error) {
+      ended.abort();
+      return errorText(error);
+    } finally {
+      clearTimeout(timer);
+      this.#isBusy = false;
+    }
+  }
+
+  async #list(path: string, signal: AbortSignal, selector: Readonly<Record<string, string>>) {
+    const query = new URLSearchParams({ ...selector, limit: String(MAX_SLICES) });
+    const body = await this.#client.get({ path, query, signal });
+    const reader = new ItemReader(listKind(path));
+    const items: unknown[] = [];
+    for await (const { bytes } of body) {
+      for (const item of reader.push(bytes)) if (!(item instanceof Unread)) items.push(item);
+      if (body.contentBytes > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
+    }
+    return { items, hasMore: reader.finish().continue !== '' };
+  }
+}
+
+/** A CNAME of the zone whose last target does not exist: the name itself is no mistake. */
+export function missingTargetSteps(
+  key: ServiceKey | undefined,
+  names: readonly Uint8Array[],
+): ExplainedStep[] {
+  const targets = names.map((name) => nameText(name));
+  const chain = targets.join(', which leads to ');
+  const facts = { missing: 'target', targets };
+  if (key === undefined) {
+    const text = `Its name exists and leads to ${chain}, but that target does not exist.`;
+    return [{ step: 'absent', text, ...facts }];
+  }
+  const service = `${key.namespace}/${key.name}`;
+  const text = `The service ${service} exists and is an ExternalName to ${chain}, but that target does not exist.`;
+  const advice = `Correct externalName of the service ${service}, or give its target a record where it is asked for.`;
+  return [
+    { step: 'absent', text, ...facts, service },
+    { step: 'advice', text: advice },
+  ];
 }

@@ -109,7 +109,7 @@ function sections(parts: KubednsParts): StatusSections {
       names: subscribers.feed.names,
       subscribersDropped: subscribers.dropped,
     },
-    Publisher: subscribers.rows().map(({ host, port, ...row }) => ({
+    Subscribers: subscribers.rows().map(({ host, port, ...row }) => ({
       subscriber: formatHostPort({ host, port }),
       subscribedSeconds: seconds(row.forMs),
       lastMessageSeconds: seconds(row.lastSeenAgoMs),

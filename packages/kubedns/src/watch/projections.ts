@@ -7,7 +7,6 @@ import type {
 import { MAX_PORT } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
-import { dashedLabel } from '../zone/zone-names.js';
 import type { Projection } from './store.js';
 
 /** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
@@ -464,4 +463,10 @@ class CountLimit {
   report({ onRejected }: ObjectReading): void {
     if (this.#others > 0) onRejected(`${this.#others} more ${this.#what} than ${this.#max}`);
   }
+}
+
+/** An address as a label, `-` for `.` and `:`; a zero where a dash would be first or last. */
+export function dashedLabel(address: string): string {
+  const dashed = address.toLowerCase().replace(/[.:]/g, '-');
+  return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
 }

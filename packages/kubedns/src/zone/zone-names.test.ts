@@ -6,13 +6,13 @@ import { hashLabel } from '../../test/support/hash-label.js';
 import {
   addressHash,
   addressType,
-  dashedLabel,
   podAddress,
   readHashLabel,
   readPodIpv4,
   writeHashLabel,
   writeIpv6Text,
 } from './zone-names.js';
+import { dashedLabel } from '../watch/projections.js';
 
 const spelt = (address: string) => address.replaceAll(/[.:]/g, '-');
 

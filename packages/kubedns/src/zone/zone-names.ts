@@ -165,12 +165,6 @@ export function readHashLabel(name: Uint8Array, at: number): number {
   return hash;
 }
 
-/** An address as a label, `-` for `.` and `:`; a zero where a dash would be first or last. */
-export function dashedLabel(address: string): string {
-  const dashed = address.toLowerCase().replace(/[.:]/g, '-');
-  return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
-}
-
 function hashText(hash: number, text: string): number {
   for (let i = 0; i < text.length; i++) hash = hashByte(hash, text.charCodeAt(i));
   return hash;

@@ -1,6 +1,6 @@
-import { NameTable, TYPE } from '@kube-dns/wire';
-import type { LocalRecord } from '../options/record-values.js';
-import type { FoundRecords } from './found-records.js';
+import { encodeKey, NameTable, parseAddress, reverseName, TYPE } from '@kube-dns/wire';
+import type { Interfaces } from '../listen/listeners.js';
+import type { InterfaceName, LocalRecord } from '../options/record-values.js';
 
 /** The records of one name; none for a name that only has others below it. */
 interface OwnerRecords {
@@ -97,5 +97,79 @@ function addAncestors<V>(table: NameTable<V>, name: Uint8Array, nothing: V): voi
   for (let at = name[0]! + 1; at < end - 1; at += name[at]! + 1) {
     if (table.get(name, at, end) !== undefined) return;
     table.set(name.subarray(at), nothing);
+  }
+}
+
+/**
+ * The addresses of `--interface-name` and `--dynamic-host` and their reverse: those that the interface
+ * has now, or hosts in its networks. Link-local ones are useless without their interface.
+ */
+export function interfaceRecords(named: InterfaceName, interfaces: Interfaces): LocalRecord[] {
+  const { name, families, hosts } = named;
+  return (interfaces[named.interface] ?? []).flatMap(({ address, family, netmask }) => {
+    const own = parseAddress(address);
+    const mask = parseAddress(netmask);
+    const isWanted = families === 'both' || families === family.toLowerCase();
+    if (own === undefined || mask === undefined || !isWanted || isLinkLocal(own)) return [];
+    const host = hosts === undefined ? own : hosts.find(({ length }) => length === own.length);
+    if (host === undefined) return [];
+    const rdata = own.map((byte, i) => (byte & mask[i]!) | (host[i]! & ~mask[i]!));
+    const type = rdata.length === 4 ? TYPE.A : TYPE.AAAA;
+    return [
+      { owner: name, type, ttlSeconds: undefined, rdata },
+      {
+        owner: encodeKey(reverseName(rdata)),
+        type: TYPE.PTR,
+        ttlSeconds: undefined,
+        rdata: name,
+        isReverseOfHost: true,
+      },
+    ];
+  });
+}
+
+function isLinkLocal(address: Uint8Array): boolean {
+  return address.length === 16 && address[0] === 0xfe && (address[1]! & 0xc0) === 0x80;
+}
+
+/** Maximum of records of one set in an answer; more do not fit a message of 64 KiB. */
+const MAX_FOUND = 4_096;
+
+/** The records of one look-up, gathered from several tables; reused, so that gathering allocates nothing. */
+export class FoundRecords {
+  count = 0;
+  readonly #rdata: Uint8Array[] = [];
+  readonly #ttlSeconds: number[] = [];
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  add(rdata: Uint8Array, ttlSeconds: number): void {
+    if (this.count >= MAX_FOUND) return;
+    this.#rdata[this.count] = rdata;
+    this.#ttlSeconds[this.count] = ttlSeconds;
+    this.count++;
+  }
+
+  /** Retains only the records whose rdata are wanted; all when none is. */
+  prefer(isWanted: (rdata: Uint8Array) => boolean): void {
+    let retained = 0;
+    for (let i = 0; i < this.count; i++) {
+      if (!isWanted(this.#rdata[i]!)) continue;
+      this.#rdata[retained] = this.#rdata[i]!;
+      this.#ttlSeconds[retained] = this.#ttlSeconds[i]!;
+      retained++;
+    }
+    if (retained > 0) this.count = retained;
+  }
+
+  /** The rdata in wire form of the record at an index below `count`. */
+  rdataAt(index: number): Uint8Array {
+    return this.#rdata[index]!;
+  }
+
+  ttlSecondsAt(index: number): number {
+    return this.#ttlSeconds[index]!;
   }
 }

@@ -1,11 +1,20 @@
 import type {
   ConfigDirectory,
   ConfigStatus,
+  LocalPage,
   Setting,
   StatusFacts,
   StatusSource,
 } from '@kube-dns/daemon';
-import { type SubscriptionRow, zoneProblems, zoneRows } from '@kube-dns/push';
+import {
+  type Publisher,
+  subscribersPage,
+  type SubscriptionRow,
+  type Subscriptions,
+  subscriptionsPage,
+  zoneProblems,
+  zoneRows,
+} from '@kube-dns/push';
 import {
   type AnswerCache,
   type AnswerCounters,
@@ -16,14 +25,14 @@ import {
   serverRows,
   type ServerStatistics,
 } from '@kube-dns/resolver';
+import { explainPage, type Telemetry } from '@kube-dns/telemetry';
 import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/transport';
-import type { Telemetry } from '@kube-dns/telemetry';
-import type { AppliedConfig } from './metrics/applied-config.js';
-import type { CacheTotals } from './metrics/cache-totals.js';
+import { DnsmasqExplainer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
+import type { AppliedConfig, CacheTotals } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
 
-export interface DnsmasqStatusParts {
+interface DnsmasqStatusParts {
   readonly options: DnsmasqOptions;
   readonly cache: AnswerCache;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
@@ -125,4 +134,27 @@ function configurationOf({
   const value = upstreamNameservers.join(', ');
   const upstreams = value === '' ? [] : [{ setting: 'upstreamNameservers', value, from }];
   return { source: configDir, version, appliedMs, refused, settings: [...upstreams, ...stubs] };
+}
+
+interface PagesOptions extends DnsmasqExplainerOptions {
+  readonly subscriptions: DnsmasqExplainerOptions['subscriptions'] & Pick<Subscriptions, 'rows'>;
+  readonly publisher: Publisher;
+}
+
+/** The pages of the metrics port, by path. */
+export class Pages {
+  /** For all that reach the port. */
+  readonly all: ReadonlyMap<string, () => string>;
+  /** For this machine and this pod alone. */
+  readonly local: ReadonlyMap<string, LocalPage>;
+
+  constructor(options: PagesOptions) {
+    const { subscriptions, publisher } = options;
+    const explainer = new DnsmasqExplainer(options);
+    this.all = new Map([
+      ['/subscriptions', () => subscriptionsPage(subscriptions.rows())],
+      ['/subscribers', () => subscribersPage(publisher)],
+    ]);
+    this.local = new Map([['/explain', explainPage((question) => explainer.explain(question))]]);
+  }
 }
