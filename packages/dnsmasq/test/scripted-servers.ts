@@ -83,9 +83,12 @@ export class ScriptedServers {
 
   /** Resolves when no reply is on its way, and nothing more is asked because of those that came. */
   async quiet(): Promise<void> {
-    for (let before = -1; before !== this.askedInAll || this.#late > 0;) {
-      before = this.askedInAll;
+    // A late reply that leaves during the rounds needs whole rounds after it.
+    for (let isQuiet = false; !isQuiet;) {
+      const asked = this.askedInAll;
+      const hadLate = this.#late > 0;
       await this.#settled();
+      isQuiet = !hadLate && this.#late === 0 && this.askedInAll === asked;
     }
   }
 

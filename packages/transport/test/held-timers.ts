@@ -6,11 +6,6 @@ export function holdTimeouts(): void {
   jest.useFakeTimers(held('setTimeout', 'clearTimeout'));
 }
 
-/** Holds `setTimeout` and `setInterval`, but not the timeouts of sockets. */
-export function holdTimers(): void {
-  jest.useFakeTimers(held('setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'));
-}
-
 /** Holds `performance.now`. */
 export function holdClock(): void {
   jest.useFakeTimers(held('performance'));
