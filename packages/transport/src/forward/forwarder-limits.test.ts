@@ -104,6 +104,25 @@ describe('between clients', () => {
     });
   });
 
+  describe('a prefetch whose client gives its place away', () => {
+    it('has failed when no late reply comes, and others may follow', async () => {
+      const { group } = await fixture.groupOf([slow]);
+      const prefetch = (name: string) => {
+        const client = from('10.0.0.1');
+        const query = queryFor({ name });
+        return fixture.forwarder.refresh(query, group, () => undefined, client, undefined, true);
+      };
+      expect(prefetch('slow')).toBe(true);
+      for (let i = 0; i < 1_499; i++) fixture.ask(group, `slow${i}`, from('10.0.0.1'));
+      await answered(fixture.ask(group, 'new', from('10.0.0.2')));
+      fixture.wait(TIMEOUT_MS);
+      fixture.wait(10_000);
+      await answered(fixture.ask(group, 'other', from('10.0.0.2')));
+      expect(fixture.forwarder.prefetches).toEqual({ fresh: 0, failed: 1, dropped: 0 });
+      expect(prefetch('new')).toBe(true);
+    });
+  });
+
   describe('clients that join a question', () => {
     it('leave places to those of another address', async () => {
       const few = new ForwarderFixture({ maxInFlight: 20 });

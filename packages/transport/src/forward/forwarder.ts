@@ -79,10 +79,10 @@ export class QueryForwarder {
   readonly #key: QuestionKey;
   readonly #queries = new QueryTable();
   #inFlight = 0;
+  #prefetching = 0;
   readonly #failures: FailureMemory;
   readonly #loops = new LoopProbes();
   readonly #stale: StaleClients | undefined;
-  readonly #prefetched = new Set<UpstreamQuery>();
   readonly #own = new Query();
   /**
    * Objects that have ended, to be used again: new ones for each question are much garbage. What comes late finds none
@@ -201,8 +201,8 @@ export class QueryForwarder {
     const isAsked = forwarded instanceof UpstreamQuery;
     if (!isPrefetch) return isAsked;
     if (isAsked) {
-      forwarded.isPinned = true;
-      this.#prefetched.add(forwarded);
+      forwarded.isPrefetch = true;
+      this.#prefetching++;
     } else this.prefetches.dropped++;
     return isAsked;
   }
@@ -298,7 +298,7 @@ export class QueryForwarder {
     if (started === undefined) return TOO_MANY_VARIANTS;
     started.inspector = inspector;
     started.deadlineMs = deadlineMs;
-    if (started.state !== 'queued' && !started.start(nowMs)) {
+    if (started.state !== 'queued' && !started.next('start', nowMs)) {
       this.#drop(started);
       return NOT_SENT;
     }
@@ -320,7 +320,7 @@ export class QueryForwarder {
 
   /** Prefetches are the last to be sent. */
   #mayPrefetch({ servers, load }: ServerGroup): boolean {
-    const isFew = this.#prefetched.size < Math.max(1, this.#inFlight * MAX_PREFETCH_SHARE);
+    const isFew = this.#prefetching < Math.max(1, this.#inFlight * MAX_PREFETCH_SHARE);
     if (!isFew || load.questions >= this.options.maxInFlight) return false;
     return servers.some(({ health }) => !health.isDown && !health.isSuspect);
   }
@@ -449,19 +449,11 @@ export class QueryForwarder {
   // The end of a query.
 
   #tickQuery(query: UpstreamQuery, nowMs: number): void {
-    const endMs = query.isDead(nowMs) ? Number.POSITIVE_INFINITY : nowMs;
-    for (const waiter of this.#removeExpired(query, endMs)) {
+    for (const waiter of this.#removeExpired(query, nowMs)) {
       this.#answer(waiter, query.best, query);
     }
-    if (!query.isInFlight) {
-      if (!query.mayReply(nowMs)) this.#drop(query);
-    } else if (endMs >= query.deadlineMs) {
-      this.#noteEnd(query, query.expire());
-      this.#abandon(query);
-    } else {
-      this.#loops.check(query, nowMs, this.options.plan.replyMs);
-      query.tick(nowMs);
-    }
+    if (!query.next('tick', nowMs)) this.#drop(query);
+    else if (query.isInFlight) this.#loops.check(query, nowMs, this.options.plan.replyMs);
   }
 
   /** A question has ended: all that wait get its reply, or SERVFAIL. */
@@ -481,11 +473,17 @@ export class QueryForwarder {
 
   /** What follows from an end for the same question later, and for prefetches. */
   #noteEnd(query: UpstreamQuery, reply: Buffer | null): void {
-    const isPrefetch = this.#prefetched.delete(query);
-    if (isPrefetch) this.prefetches[isUsable(reply) ? 'fresh' : 'failed']++;
+    const { isPrefetch } = query;
+    if (isPrefetch) this.#endPrefetch(query, isUsable(reply) ? 'fresh' : 'failed');
     // The failure of a prefetch that no client waits for is none of clients.
     if (!isPrefetch || query.waiters.length > 0) this.#failures.note(query, reply);
     this.#stale?.noteEnd(query, reply);
+  }
+
+  #endPrefetch(query: UpstreamQuery, result: 'fresh' | 'failed'): void {
+    query.isPrefetch = false;
+    this.#prefetching--;
+    this.prefetches[result]++;
   }
 
   #poolWaiter(waiter: Waiter): void {
@@ -508,9 +506,11 @@ export class QueryForwarder {
   #drop(query: UpstreamQuery): void {
     query.cancel();
     if (query.index < 0) return;
+    // Another client has got its slot, and there was no late reply.
+    if (query.isPrefetch) this.#endPrefetch(query, 'failed');
     this.#releaseSlot(query);
-    const next = this.#queries.remove(query);
-    if (next !== undefined && !next.start(this.now())) this.#finish(next, null, false);
+    const queued = this.#queries.remove(query);
+    if (queued?.next('start', this.now()) === false) this.#finish(queued, null, false);
   }
 
   /** Gives back the slot of a question, if it has it. */
@@ -542,7 +542,7 @@ function giveNow(stale: StaleAnswer, out: Uint8Array, client: Client): number {
 
 /** The queries that are in flight or linger, by the hash of the question, and in a list. */
 class QueryTable {
-  /** The first query of a bucket, the oldest, which names the `next` one. */
+  /** The first query of a bucket, the oldest, which names the `following` one. */
   #buckets = new Array<UpstreamQuery | undefined>(FIRST_BUCKETS).fill(undefined);
   /** Each has its `index` here; the last one moves to the index of a removed one. */
   readonly #all: UpstreamQuery[] = [];
@@ -554,18 +554,22 @@ class QueryTable {
 
   /** The query that others with this key may join. */
   find(key: QuestionKey): UpstreamQuery | undefined {
-    for (let each = this.#oldest(key.hash); each !== undefined; each = each.next) {
+    for (let each = this.#oldest(key.hash); each !== undefined; each = each.following) {
       if (each.question.isJoinedBy(key)) return each;
     }
     return undefined;
   }
 
-  /** Adds a new query, which is queued while there are too many of its question; false when no more can queue. */
+  /**
+   * Adds a new query, which is queued while there are too many of its question; false when no more can queue. Of a
+   * question some linger or some are queued, never both: one is queued only when none lingers, and while one is
+   * queued none begins to (`#abandon`). So a lingering one that makes room has no queued one to go first.
+   */
   add(query: UpstreamQuery): boolean {
     let open = 0;
     let queued = 0;
     let lingering: UpstreamQuery | undefined;
-    for (let each = this.#oldest(query.question.hash); each !== undefined; each = each.next) {
+    for (let each = this.#oldest(query.question.hash); each !== undefined; each = each.following) {
       if (!each.question.isNamedAs(query.question)) continue;
       if (each.state === 'queued') queued++;
       else open++;
@@ -574,7 +578,6 @@ class QueryTable {
     if (queued >= MAX_QUEUED) return false;
     query.hasSibling = open > 0;
     if (open >= MAX_OPEN) {
-      // One that only waits for a late reply makes room for a new one.
       if (lingering === undefined) query.enqueue();
       else {
         lingering.cancel();
@@ -600,7 +603,7 @@ class QueryTable {
 
   /** Whether a query of the same question is queued. */
   hasQueued({ question }: UpstreamQuery): boolean {
-    for (let each = this.#oldest(question.hash); each !== undefined; each = each.next) {
+    for (let each = this.#oldest(question.hash); each !== undefined; each = each.following) {
       if (each.state === 'queued' && each.question.isNamedAs(question)) return true;
     }
     return false;
@@ -621,8 +624,8 @@ class QueryTable {
       this.#buckets[bucket] = query;
       return;
     }
-    while (last.next !== undefined) last = last.next;
-    last.next = query;
+    while (last.following !== undefined) last = last.following;
+    last.following = query;
   }
 
   #unlink(query: UpstreamQuery): UpstreamQuery | undefined {
@@ -630,15 +633,15 @@ class QueryTable {
     let before: UpstreamQuery | undefined;
     let open = 0;
     let queued: UpstreamQuery | undefined;
-    for (let each = this.#oldest(question.hash); each !== undefined; each = each.next) {
-      if (each.next === query) before = each;
+    for (let each = this.#oldest(question.hash); each !== undefined; each = each.following) {
+      if (each.following === query) before = each;
       if (each === query || !each.question.isNamedAs(question)) continue;
       if (each.state === 'queued') queued ??= each;
       else open++;
     }
-    if (before === undefined) this.#buckets[this.#bucketOf(question.hash)] = query.next;
-    else before.next = query.next;
-    query.next = undefined;
+    if (before === undefined) this.#buckets[this.#bucketOf(question.hash)] = query.following;
+    else before.following = query.following;
+    query.following = undefined;
     return open >= MAX_OPEN ? undefined : queued;
   }
 
@@ -647,10 +650,10 @@ class QueryTable {
     this.#buckets = new Array<undefined>(buckets.length * 2).fill(undefined);
     for (const oldest of buckets) {
       for (let each = oldest; each !== undefined;) {
-        const { next } = each;
-        each.next = undefined;
+        const { following } = each;
+        each.following = undefined;
         this.#link(each);
-        each = next;
+        each = following;
       }
     }
   }

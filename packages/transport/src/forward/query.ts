@@ -81,7 +81,7 @@ export interface QueryContext {
   readonly outline: ReplyOutline;
   /** Milliseconds that never fall. */
   readonly now: () => number;
-  /** The query is over: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
+  /** Its clients wait no longer: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
   onEnd(query: UpstreamQuery, reply: Buffer | null, mayBeLate: boolean): void;
   /** Another client needs the slot of the question, or of one that joined it. */
   onEvict(query: UpstreamQuery, joiner?: Waiter): void;
@@ -113,29 +113,51 @@ const NOTHING_SENT: SentQuery = { socket: { resend: () => undefined, forget: () 
 
 export type QueryState = 'queued' | 'held' | 'udp' | 'tcp' | 'lingering' | 'done';
 
+/** What happens to a question; `UpstreamQuery.next` says what that leads to. */
+export type QueryEvent =
+  /** It is to be sent: it is new, it is its turn, a server is up, or a client asks for a lingering one. */
+  | 'start'
+  /** 50 ms have passed. */
+  | 'tick'
+  /** A server that was asked over UDP has no answer. */
+  | 'no answer'
+  /** Servers are to be asked over TCP; none of them has an answer there. */
+  | 'ask over tcp'
+  | 'no answer over tcp';
+
 /**
  * One question on its way to the servers of a group. It ends with the first usable reply; SERVFAIL and REFUSED are
  * answers only when nothing better comes. Afterwards the object is used for another question.
  *
- *     begin ──┬──────────────────► start ◄───────────────────────────────────┐
- *             │ too many of        │   ▲ ▲                                    │
- *             │ its name wait      │   │ │ one of its name has ended          │
- *             └───────────► queued ┼───┼─┘                                    │ a client asks
- *                                  │   │ a server is up                       │
- *              all servers are down├─► held ──► done  after 50 ms             │
- *                                  ▼                                          │
- *             #retransmit ┌────── udp ◄──── no server has more ───┐           │
- *             after a     └──────► │ │                            │           │
- *             pause                │ └─ truncated, or suspect ──► tcp         │
- *                                  │                              │           │
- *                                  ├─ time-out, or nothing better ┴► lingering┘
- *                                  │  than a refusal in time            │
- *                                  ▼                                    ▼  a late reply, or 10 s
- *                                 done  a reply, or all have failed    done
+ *     begin ─┬─────── start ────────► ┬ ◄───────── start: a client asks ─────────┐
+ *            │                        │                                          │
+ *            └─ enqueue ─► queued ────┤ start: one of its name has ended         │
+ *                                     │                                          │
+ *                all servers are down ├──────► held ──► done  after 50 ms        │
+ *                                     │ ◄───────┘ start: a server is up          │
+ *                                     ▼                                          │
+ *             tick: it is sent ┌───► udp ◄────── no answer over tcp ──┐          │
+ *             again            └──────┤ ├── ask over tcp ───────────► tcp        │
+ *                                     │ │                             │          │
+ *                                     │ └── tick: its time is over, or ──► lingering
+ *                                     │     a refusal is passed on               │
+ *                                     ▼                                          ▼
+ *                                   done  a reply, or none has an answer       done  a late reply, or 10 s
  *
  * In flight, that is with a slot and mostly with clients that wait, it is while `queued`, `held`, `udp` (also over kept
  * connections) and `tcp` (also from the start, for a client that asks over TCP). While it is `lingering` a late reply is
  * still inspected, so that it is cached. A reply to what was sent earlier is accepted in all states but `done`.
+ *
+ * To which servers it is sent, and when:
+ *
+ *     |                                      | preferred             | all servers | strict order            |
+ *     | ------------------------------------ | --------------------- | ----------- | ----------------------- |
+ *     | at the start                         | the preferred, or all | all         | the first that is up    |
+ *     | a server has no answer               | all the others        | all others  | the next                |
+ *     | silence, for a pause that doubles    | the next, then all    | all         | the next, else the same |
+ *     | the client sends its query again     | all                   | all         | the next                |
+ *     | another client joins after 2 s       | the same              | the first   | the same                |
+ *     | clients still ask after the time-out | all, evenly           | all, evenly | all, evenly             |
  */
 export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder {
   readonly question = new ForwardedQuestion();
@@ -154,9 +176,11 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** Its index in the list of all; -1 for one that is in none. */
   index = -1;
   /** The next one of the same bucket. */
-  next: UpstreamQuery | undefined;
+  following: UpstreamQuery | undefined;
   /** There were others of its question when it was added. */
   hasSibling = false;
+  /** It was asked before its cached answer expires, and its result is not counted yet. */
+  isPrefetch = false;
   /** Whether it was asked if the question is in a loop. */
   isProbed = false;
   /** Set where something may refer to it longer than the forwarder: then no other question has the object. */
@@ -232,76 +256,70 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     return this.#endedBy ?? failure ?? failureFrom(this.#reason, server);
   }
 
-  /** Waits until `start`, as too many of the same name wait for replies. */
+  /**
+   * What an event leads to in the life of the question. False when there is nothing to wait for: no server can be
+   * reached, or the ID and port of each sending are too old.
+   */
+  next(event: QueryEvent, nowMs: number): boolean {
+    switch (event) {
+      case 'start': {
+        this.#renew(nowMs);
+        const isProbed = this.group.probe(nowMs, this.isOverTcp);
+        if (this.group.isDown(this.isOverTcp)) {
+          this.#state = 'held';
+          this.#dueAtMs = nowMs + HOLD_MS;
+          return isProbed;
+        }
+        this.#state = 'udp';
+        this.#schedule(nowMs);
+        if (!this.isOverTcp) return this.#sendFirst(nowMs);
+        this.#askOverTcp(this.group.inOrder(), 0, nowMs);
+        return true;
+      }
+
+      case 'tick': {
+        if (!this.isInFlight) {
+          this.#forgetBefore(nowMs - PAIR_MS);
+          return this.#attempts.length > 0;
+        }
+        const mayRelay = this.#state === 'udp' && nowMs >= this.#relayAtMs;
+        if (this.#isDead(nowMs) || nowMs >= this.deadlineMs || mayRelay) {
+          this.#noteTimeouts();
+          this.#context.onEnd(this, this.best, true);
+        } else if (this.#state === 'held') {
+          const isDown = this.group.isDown(this.isOverTcp);
+          if (isDown ? nowMs >= this.#dueAtMs : !this.next('start', nowMs)) this.#end(null);
+        } else if (this.#state === 'udp' && nowMs >= this.#dueAtMs) this.#retransmit(nowMs);
+        return true;
+      }
+
+      case 'no answer':
+        // It goes to those that were not asked yet; else the others may have an answer, or what is fetched over TCP.
+        if (this.#tcp !== undefined || this.#sendToOthers(nowMs)) return true;
+        if (!this.#attempts.some(isOpen)) this.#end(this.best);
+        else if (this.best !== null) {
+          this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + this.#graceMs);
+        }
+        return true;
+
+      case 'ask over tcp':
+        if (this.#state === 'udp') this.#state = 'tcp';
+        this.#tcp!.askNext();
+        return true;
+
+      case 'no answer over tcp':
+        this.#endTcp();
+        if (this.#state !== 'held') this.#schedule(nowMs);
+        // The other servers may still have one over UDP.
+        if (!this.isOverTcp && nowMs < this.deadlineMs) return this.next('no answer', nowMs);
+        this.#end(this.best);
+        return true;
+    }
+  }
+
+  /** Waits for its `start`, as too many of the same name wait for replies. */
   enqueue(): void {
     this.#state = 'queued';
-  }
-
-  /**
-   * Sends the question, also again after its deadline; while all servers are down it waits for the reply to a
-   * probe. False when no server can be reached.
-   */
-  start(nowMs: number): boolean {
-    this.startedAtMs = nowMs;
-    this.isProbed = false;
-    this.#setBest(null);
-    this.#endTcp();
-    this.#renewAttempts(nowMs);
-    this.#starts++;
-    this.#retries = 0;
-    this.#relayAtMs = NEVER;
-    const isAwaited = this.group.probe(nowMs, this.isOverTcp);
-    if (this.group.isDown(this.isOverTcp)) {
-      this.#state = 'held';
-      this.#dueAtMs = nowMs + HOLD_MS;
-      return isAwaited;
-    }
-    this.#state = 'udp';
-    this.#schedule(nowMs);
-    if (this.isOverTcp) {
-      this.#askOverTcp(this.group.inOrder(), 0);
-      return true;
-    }
-    const first = this.group.choose(nowMs);
-    if (first === ALL_SERVERS) return this.#sendToAll(nowMs);
-    this.#current = first;
-    // When no socket for one server is available, the others are asked.
-    return this.#send(first, nowMs) || this.#sendToAll(nowMs);
-  }
-
-  /** Does what is due; called every 50 ms while it is in flight. */
-  tick(nowMs: number): void {
-    if (this.#state === 'held') {
-      // The question is sent when a server is up again, or given up.
-      const isDown = this.group.isDown(this.isOverTcp);
-      if (isDown ? nowMs >= this.#dueAtMs : !this.start(nowMs)) this.#end(null);
-    } else if (this.#state === 'udp') {
-      if (nowMs >= this.#relayAtMs) this.#context.onEnd(this, this.expire(), true);
-      else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
-    }
-  }
-
-  /**
-   * Whether no client need wait any more: none of its servers replies to anything, although they did before, and
-   * sooner. While it has no reply, all of them are probed.
-   */
-  isDead(nowMs: number): boolean {
-    const ageMs = nowMs - this.startedAtMs;
-    if (ageMs < SUSPECT_MS || !this.isInFlight || this.#state === 'queued') return false;
-    if (this.isOverTcp || this.best !== null) return false;
-    const { group } = this;
-    const limitMs = group.replyLimitMs;
-    if (ageMs < limitMs) return false;
-    for (const { health } of group.servers) {
-      health.suspect(group.domain, this.startedAtMs, limitMs);
-    }
-    return ageMs >= DEAD_MS && group.isDown(false);
-  }
-
-  /** Its time is over; returns the best there was. */
-  expire(): Buffer | null {
-    this.#noteTimeouts();
-    return this.best;
   }
 
   /** No client waits any more: it only waits for a late reply. */
@@ -309,10 +327,23 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.#state = 'lingering';
   }
 
-  /** Whether a late reply may arrive; afterwards to no attempt whose ID and port are too old. */
-  mayReply(nowMs: number): boolean {
-    this.#forgetBefore(nowMs - PAIR_MS);
-    return this.#attempts.length > 0;
+  /** Ends it; the forwarder is not called. */
+  cancel(): void {
+    this.#state = 'done';
+    for (const { sent } of this.#attempts) sent.socket.forget(sent);
+    this.#endTcp();
+  }
+
+  #end(reply: Buffer | null): void {
+    this.#noteTimeouts();
+    this.cancel();
+    this.#context.onEnd(this, reply, false);
+  }
+
+  #endTcp(): void {
+    if (this.#state === 'tcp') this.#state = 'udp';
+    this.#tcp?.cancel();
+    this.#tcp = undefined;
   }
 
   /** Ends it with SERVFAIL. */
@@ -321,11 +352,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.#end(null);
   }
 
-  /** Ends it; the forwarder is not called. */
-  cancel(): void {
-    this.#state = 'done';
-    for (const { sent } of this.#attempts) sent.socket.forget(sent);
-    this.#endTcp();
+  evict(joiner?: Waiter): void {
+    this.#context.onEvict(this, joiner);
   }
 
   /**
@@ -347,14 +375,44 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     return true;
   }
 
-  evict(joiner?: Waiter): void {
-    this.#context.onEvict(this, joiner);
+  /** It is asked anew: no server has failed or had it too often, and no ID and port gets too old until its time is over. */
+  #renew(nowMs: number): void {
+    this.startedAtMs = nowMs;
+    this.isProbed = this.#isEven = false;
+    this.#setBest(null);
+    this.#endTcp();
+    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#context.options.plan.timeoutMs));
+    for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
+    this.#starts++;
+    this.#retries = this.#resends = 0;
+    this.#relayAtMs = NEVER;
   }
 
-  #end(reply: Buffer | null): void {
-    this.#noteTimeouts();
-    this.cancel();
-    this.#context.onEnd(this, reply, false);
+  /**
+   * Whether no client need wait any more: none of its servers replies to anything, although they did before, and
+   * sooner. While it has no reply, all of them are probed.
+   */
+  #isDead(nowMs: number): boolean {
+    const ageMs = nowMs - this.startedAtMs;
+    if (ageMs < SUSPECT_MS || this.#state === 'queued') return false;
+    if (this.isOverTcp || this.best !== null) return false;
+    const { group } = this;
+    const limitMs = group.replyLimitMs;
+    if (ageMs < limitMs) return false;
+    for (const { health } of group.servers) {
+      health.suspect(group.domain, this.startedAtMs, limitMs);
+    }
+    return ageMs >= DEAD_MS && group.isDown(false);
+  }
+
+  /** How long a refusal waits: longer where a server that may reply takes longer. */
+  get #graceMs(): number {
+    let graceMs = GRACE_MS;
+    for (const { hasFailed, server } of this.#attempts) {
+      const { replyTime } = server.health;
+      if (!hasFailed && replyTime.isKnown) graceMs = Math.max(graceMs, replyTime.limitMs);
+    }
+    return graceMs;
   }
 
   // Replies, and what comes in place of one.
@@ -378,7 +436,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       // A reply that arrives twice is fetched over TCP once.
       if (attempt.hasFailed) return;
       attempt.hasFailed = true;
-      this.#fetchFrom(server);
+      this.#fetchFrom(server, nowMs);
       return;
     }
     const outcome = this.#finishWith(server, reply);
@@ -389,7 +447,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     server.counts.countFlaw(outcome);
     this.#noteFailure(server, failureOf(outcome, reply));
     this.group.avoid(attempt.index);
-    this.#advance(nowMs);
+    this.next('no answer', nowMs);
   }
 
   onUnreachable(sent: SentQuery, why?: Unreachable): void {
@@ -400,7 +458,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.onTcpError(server, why?.code ?? 'unreachable');
     server.health.noteUnreachable(this.group.domain, why);
     this.group.avoid(attempt.index);
-    this.#advance(this.now());
+    this.next('no answer', this.now());
   }
 
   onDelay(): void {
@@ -424,13 +482,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.#noteFailure(server, code);
   }
 
-  /** The other servers may still have an answer over UDP. */
   onTcpEnd(): void {
-    this.#endTcp();
-    const nowMs = this.now();
-    if (this.#state !== 'held') this.#schedule(nowMs);
-    if (this.isOverTcp || nowMs >= this.deadlineMs) this.#end(this.best);
-    else this.#advance(nowMs);
+    this.next('no answer over tcp', this.now());
   }
 
   /**
@@ -497,7 +550,15 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     }
   }
 
-  // Retry, and the choice of the next server. `start` has the choice of the first.
+  // Retry, and the choice of servers, as the table above has it.
+
+  /** When no socket for one server is available, the others are asked. */
+  #sendFirst(nowMs: number): boolean {
+    const first = this.group.choose(nowMs);
+    if (first === ALL_SERVERS) return this.#sendToAll(nowMs);
+    this.#current = first;
+    return this.#send(first, nowMs) || this.#sendToAll(nowMs);
+  }
 
   /** A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c); false when nothing is sent. */
   sendAgain(nowMs: number): boolean {
@@ -518,22 +579,6 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
 
   get #maySend(): boolean {
     return this.#tcp === undefined && this.#state !== 'queued';
-  }
-
-  /** A server had no answer: asks those that were not asked yet, or waits for the others, or for what is fetched. */
-  #advance(nowMs: number): void {
-    if (this.#tcp !== undefined || this.#sendToOthers(nowMs)) return;
-    let graceMs = GRACE_MS;
-    let hasOpen = false;
-    for (const { hasFailed, server } of this.#attempts) {
-      if (hasFailed) continue;
-      hasOpen = true;
-      // Longer where a server takes longer.
-      const { replyTime } = server.health;
-      if (replyTime.isKnown) graceMs = Math.max(graceMs, replyTime.limitMs);
-    }
-    if (!hasOpen) this.#end(this.best);
-    else if (this.best !== null) this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + graceMs);
   }
 
   /** Silence: the next server first, then all. */
@@ -639,15 +684,14 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       this.#resends++;
       if (this.#isEven) this.#forgetBefore(nowMs + pauseMs - PAIR_MS, index);
     }
-    const count = this.#countTo(index);
     const { portLimit = 1 } = this.#context.options;
-    if (last !== undefined && count > 0 && count >= portLimit) this.#resend(last, nowMs);
-    else if (!this.#sendNew(index, nowMs)) return false;
-    this.#count(server, last !== undefined);
+    const hasPort = last === undefined || this.#countTo(index) < portLimit;
+    if (hasPort) return this.#sendNew(index, nowMs, last !== undefined);
+    this.#resend(last, nowMs);
     return true;
   }
 
-  #sendNew(index: number, nowMs: number): boolean {
+  #sendNew(index: number, nowMs: number, isRetry: boolean): boolean {
     const server = this.group.servers[index]!;
     const fitted = server.edns.fit(this.question.message, nowMs);
     const query = server.cookies?.add(fitted) ?? fitted;
@@ -663,6 +707,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     attempt.sentAtMs = attempt.resentAtMs = nowMs;
     attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
     this.#attempts.push(attempt);
+    this.#sends++;
+    server.counts.countQuery(isRetry);
     return true;
   }
 
@@ -681,6 +727,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     last.resentAtMs = nowMs;
     sent.socket.resend(sent, last.query);
     this.exchanges.sent(server, last.query, isStreamed(server));
+    this.#sends++;
+    server.counts.countQuery(true);
   }
 
   /** To the same server, as it does not know EDNS, or wants another cookie. */
@@ -688,14 +736,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     // A reply that arrives twice is followed by one query.
     if (attempt.hasFailed) return true;
     attempt.hasFailed = true;
-    if (!this.#sendNew(attempt.index, nowMs)) return false;
-    this.#count(attempt.server, true);
-    return true;
-  }
-
-  #count({ counts }: UpstreamServer, isRetry: boolean): void {
-    this.#sends++;
-    counts.countQuery(isRetry);
+    return this.#sendNew(attempt.index, nowMs, true);
   }
 
   /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
@@ -706,14 +747,6 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   }
 
   // The attempts.
-
-  /** The question is asked anew: no attempt has failed, none was made too often, and none gets too old meanwhile. */
-  #renewAttempts(nowMs: number): void {
-    this.#resends = 0;
-    this.#isEven = false;
-    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#context.options.plan.timeoutMs));
-    for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
-  }
 
   /** Waits for no reply to what was sent before this time, to one server or all. */
   #forgetBefore(sinceMs: number, to?: number): void {
@@ -747,23 +780,21 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   // Over TCP.
 
   /** Its reply is truncated, or may be forged. The others have their part of the time for replies, too. */
-  #fetchFrom(server: UpstreamServer): void {
-    let others = this.#unaskedCount;
-    for (const { hasFailed } of this.#attempts) if (!hasFailed) others++;
-    if (this.#tcp === undefined) this.#askOverTcp([server], others);
-    else this.#tcp.add(server);
+  #fetchFrom(server: UpstreamServer, nowMs: number): void {
+    if (this.#tcp !== undefined) this.#tcp.add(server);
+    else {
+      const open = this.#attempts.filter(isOpen).length;
+      this.#askOverTcp([server], this.#unaskedCount + open, nowMs);
+    }
   }
 
-  #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
+  #askOverTcp(servers: readonly UpstreamServer[], reserved: number, nowMs: number): void {
     this.isPinned = true;
-    if (this.#state === 'udp') this.#state = 'tcp';
     this.#tcp = new TcpRound(this, this.question.message, servers, this.deadlineMs, reserved);
-    this.#tcp.askNext();
+    this.next('ask over tcp', nowMs);
   }
+}
 
-  #endTcp(): void {
-    if (this.#state === 'tcp') this.#state = 'udp';
-    this.#tcp?.cancel();
-    this.#tcp = undefined;
-  }
+function isOpen({ hasFailed }: Attempt): boolean {
+  return !hasFailed;
 }
