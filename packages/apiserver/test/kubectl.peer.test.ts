@@ -145,7 +145,7 @@ unless(needsPrograms('kubectl'), describe)('kubectl', () => {
       status,
       spec: { replicas: 2 },
     });
-    expect(await kubectl('rollout', 'status', 'deployment/web', '--timeout=10s')).toBe(
+    expect(await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s')).toBe(
       'deployment "web" successfully rolled out\n',
     );
     await kubectl('set', 'image', 'deployment/web', 'a=a:2');

@@ -6,7 +6,7 @@ import type { PodNetwork } from './pod-network.js';
 
 const QUERIES_PER_SECOND = 500;
 /** A query without an answer for so long is lost. */
-const LOST_SECONDS = 30;
+const LOST_SECONDS = 60;
 
 /** What dnsperf counted. */
 export interface LoadResult {

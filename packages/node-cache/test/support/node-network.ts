@@ -30,7 +30,7 @@ const KUBE_PROXY = `
   nft add table inet others`;
 
 /** Long beside a moment without CPU time. */
-const ASK_SECONDS = 30;
+const ASK_SECONDS = 60;
 
 /** A node with kube-proxy and the cluster's DNS, and a pod on it, each a network of its own. */
 export class NodeNetwork {

@@ -71,7 +71,7 @@ interface PodOptions {
   readonly dnsmasqArgs: readonly string[];
 }
 
-const READY_LIMIT_MS = 30_000;
+const READY_LIMIT_MS = 60_000;
 
 /** dnsmasq in front of kubedns in front of an API server, each a process, with the manifests' arguments. */
 export class Pod {

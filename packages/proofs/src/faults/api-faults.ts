@@ -35,7 +35,7 @@ import {
   startFollower,
   WAIT_LIMIT_MS,
 } from './api-testbed.js';
-import { type Fault, type FaultContext, PAGE } from './fault.js';
+import { counted, type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
 import {
   addServices,
   deleteService,
@@ -65,7 +65,9 @@ async function startWithoutServer(context: FaultContext): Promise<number> {
   await delay(OUTAGE_MS);
   const page = await kubedns.metrics();
   context.claim(page.sum('kubedns_ready') === 0, 'kubedns_ready is not 0 before');
-  const failed = page.sum('skydns_skydns_dns_error_count_total', { cause: 'servfail' });
+  const failed = await counted(kubedns, 'skydns_skydns_dns_error_count_total', {
+    cause: 'servfail',
+  });
   context.claim(failed > 0, `skydns_skydns_dns_error_count_total of servfail is ${failed}`);
   context.claim((await kubedns.readiness()) === 503, 'readiness is not 503 before');
   const ended = () => {
@@ -187,7 +189,7 @@ async function breakingConnections(context: FaultContext): Promise<number> {
       {
         port: kubedns.ports.dns,
         names: [name],
-        ratePerSecond: 100,
+        ratePerSecond: questionRate(context, 100),
         pages: [`http://127.0.0.1:${kubedns.ports.metrics}`],
       },
       context.signs,
@@ -582,10 +584,14 @@ export const API_ROWS: readonly Fault[] = [
     run: refusing(429, {
       reasons: ['error'],
       retryAfterSeconds: RETRY_AFTER_SECONDS,
-      meanwhile: (context, { api }, lastedMs) => {
-        const watches = api.requests.count('watch', 'services');
+      meanwhile: async (context, { api }, beginMs) => {
+        let watches = 0;
+        await becomesTrue(() => {
+          watches = api.requests.count('watch', 'services');
+          return watches >= 2;
+        });
         // The one that was open, and one that was refused; a machine that stands still may see another.
-        const most = 2 + Math.floor(lastedMs / 1_000 / RETRY_AFTER_SECONDS);
+        const most = 2 + Math.floor((performance.now() - beginMs) / 1_000 / RETRY_AFTER_SECONDS);
         const isSo = watches >= 2 && watches <= most;
         context.claim(isSo, `${watches} watches of services were asked for, not ${most}`);
       },
@@ -614,7 +620,7 @@ export const API_ROWS: readonly Fault[] = [
       reasons: ['denied'],
       also: { [EMPTY_NAMESPACE_NAME]: ['NXDOMAIN'] },
       lasts: async ({ client }) => {
-        const lostMs = await client.awaitText(EMPTY_NAMESPACE_NAME, 'NXDOMAIN', 20_000);
+        const lostMs = await client.awaitText(EMPTY_NAMESPACE_NAME, 'NXDOMAIN', WAIT_LIMIT_MS);
         if (Number.isNaN(lostMs)) throw new MeasureError('an empty namespace exists all along');
         // The status page is looked at four times a second.
         await delay(1_000);

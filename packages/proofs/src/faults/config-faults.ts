@@ -9,10 +9,9 @@ import {
   TemporaryFolder,
 } from '@kube-dns/testkit';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
-import type { FaultSigns } from '../fixtures/witness.js';
 import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
-import { type Fault, type FaultContext, PAGE } from './fault.js';
+import { type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
 
 /** First bytes of the addresses that the default server and the two of the stub domain give. */
 const NETWORKS = { default: 10, first: 20, second: 21 } as const;
@@ -98,12 +97,12 @@ class ConfigTestbed {
     const followers: Follower[] = [
       {
         what: 'dnsmasq',
-        client: owned.add(await client(dnsmasq.ports, context.signs)),
+        client: owned.add(await client(dnsmasq.ports, context)),
         metrics: () => dnsmasq.metrics(),
       },
       {
         what: 'kubedns',
-        client: owned.add(await client(kubedns.ports, context.signs)),
+        client: owned.add(await client(kubedns.ports, context)),
         metrics: () => kubedns.metrics(),
       },
     ];
@@ -145,10 +144,11 @@ class ConfigTestbed {
   }
 }
 
-function client({ dns: port, metrics }: AskedPorts, signs: FaultSigns): Promise<SteadyClient> {
+function client({ dns: port, metrics }: AskedPorts, context: FaultContext): Promise<SteadyClient> {
   const pages = [`http://127.0.0.1:${metrics}`];
   const names = Array.from({ length: NAME_COUNT }, (_, i) => `host-${i}.${STUB_DOMAIN}`);
-  return SteadyClient.start({ port, names, pages, ratePerSecond: RATE_PER_SECOND }, signs);
+  const ratePerSecond = questionRate(context, RATE_PER_SECOND);
+  return SteadyClient.start({ port, names, pages, ratePerSecond }, context.signs);
 }
 
 /** The defaults are 10 s; file system events are sooner, but do not come for a folder that was away. */

@@ -1,4 +1,4 @@
-import type { Owned } from '@kube-dns/testkit';
+import { becomesTrue, type MetricPage, type Owned } from '@kube-dns/testkit';
 import type { FaultSigns } from '../fixtures/witness.js';
 
 /** What status pages show of a fault: in words, and as it is found in `/status`. */
@@ -90,4 +90,28 @@ export interface Fault {
    * for which clients saw it: 0 when they saw nothing. Rejects when it could not be made to happen.
    */
   readonly run: (context: FaultContext) => Promise<number>;
+}
+
+/** What a counter of a container has once it is more than 0; a busy machine counts late, a minute at most. */
+export async function counted(
+  container: { readonly metrics: () => Promise<MetricPage> },
+  metric: string,
+  labels: Readonly<Record<string, string>>,
+  limitMs = 60_000,
+): Promise<number> {
+  let value = 0;
+  const isCounted = async () => {
+    value = (await container.metrics()).sum(metric, labels);
+    return value > 0;
+  };
+  await becomesTrue(isCounted, { limitMs });
+  return value;
+}
+
+/** Questions a second of a busy machine: answers are to come sooner than questions. */
+const BUSY_RATE = 25;
+
+/** Questions a second of a client; `quiet` where the machine has no other work. */
+export function questionRate({ busy }: Pick<FaultContext, 'busy'>, quiet: number): number {
+  return busy ? Math.min(BUSY_RATE, quiet) : quiet;
 }

@@ -45,6 +45,7 @@ function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
     const startMs = performance.now();
     await delay(WATCH_MS);
     await testbed.well();
+    await testbed.eachRightSince(startMs);
     await testbed.claimEnds({});
     const seen = await testbed.finish(startMs);
     testbed.claimAsEver(seen, EVERY_KIND);
@@ -101,6 +102,7 @@ async function useUpDescriptors(context: FaultContext): Promise<number> {
   context.claimQuiet(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
   for (const client of clients) await client.close();
   await testbed.well();
+  await testbed.eachRightSince(startMs);
   await testbed.claimEnds({});
   const seen = await testbed.finish(startMs);
   testbed.claimAsEver(seen, EVERY_KIND);
@@ -237,8 +239,9 @@ export const LIMIT_ROWS: readonly Fault[] = [
   },
 ];
 
-/** How long to wait for an answer. */
-const ASK_MS = 2_000;
+/** How long to wait for an answer: where none comes, and where one does. */
+const SILENT_MS = 2_000;
+const ASK_MS = 60_000;
 
 /** What a container listens on first, by TCP. */
 function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): number {
@@ -246,8 +249,8 @@ function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): nu
 }
 
 /** What dnsmasq returns for a question about the cluster: an RCODE, or `silence`. */
-function answerText({ ports }: ProcessTestbed): Promise<string> {
-  const answer = ask(ports.dns, serviceName(1), { limitMs: ASK_MS });
+function answerText({ ports }: ProcessTestbed, limitMs: number): Promise<string> {
+  const answer = ask(ports.dns, serviceName(1), { limitMs });
   return answer.then(
     ({ rcode }) => rcode,
     () => 'silence',
@@ -280,9 +283,10 @@ function takenPort({ name, end, answer }: TakenPort) {
     if (answer !== 'NOERROR') context.owned.add(new DigReasons(asked, context.signs.reasons));
     await testbed.waitFor('end of a container', () => container.ends.length > 0);
     context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
+    const limitMs = answer === 'silence' ? SILENT_MS : ASK_MS;
     await testbed.waitFor(
       `question with ${answer}`,
-      async () => (await answerText(testbed)) === answer,
+      async () => (await answerText(testbed, limitMs)) === answer,
     );
     if (answer !== 'NOERROR') await context.signs.read();
     holder.server?.close();

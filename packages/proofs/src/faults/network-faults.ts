@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type MetricPage, monotonicMs } from '@kube-dns/testkit';
+import { becomesTrue, type MetricPage, monotonicMs } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { networkSkipReason } from '../fixtures/host-network.js';
 import { PLAIN, type RelayFigures, type RelayMode } from '../fixtures/relays.js';
@@ -183,8 +183,12 @@ function relay({ mode, forMs, tookMs, happened }: Relayed) {
     await testbed.servers.call('setMode', { ...PLAIN, ...mode });
     const beginMs = monotonicMs();
     await delay(forMs);
+    let otherwise: string | undefined;
+    await becomesTrue(async () => {
+      otherwise = happened(await testbed.servers.call('relayed'));
+      return otherwise === undefined;
+    });
     const seen = await testbed.seenSince(beginMs);
-    const otherwise = happened(await testbed.servers.call('relayed'));
     context.claim(otherwise === undefined, otherwise ?? '');
     const { fresh } = claimHonesty(context, seen, LATE_MS);
     context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);

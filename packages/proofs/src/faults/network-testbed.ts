@@ -19,7 +19,7 @@ import {
   LEFT_ADDRESSES,
   UPSTREAM_PORTS,
 } from './far-servers.js';
-import type { FaultContext } from './fault.js';
+import { type FaultContext, questionRate } from './fault.js';
 import { HEADLESS_NAME, rightTexts, serviceName } from './small-cluster.js';
 import { isCached, isRight, NAMES, NETWORK } from './upstream-testbed.js';
 
@@ -212,7 +212,7 @@ export class NetworkTestbed {
     const questions = {
       ...(hasDnsmasq ? DNSMASQ_SERVICE : KUBEDNS_SERVICE),
       names,
-      ratePerSecond: RATE_PER_SECOND,
+      ratePerSecond: questionRate(context, RATE_PER_SECOND),
       pages: pod.pages(containers),
       ...(timeoutMs !== undefined && { timeoutMs }),
     };

@@ -26,7 +26,7 @@ import {
   tally,
   troubleMs,
 } from '../fixtures/steady-client.js';
-import { type Fault, type FaultContext, PAGE } from './fault.js';
+import { type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
 import { RESTART_MS, RESTARTED } from './process-testbed.js';
 import { text } from './upstream-testbed.js';
 
@@ -199,7 +199,7 @@ ${more}`;
     const questions = {
       port: this.#ports.dns,
       names: NAMES,
-      ratePerSecond: RATE_PER_SECOND / count,
+      ratePerSecond: questionRate(this.#context, RATE_PER_SECOND) / count,
       timeoutMs: CLIENT_TIMEOUT_MS,
       pages: [`http://127.0.0.1:${this.#ports.metrics}`],
     };
@@ -363,13 +363,16 @@ function clusterFails(behavior: 'silent' | 'gone') {
     await context.signs.seen();
     // A machine that stands still knows it later; a question that waits may get an answer of the server that is back.
     const lastFailed = () => ofKinds(testbed.seen, ['cluster']).slice(-KNOWN_QUESTIONS);
-    await testbed.waitFor('SERVFAIL immediately', () =>
-      lastFailed().every(
-        (each) =>
-          each.text === 'SERVFAIL' &&
-          each.sentMs >= faultMs &&
-          (context.busy || runningMs(each) <= SOON_MS),
-      ),
+    await testbed.waitFor(
+      'SERVFAIL immediately',
+      () =>
+        lastFailed()[0]!.sentMs < performance.now() - EDGE_MS &&
+        lastFailed().every(
+          (each) =>
+            each.text === 'SERVFAIL' &&
+            each.sentMs >= faultMs &&
+            (context.busy || runningMs(each) <= SOON_MS),
+        ),
     );
     const knownMs = Math.max(faultMs + DOWN_AFTER_MS, lastFailed()[0]!.sentMs);
     const isMore = (value: number) => value > 0;
@@ -439,6 +442,8 @@ async function replace(context: FaultContext): Promise<number> {
   const startMs = performance.now();
   const second = await testbed.start('--reuse-port');
   await delay(CALM_MS);
+  await testbed.answeredBy('cluster', OF_CLUSTER, startMs);
+  await testbed.answeredBy('world', OF_WORLD, startMs);
   first.signal('SIGTERM');
   const end = await first.ended;
   claim(end === 0, `the first one ended with ${end}`);
@@ -477,6 +482,7 @@ async function breakConfig(context: FaultContext): Promise<number> {
   await testbed.setTemplate(other.address, 'x.example {\n    autopath\n}\n');
   await counts(1, 0);
   await delay(CALM_MS);
+  await testbed.answeredBy('world', OF_WORLD, brokenMs);
   const templateMs = performance.now();
   await testbed.setTemplate(other.address);
   await testbed.answeredBy('other', OF_WORLD, templateMs);
@@ -484,6 +490,7 @@ async function breakConfig(context: FaultContext): Promise<number> {
   await testbed.config.put({ stubDomains: `{"example": ["${world.address}"` });
   await counts(1, 1);
   await delay(CALM_MS);
+  await testbed.answeredBy('other', OF_WORLD, otherMs);
   const configMs = performance.now();
   await testbed.config.put({ stubDomains: { example: [world.address] } });
   await testbed.answeredBy('world', OF_WORLD, configMs);
@@ -527,8 +534,10 @@ async function changeResolvConf(context: FaultContext): Promise<number> {
   testbed.file('resolv.conf', lines(other.address));
   await testbed.answeredBy('other', ['world'], otherMs);
   const seen = await testbed.finish(emptyMs);
-  testbed.claimRight(seen, [...OF_CLUSTER, 'cached']);
+  testbed.claimRight(seen, OF_CLUSTER);
   const isEither = (each: Seen) => isRight(each) || isOf('other')(each);
+  // On a busy machine they may expire meanwhile.
+  testbed.claimRight(seen, ['cached'], context.busy ? isEither : isRight);
   testbed.claimFailure(seen, 'world', 'SERVFAIL', isEither);
   const ofWorld = ofKinds(seen, ['world']);
   const failed = ofWorld.filter((each) => each.text === 'SERVFAIL').map(runningMs);

@@ -5,7 +5,7 @@ import { ask, TemporaryFolder } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { CONTAINER_NAMES, type ContainerSpec } from '../fixtures/pod-containers.js';
 import { type Seen, troubleMs } from '../fixtures/steady-client.js';
-import { type Fault, type FaultContext, PAGE } from './fault.js';
+import { counted, type Fault, type FaultContext, PAGE } from './fault.js';
 import {
   EVERY_KIND,
   isRight,
@@ -60,14 +60,19 @@ const HOUR_SECONDS = 3_600;
 const CACHED_OUTSIDE = 'cached.example';
 const AGE = 'kubedns_last_event_age_seconds';
 
-/** The TTL of a name of an upstream that is in dnsmasq's cache; NaN when no answer has it. */
+/** The TTL of a name of an upstream that is in dnsmasq's cache, once an answer has it. */
 async function ttlOf(testbed: ProcessTestbed, name: string): Promise<number> {
-  const answer = ask(testbed.ports.dns, name, { limitMs: LIMIT_MS });
-  const [record] = await answer.then(
-    ({ answers }) => answers,
-    () => [],
-  );
-  return (record?.type === 'A' ? record.ttl : undefined) ?? Number.NaN;
+  let ttl = Number.NaN;
+  await testbed.waitFor(`TTL of ${name}`, async () => {
+    const answer = ask(testbed.ports.dns, name, { limitMs: LIMIT_MS });
+    const [record] = await answer.then(
+      ({ answers }) => answers,
+      () => [],
+    );
+    ttl = (record?.type === 'A' ? record.ttl : undefined) ?? Number.NaN;
+    return !Number.isNaN(ttl);
+  });
+  return ttl;
 }
 
 /** The time of day of all containers changes by `shiftMs`, and back. */
@@ -78,8 +83,11 @@ function clockJump(shiftMs: number): (context: FaultContext) => Promise<number> 
     await testbed.settled();
     const firstTtl = await ttlOf(testbed, CACHED_OUTSIDE);
     const startMs = performance.now();
-    const probes = async () =>
-      (await testbed.metrics('sidecar')).sum('kubedns_probe_dnsmasq_latency_ms_count');
+    const probes = async () => {
+      const page = await testbed.metrics('sidecar');
+      const counts = ['kubedns', 'dnsmasq'].map((name) => `kubedns_probe_${name}_latency_ms_count`);
+      return Math.min(...counts.map((name) => page.sum(name) || 0));
+    };
     for (const toMs of [shiftMs, 0]) {
       await clock.set(testbed, toMs);
       const before = await probes();
@@ -149,6 +157,7 @@ async function killKubedns(context: FaultContext): Promise<number> {
     return (await testbed.metrics('dnsmasq')).sum(FAILURES, labels) > 0;
   });
   await testbed.waitFor('end of the subscription', async () => (await testbed.liveZones()) === 0);
+  await testbed.failedSince('cluster', 'SERVFAIL', killedMs);
   await context.signs.seen();
   testbed.containers.kubedns.release();
   await testbed.well();
@@ -174,7 +183,7 @@ async function killDnsmasq(context: FaultContext): Promise<number> {
   await context.signs.seen();
   testbed.containers.dnsmasq.release();
   await testbed.well();
-  await Promise.all(EVERY_KIND.map((kind) => testbed.rightSince(kind, performance.now())));
+  await testbed.eachRightSince(performance.now());
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({ dnsmasq: 1 });
   const seen = await testbed.finish(killedMs);
@@ -209,9 +218,10 @@ async function stopKubedns(context: FaultContext): Promise<number> {
     '/readiness is 200 of a kubedns that is stopped',
   );
   await delay(Math.max(0, stoppedMs + STOPPED_MS - performance.now()));
-  const reason = 'timeout';
-  const failures = (await testbed.metrics('dnsmasq')).sum(FAILURES, { reason });
+  const dnsmasq = { metrics: () => testbed.metrics('dnsmasq') };
+  const failures = await counted(dnsmasq, FAILURES, { reason: 'timeout' });
   context.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
+  await testbed.failedSince('cluster', 'SERVFAIL', stoppedMs);
   testbed.containers.kubedns.signal('SIGCONT');
   const continuedMs = performance.now();
   await testbed.well();
@@ -239,7 +249,7 @@ async function stopDnsmasq(context: FaultContext): Promise<number> {
   testbed.containers.dnsmasq.signal('SIGCONT');
   const continuedMs = performance.now();
   await testbed.well();
-  await Promise.all(EVERY_KIND.map((kind) => testbed.rightSince(kind, continuedMs)));
+  await testbed.eachRightSince(continuedMs);
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);

@@ -19,7 +19,7 @@ import {
 } from '../fixtures/pod-containers.js';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
-import type { FaultContext } from './fault.js';
+import { type FaultContext, questionRate } from './fault.js';
 import { fillCluster, NAMESPACE, serviceAddress, serviceName } from './small-cluster.js';
 
 const SERVICES = 5;
@@ -39,7 +39,6 @@ export const RESTARTED =
 export const LIMIT_MS = 60_000;
 /** More than an answer out of memory takes on such a machine, less than a client waits for a silent server. */
 export const LATE_MS = 2_500;
-const PAGE_LIMIT_MS = 15_000;
 const STEP_MS = 20;
 const SETTLED_AFTER = 30;
 
@@ -137,7 +136,7 @@ export class ProcessTestbed {
     const questions = {
       port: dns,
       names: NAMES,
-      ratePerSecond: RATE_PER_SECOND,
+      ratePerSecond: questionRate(this.#context, RATE_PER_SECOND),
       timeoutMs: CLIENT_TIMEOUT_MS,
       pages: [dnsmasqMetrics, kubednsMetrics, sidecar].map((port) => `http://127.0.0.1:${port}`),
     };
@@ -153,7 +152,7 @@ export class ProcessTestbed {
   well(): Promise<void> {
     return this.waitFor('probes that all say yes', async () => {
       const all = await Promise.all([
-        isOk(this.ports.readiness, '/readiness', PAGE_LIMIT_MS),
+        isOk(this.ports.readiness, '/readiness', LIMIT_MS),
         this.isHealthy('kubedns'),
         this.isHealthy('dnsmasq'),
       ]);
@@ -162,12 +161,12 @@ export class ProcessTestbed {
   }
 
   /** Whether kubedns reports that it is ready. */
-  isReady(limitMs = PAGE_LIMIT_MS): Promise<boolean> {
+  isReady(limitMs = LIMIT_MS): Promise<boolean> {
     return isOk(this.ports.readiness, '/readiness', limitMs);
   }
 
   /** Whether the sidecar reports that another container is healthy. */
-  isHealthy(name: 'kubedns' | 'dnsmasq', limitMs = PAGE_LIMIT_MS): Promise<boolean> {
+  isHealthy(name: 'kubedns' | 'dnsmasq', limitMs = LIMIT_MS): Promise<boolean> {
     return isOk(this.ports.sidecar, `/healthcheck/${name}`, limitMs);
   }
 
@@ -203,6 +202,20 @@ export class ProcessTestbed {
   rightSince(kind: Kind, sinceMs: number): Promise<void> {
     return this.waitFor(`right answer of kind ${kind}`, () =>
       this.seen.some((each) => each.sentMs >= sinceMs && kindOf(each) === kind && isRight(each)),
+    );
+  }
+
+  /** The same for every kind. */
+  async eachRightSince(sinceMs: number): Promise<void> {
+    await Promise.all(EVERY_KIND.map((kind) => this.rightSince(kind, sinceMs)));
+  }
+
+  /** Waits until a question of that kind that was sent since then had this failure. */
+  failedSince(kind: Kind, failure: string, sinceMs: number): Promise<void> {
+    return this.waitFor(`${failure} of kind ${kind}`, () =>
+      this.seen.some(
+        (each) => each.sentMs >= sinceMs && kindOf(each) === kind && each.text === failure,
+      ),
     );
   }
 

@@ -2,7 +2,7 @@ import { becomesTrue, type Dnsmasq, MeasureError } from '@kube-dns/testkit';
 import { type Behavior, expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { startDnsmasq } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
-import type { FaultContext } from './fault.js';
+import { counted, type FaultContext, questionRate } from './fault.js';
 
 /** First byte of the addresses that the upstreams give. */
 export const NETWORK = 10;
@@ -67,7 +67,7 @@ export class UpstreamTestbed {
     const questions = {
       port: dnsmasq.ports.dns,
       names: NAMES,
-      ratePerSecond: RATE_PER_SECOND,
+      ratePerSecond: questionRate(context, RATE_PER_SECOND),
       timeoutMs: CLIENT_TIMEOUT_MS,
       pages: [`http://127.0.0.1:${dnsmasq.ports.metrics}`],
     };
@@ -97,14 +97,8 @@ export class UpstreamTestbed {
   }
 
   /** What a metric has once it is more than 0, or when that does not come. */
-  async counted(metric: string, labels: Readonly<Record<string, string>>): Promise<number> {
-    let value = 0;
-    const isCounted = async () => {
-      value = (await this.dnsmasq.metrics()).sum(metric, labels);
-      return value > 0;
-    };
-    await becomesTrue(isCounted, { limitMs: COUNTED_LIMIT_MS, stepMs: STEP_MS });
-    return value;
+  counted(metric: string, labels: Readonly<Record<string, string>>): Promise<number> {
+    return counted(this.dnsmasq, metric, labels, COUNTED_LIMIT_MS);
   }
 
   /** Waits for the result of some question; the claims say so where it does not come. */

@@ -65,6 +65,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const SOCKETS = 8;
 const LOST_PERCENT = 0.01;
 const MS = 1_000;
+/** For how long a busy machine may go on until everything that a run is about has happened. */
+const BUSY_LIMIT_MS = 60_000;
 
 /** What a run goes on with. */
 interface SoakTestbed extends Pick<PodEnvironment, 'cluster' | 'worldPorts'> {
@@ -104,6 +106,12 @@ async function start(values: Values, { owned }: CommandContext): Promise<SoakTes
   return { pod, cluster, asker, volume, worldPorts, resourceFolder };
 }
 
+/** Whether services and configurations have changed, and clients have right answers. */
+function hasHappened(samples: readonly Sample[]): boolean {
+  const { changes = 0, configGeneration = 0 } = samples.at(-1) ?? {};
+  return changes > 0 && configGeneration > 0 && samples.some(({ answers }) => answers.right > 0);
+}
+
 /** Runs everything at its time until the end, and looks on. */
 async function soak(
   values: Values,
@@ -126,7 +134,8 @@ async function soak(
   });
   const sampler = new Sampler(testbed);
   const samples: Sample[] = [];
-  const endMs = startMs + values.minutes * 60 * MS;
+  let endMs = startMs + values.minutes * 60 * MS;
+  const latestMs = values.busy ? endMs + BUSY_LIMIT_MS : endMs;
   let [nextSampleMs, nextLossMs] = [startMs, startMs];
   let [config, losses] = [0, 0];
   for (let nowMs = startMs; nowMs < endMs; nowMs = monotonicMs()) {
@@ -147,6 +156,9 @@ async function soak(
     const nextConfigMs = startMs + (config + 1) * plan.configMs;
     const nextMs = Math.min(nextSampleMs, nextLossMs, nextConfigMs, endMs);
     await delay(Math.max(1, nextMs - monotonicMs()));
+    if (monotonicMs() >= endMs && !hasHappened(samples)) {
+      endMs = Math.min(latestMs, monotonicMs() + values['sample-seconds'] * MS);
+    }
   }
   const { examples, wrong, servfails, lost } = await asker.call('finish');
   const last = await sampler.take();
