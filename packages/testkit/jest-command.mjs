@@ -28,6 +28,7 @@ export function startJest(args, env = {}) {
   const words = [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
+    `--import=${new URL('worker-exit.mjs', import.meta.url)}`,
     `${ROOT}node_modules/jest/bin/jest.js`,
     `--config=${ROOT}jest.config.js`,
     `--reporters=${fileURLToPath(new URL('test-reporter.mjs', import.meta.url))}`,
