@@ -169,7 +169,7 @@ export const DOCUMENTS = {
       exactly(namesIn('packages/apiserver/src/program-options.ts', USAGE_ROW)),
     ),
     'apiserver-switches': {
-      ...exactly(namesIn('packages/apiserver/src/http/test-routes.ts', /^ {4}'?([a-z-]+)'?: \(/gm)),
+      ...exactly(namesIn('packages/apiserver/src/http/app.ts', /^ {4}'?([a-z-]+)'?: \(/gm)),
       column: 1,
     },
   },

@@ -70,13 +70,6 @@ export class ManifestError extends ApiserverError {
   }
 }
 
-/** A command line that is not valid. */
-export class UsageError extends ApiserverError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('usage', message, options);
-  }
-}
-
 /** The address cannot be listened on; the message names it and the reason. */
 export class ListenError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {

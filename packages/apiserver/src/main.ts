@@ -1,5 +1,6 @@
+import { CodedError, UsageError } from '@kube-dns/base';
 import { createApiServer } from './api-server.js';
-import { ApiserverError, messageOf, UsageError } from './errors.js';
+import { messageOf } from './errors.js';
 import { ManifestFollower } from './manifests.js';
 import { parseProgramOptions, USAGE, type ProgramOptions } from './program-options.js';
 
@@ -42,7 +43,7 @@ process.stderr.on('error', () => undefined);
 main().catch((error: unknown) => {
   printError(messageOf(error));
   // Any other error is a defect, so its stack is printed.
-  if (!(error instanceof ApiserverError) && error instanceof Error) {
+  if (!(error instanceof CodedError) && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n`);
   }
   process.exit(error instanceof UsageError ? 2 : 1);

@@ -42,10 +42,10 @@ describe('parseProgramOptions', () => {
     ['--prot', 'unknown flag --prot; did you mean --port?'],
     ['-x', 'unknown flag -x; see apiserver --help'],
     ['--port', '--port needs a value'],
-    ['--version=1', '--version takes no value'],
+    ['--version=1', '--version=1: this flag takes no value'],
     ['--port=65536', '"65536" is not a port'],
     ['--manifests=', '--manifests needs a path'],
-    ['extra', 'extra is one argument too many'],
+    ['extra', '"extra" is one argument too many'],
     ['--service-cluster-ip-range=a,b,c', 'more than two service ranges'],
   ])('refuses %s', (arg, message) => {
     expect(() => parseProgramOptions([arg])).toThrow(message);

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { codeOf, messageOf, UsageError } from './errors.js';
+import { parseArguments, UsageError } from '@kube-dns/base';
 
 /** What the command line requests. */
 export type ProgramOptions =
@@ -42,48 +41,6 @@ const FLAGS = {
   version: { type: 'boolean' },
 } as const;
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: FLAGS }).values;
-  } catch (error) {
-    throw new UsageError(complaint(error), { cause: error });
-  }
-}
-
-/** An error of `parseArgs` in our words. */
-function complaint(error: unknown): string {
-  const message = messageOf(error);
-  const flag = /--?[^\s',]+(?= <|'| )/.exec(message)?.[0] ?? '';
-  switch (codeOf(error)) {
-    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION': {
-      const near = nearest(flag);
-      return `unknown flag ${flag}; ${near === undefined ? 'see apiserver --help' : `did you mean ${near}?`}`;
-    }
-    case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
-      return message.includes('does not take') ? `${flag} takes no value` : `${flag} needs a value`;
-    default:
-      return `${/'([^']*)'/.exec(message)?.[1] ?? ''} is one argument too many`;
-  }
-}
-
-/** The flag with almost the same characters: this package imports no other one, and has few flags. */
-function nearest(word: string): string | undefined {
-  return Object.keys(FLAGS)
-    .map((name) => `--${name}`)
-    .find((flag) => (flag.startsWith(word) && word.length > 3) || charactersApart(word, flag) < 3);
-}
-
-function charactersApart(word: string, flag: string): number {
-  const rest = Array.from(flag);
-  let extra = 0;
-  for (const character of word) {
-    const at = rest.indexOf(character);
-    if (at < 0) extra++;
-    else rest.splice(at, 1);
-  }
-  return extra + rest.length;
-}
-
 function readPort(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65535) return Number(text);
@@ -92,7 +49,7 @@ function readPort(text: string | undefined): number {
 
 /** Parses the arguments after the program name. Throws a {@link UsageError}. */
 export function parseProgramOptions(args: readonly string[]): ProgramOptions {
-  const values = parse(args);
+  const { values } = parseArguments({ args: [...args], options: FLAGS }, 'apiserver');
   if (values.help) return { action: 'help' };
   if (values.version) return { action: 'version' };
   const manifests = values.manifests ?? [];

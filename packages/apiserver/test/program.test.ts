@@ -1,12 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until, untilEqual } from '@kube-dns/testkit';
-import { closeAll, onClose, startServer, withDeadline } from './harness.js';
+import { RunningProgram, untilEqual } from '@kube-dns/testkit';
+import { closeAll, onClose, startServer } from './harness.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/apiserver.cjs', import.meta.url));
 
@@ -18,36 +16,18 @@ beforeEach(async () => {
 });
 afterEach(closeAll);
 
-class Program {
-  stdout = '';
-  stderr = '';
-  readonly child: ChildProcess;
-  readonly #exit: Promise<unknown[]>;
-
-  constructor(...args: string[]) {
-    this.child = spawn(process.execPath, [PROGRAM, ...args]);
-    this.#exit = once(this.child, 'close');
-    this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
-    this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
-    onClose(() => this.child.kill('SIGKILL'));
-  }
-
-  async exitCode(): Promise<unknown> {
-    const [code] = await withDeadline(this.#exit, `exit after ${this.stdout}${this.stderr}`);
-    return code;
-  }
-
-  async url(): Promise<string> {
-    await until(`ready line after ${this.stderr}`, () => this.stdout.includes('\n'));
-    return / on (http:\S+)\n/.exec(this.stdout)![1]!;
-  }
+function run(...args: string[]): RunningProgram {
+  const program = new RunningProgram('apiserver', process.execPath, [PROGRAM, ...args]);
+  onClose(() => program.close());
+  return program;
 }
 
 /** Serves the test folder on a free port. */
-async function serve(...paths: string[]): Promise<{ program: Program; url: string }> {
+async function serve(...paths: string[]): Promise<{ program: RunningProgram; url: string }> {
   const all = paths.length > 0 ? paths : [folder];
-  const program = new Program('--port=0', ...all.map((path) => `--manifests=${path}`));
-  return { program, url: await program.url() };
+  const program = run('--port=0', ...all.map((path) => `--manifests=${path}`));
+  const [, url = ''] = await program.waitForLine(/ on (http:\S+)\n/);
+  return { program, url };
 }
 
 async function names(url: string): Promise<string[]> {
@@ -76,8 +56,8 @@ describe('the program', () => {
     await write('a.yaml', service('a') + service('b'));
     const { program } = await serve();
     expect(program.stdout).toMatch(/^apiserver: serving 9 objects on http:\/\/127\.0\.0\.1:\d+\n$/);
-    program.child.kill('SIGTERM');
-    expect(await program.exitCode()).toBe(0);
+    program.signal('SIGTERM');
+    expect(await program.ended).toBe(0);
     expect(program.stderr).toBe('');
   });
 
@@ -85,8 +65,8 @@ describe('the program', () => {
     const { program, url } = await serve();
     const response = await fetch(`${url}/api/v1/services?watch=1`);
     expect(response.status).toBe(200);
-    program.child.kill('SIGINT');
-    expect(await program.exitCode()).toBe(0);
+    program.signal('SIGINT');
+    expect(await program.ended).toBe(0);
     await response.body?.cancel().catch(() => undefined);
   });
 
@@ -106,16 +86,16 @@ describe('the program', () => {
 describe('the program ends with one line', () => {
   it('for a file that is refused', async () => {
     await write('a.yaml', service('a') + '---\n- 1\n');
-    const program = new Program('--port=0', `--manifests=${join(folder, 'a.yaml')}`);
-    expect(await program.exitCode()).toBe(1);
+    const program = run('--port=0', `--manifests=${join(folder, 'a.yaml')}`);
+    expect(await program.ended).toBe(1);
     expect(program.stdout).toBe('');
     expect(program.stderr).toMatch(/^apiserver: \S+a\.yaml: document 2, line 7: not an object\n$/);
   });
 
   it('for a port in use', async () => {
     const { port } = await startServer();
-    const program = new Program(`--port=${port}`);
-    expect(await program.exitCode()).toBe(1);
+    const program = run(`--port=${port}`);
+    expect(await program.ended).toBe(1);
     expect(program.stderr).toBe(
       `apiserver: cannot listen on 127.0.0.1:${port}: address already in use\n`,
     );
@@ -124,22 +104,22 @@ describe('the program ends with one line', () => {
 
 describe('the program, called with', () => {
   it('--help, prints its flags', async () => {
-    const program = new Program('--help');
-    expect(await program.exitCode()).toBe(0);
+    const program = run('--help');
+    expect(await program.ended).toBe(0);
     for (const flag of ['--port', '--host', '--manifests', '--service-cluster-ip-range']) {
       expect(program.stdout).toContain(flag);
     }
   });
 
   it('--version, prints it', async () => {
-    const program = new Program('--version');
-    expect(await program.exitCode()).toBe(0);
+    const program = run('--version');
+    expect(await program.ended).toBe(0);
     expect(program.stdout).toMatch(/^apiserver \d+\.\d+\.\d+\n$/);
   });
 
   it('an unknown flag, says what is wrong in one line and ends with 2', async () => {
-    const program = new Program('--bogus');
-    expect(await program.exitCode()).toBe(2);
+    const program = run('--bogus');
+    expect(await program.ended).toBe(2);
     expect(program.stderr).toBe('apiserver: unknown flag --bogus; see apiserver --help\n');
   });
 });

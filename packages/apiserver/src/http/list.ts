@@ -4,7 +4,7 @@ import { isJsonObject, keyOf, type KubeObject } from '../object.js';
 import type { ObjectSelector } from '../selectors.js';
 import { indexFrom, type Store } from '../store.js';
 import type { Verb } from '../switches.js';
-import type { ListMeta } from './representation.js';
+import type { ListMeta } from './answer.js';
 import { parseListOptions, readVersion, type ListOptions } from './request.js';
 
 /** Where the next page of a list begins. Source: storage continueToken. */

@@ -7,10 +7,15 @@ import { changeOf, checkPatchType, type Change } from '../patch.js';
 import type { RequestLog, Switches, Verb } from '../switches.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 import { createObjectSelector } from '../selectors.js';
-import { answerJson, answerPieces, successStatus } from './answer.js';
+import {
+  answerJson,
+  answerPieces,
+  successStatus,
+  createRepresentation,
+  type Representation,
+} from './answer.js';
 import { mediaTypeOf, parseBody, type Body } from './body.js';
 import { listPage, refuseFutureVersion, requiredVersion, type ListScope } from './list.js';
-import { createRepresentation, type Representation } from './representation.js';
 import {
   parseDeleteOptions,
   parseListOptions,

@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { expired } from '../errors.js';
 import type { KubeObject } from '../object.js';
 import type { Store, StoreEvent } from '../store.js';
-import { failureStatus, toApiError } from './answer.js';
+import { failureStatus, toApiError, type Representation } from './answer.js';
 import { refuseFutureVersion, type ListScope } from './list.js';
-import type { Representation } from './representation.js';
 import type { ListOptions } from './request.js';
 
 const BOOKMARKS = ['usual', 'rare'] as const;

@@ -3,9 +3,8 @@ import { refusal } from '../errors.js';
 import { gatherQuestions, type Gathered } from './gather.js';
 import { checkPageFile, pageText, writePage } from './html.js';
 import { compareUsage, parseCompareOptions, type CompareOptions } from './options.js';
-import { resultData, type Result } from './result.js';
+import { resultData, type Result, tableText } from './result.js';
 import { addressText, checkReach, Run } from './run.js';
-import { tableText } from './table.js';
 import { Tally } from './tally.js';
 
 /**

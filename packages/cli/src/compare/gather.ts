@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
+import { isIP, isIPv4 } from 'node:net';
 import type { Readable } from 'node:stream';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import { ApiReader } from '../api-reader.js';
 import { reasonOf, refusal } from '../errors.js';
-import { readQuestion, type Question } from '../question.js';
+import { asMapping, mappingsOf, textOf, valueAt, type Mapping } from '../manifests/objects.js';
+import { readQuestion, type Question, dashedLabel, hashLabel } from '../question.js';
 import { LineSplitter } from '../up/log.js';
-import { clusterQuestions, readCluster } from './cluster-questions.js';
 import type { CompareOptions } from './options.js';
 
 /** At the default rate and over three ways these take almost an hour. */
@@ -199,4 +201,296 @@ async function* textLines(what: string, file: string, stdin: Readable): AsyncGen
   }
   splitter.end();
   yield* lines;
+}
+
+interface NamedPort {
+  /** Empty when it has none; then it has no SRV record. */
+  readonly name: string;
+  readonly protocol: string;
+}
+
+/** A Service, reduced to what its names depend on. */
+interface ClusterService {
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty for a headless service and for an ExternalName. */
+  readonly addresses: readonly string[];
+  readonly isHeadless: boolean;
+  readonly ports: readonly NamedPort[];
+}
+
+interface ClusterEndpoint {
+  readonly addresses: readonly string[];
+  /** Empty when it has none. */
+  readonly hostname: string;
+}
+
+/** An EndpointSlice or a subset of Endpoints. */
+interface EndpointGroup {
+  readonly namespace: string;
+  readonly service: string;
+  readonly endpoints: readonly ClusterEndpoint[];
+  readonly ports: readonly NamedPort[];
+}
+
+interface ClusterPod {
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+}
+
+interface ClusterObjects {
+  readonly namespaces: readonly string[];
+  readonly services: readonly ClusterService[];
+  readonly endpoints: readonly EndpointGroup[];
+  readonly pods: readonly ClusterPod[];
+}
+
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+
+/** The name of a Namespace; undefined for any other value. */
+function readNamespace(item: unknown): string | undefined {
+  return nameOf(item);
+}
+
+/** A Service of the API; undefined for any other value. */
+function readService(item: unknown): ClusterService | undefined {
+  const name = nameOf(item);
+  const spec = fieldsOf(fieldsOf(item).spec);
+  if (name === undefined) return undefined;
+  const ips = stringsOf(spec.clusterIPs);
+  const all = ips.length > 0 ? ips : stringsOf([spec.clusterIP]);
+  return {
+    namespace: namespaceOf(item),
+    name,
+    addresses: all.filter((address) => isIP(address) !== 0),
+    isHeadless: all.includes('None') && spec.type !== 'ExternalName',
+    ports: portsOf(spec.ports),
+  };
+}
+
+/** An EndpointSlice of the API; empty for one that belongs to no service. */
+function readSlice(item: unknown): EndpointGroup[] {
+  const fields = fieldsOf(item);
+  const service = textOf(valueAt(item, 'metadata', 'labels', SERVICE_LABEL));
+  if (service === '') return [];
+  const endpoints = mappingsOf(fields.endpoints)
+    .filter((one) => fieldsOf(one.conditions).ready !== false)
+    .map((one) => ({ addresses: ipsOf(one.addresses), hostname: textOf(one.hostname) }));
+  return [{ namespace: namespaceOf(item), service, endpoints, ports: portsOf(fields.ports) }];
+}
+
+/** The subsets of an Endpoints object of the API. */
+function readEndpoints(item: unknown): EndpointGroup[] {
+  const service = nameOf(item);
+  if (service === undefined) return [];
+  return mappingsOf(fieldsOf(item).subsets).map((subset) => ({
+    namespace: namespaceOf(item),
+    service,
+    endpoints: mappingsOf(subset.addresses).map((one) => ({
+      addresses: ipsOf([one.ip]),
+      hostname: textOf(one.hostname),
+    })),
+    ports: portsOf(subset.ports),
+  }));
+}
+
+/** A Pod of the API with its own address; undefined for any other. */
+function readPod(item: unknown): ClusterPod | undefined {
+  const { spec, status } = fieldsOf(item);
+  const { podIP, podIPs } = fieldsOf(status);
+  const listed = mappingsOf(podIPs).map((one) => one.ip);
+  const addresses = ipsOf(listed.length > 0 ? listed : [podIP]);
+  if (addresses.length === 0 || fieldsOf(spec).hostNetwork === true) return undefined;
+  return { namespace: namespaceOf(item), addresses };
+}
+
+function portsOf(value: unknown): NamedPort[] {
+  return mappingsOf(value).map((port) => ({
+    name: textOf(port.name),
+    protocol: (textOf(port.protocol) || 'TCP').toLowerCase(),
+  }));
+}
+
+function nameOf(item: unknown): string | undefined {
+  return textOf(valueAt(item, 'metadata', 'name')) || undefined;
+}
+
+function namespaceOf(item: unknown): string {
+  return textOf(valueAt(item, 'metadata', 'namespace'));
+}
+
+function fieldsOf(value: unknown): Mapping {
+  return asMapping(value) ?? {};
+}
+
+function stringsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(textOf).filter((text) => text !== '') : [];
+}
+
+function ipsOf(value: unknown): string[] {
+  return stringsOf(value).filter((address) => isIP(address) !== 0);
+}
+
+/**
+ * Reads the objects for the questions. Services must be readable; without slices Endpoints are used, without
+ * namespaces those of the services, and without pods the addresses of the endpoints.
+ */
+async function readCluster(reader: ApiReader): Promise<ClusterObjects> {
+  const services: ClusterService[] = [];
+  const endpoints: EndpointGroup[] = [];
+  const namespaces = new Set<string>();
+  const pods: ClusterPod[] = [];
+  await reader.list('/api/v1/services', (item) => {
+    const service = readService(item);
+    if (service === undefined) return;
+    services.push(service);
+    namespaces.add(service.namespace);
+  });
+  await reader.listIfAllowed('/api/v1/namespaces', (item) => {
+    const name = readNamespace(item);
+    if (name !== undefined) namespaces.add(name);
+  });
+  const hasSlices = await reader.listIfAllowed('/apis/discovery.k8s.io/v1/endpointslices', (item) =>
+    endpoints.push(...readSlice(item)),
+  );
+  if (!hasSlices) {
+    await reader.listIfAllowed('/api/v1/endpoints', (item) =>
+      endpoints.push(...readEndpoints(item)),
+    );
+  }
+  await reader.listIfAllowed('/api/v1/pods', (item) => {
+    const pod = readPod(item);
+    if (pod !== undefined) pods.push(pod);
+  });
+  return { namespaces: [...namespaces].sort(), services, endpoints, pods };
+}
+
+const ADDRESS_TYPES = ['A', 'AAAA'] as const;
+
+function typeOf(address: string): string {
+  return isIPv4(address) ? 'A' : 'AAAA';
+}
+
+/**
+ * The questions for all names of a cluster and for some that do not exist: services, ports, endpoints, pods,
+ * reverse names, the names above them, and absent names of each kind. May repeat questions.
+ */
+function* clusterQuestions(objects: ClusterObjects, zone: string): Generator<Question> {
+  yield* zoneQuestions(objects.namespaces, zone);
+  const headless = new Set<string>();
+  for (const service of objects.services) {
+    if (service.isHeadless) headless.add(`${service.namespace}/${service.name}`);
+    yield* serviceQuestions(service, zone);
+  }
+  for (const group of objects.endpoints) {
+    const isHeadless = headless.has(`${group.namespace}/${group.service}`);
+    if (isHeadless) yield* endpointQuestions(group, zone);
+    const addresses = group.endpoints.flatMap((endpoint) => endpoint.addresses);
+    yield* podQuestions(group.namespace, addresses, zone);
+  }
+  for (const pod of objects.pods) yield* podQuestions(pod.namespace, pod.addresses, zone);
+  yield* absentQuestions(objects, zone);
+}
+
+function* zoneQuestions(namespaces: readonly string[], zone: string): Generator<Question> {
+  for (const type of ['SOA', 'NS', 'A']) yield { name: zone, type, kind: 'zone' };
+  yield { name: `dns-version.${zone}`, type: 'TXT', kind: 'zone' };
+  for (const part of ['svc', 'pod']) {
+    yield { name: `${part}.${zone}`, type: 'A', kind: 'zone' };
+    for (const namespace of namespaces) {
+      yield { name: `${namespace}.${part}.${zone}`, type: 'A', kind: 'zone' };
+    }
+  }
+}
+
+function* serviceQuestions(service: ClusterService, zone: string): Generator<Question> {
+  const name = `${service.name}.${service.namespace}.svc.${zone}`;
+  for (const type of ADDRESS_TYPES) yield { name, type, kind: 'service' };
+  const isExternalName = service.addresses.length === 0 && !service.isHeadless;
+  yield { name, type: isExternalName ? 'CNAME' : 'SRV', kind: 'service' };
+  for (const port of service.ports) {
+    if (port.name === '') continue;
+    yield { name: `_${port.name}._${port.protocol}.${name}`, type: 'SRV', kind: 'port' };
+  }
+  for (const address of service.addresses) {
+    yield { name: reverseName(addressBytes(address)), type: 'PTR', kind: 'reverse' };
+  }
+}
+
+function* endpointQuestions(group: EndpointGroup, zone: string): Generator<Question> {
+  const service = `${group.service}.${group.namespace}.svc.${zone}`;
+  for (const { hostname, addresses } of group.endpoints) {
+    for (const address of addresses) {
+      yield { name: reverseName(addressBytes(address)), type: 'PTR', kind: 'reverse' };
+      const type = typeOf(address);
+      if (hostname !== '') yield { name: `${hostname}.${service}`, type, kind: 'endpoint' };
+      else {
+        const [hash, dashed] = [hashLabel(address), dashedLabel(address)].map(
+          (label) => `${label}.${service}`,
+        ) as [string, string];
+        yield { name: hash, type, kind: 'endpoint', alternate: dashed };
+        yield { name: dashed, type, kind: 'endpoint', alternate: hash };
+      }
+    }
+  }
+  for (const port of group.ports) {
+    if (port.name === '') continue;
+    yield { name: `_${port.name}._${port.protocol}.${service}`, type: 'SRV', kind: 'port' };
+  }
+}
+
+function* podQuestions(
+  namespace: string,
+  addresses: readonly string[],
+  zone: string,
+): Generator<Question> {
+  for (const address of addresses) {
+    const name = `${dashedLabel(address)}.${namespace}.pod.${zone}`;
+    yield { name, type: typeOf(address), kind: 'pod' };
+  }
+}
+
+/** A label that no object has. */
+const ABSENT = 'kube-dns-compare-absent';
+
+/** Names of each kind that do not exist: negative answers are compared, too. */
+function* absentQuestions(objects: ClusterObjects, zone: string): Generator<Question> {
+  const absent = (name: string, type = 'A'): Question => ({ name, type, kind: 'absent' });
+  yield absent(`${ABSENT}.${zone}`);
+  yield absent(`${ABSENT}.${ABSENT}.${ABSENT}.${zone}`);
+  yield absent(`${ABSENT}.svc.${zone}`);
+  yield absent(`${ABSENT}.${ABSENT}.svc.${zone}`);
+  yield absent(`192-0-2-1.${ABSENT}.pod.${zone}`);
+  for (const namespace of objects.namespaces) {
+    yield absent(`${ABSENT}.${namespace}.svc.${zone}`);
+    yield absent(`${ABSENT}.${namespace}.svc.${zone}`, 'SRV');
+    yield absent(`${ABSENT}.${namespace}.pod.${zone}`);
+  }
+  const seen = new Set<string>();
+  for (const service of objects.services) {
+    const isExternalName = service.addresses.length === 0 && !service.isHeadless;
+    const kind = isExternalName ? 'external' : service.isHeadless ? 'headless' : 'cluster';
+    // One of each kind in a namespace: doing this for each service would double the questions.
+    const key = `${service.namespace} ${kind}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const name = `${service.name}.${service.namespace}.svc.${zone}`;
+    yield absent(`${ABSENT}.${name}`);
+    yield absent(`_${ABSENT}._tcp.${name}`, 'SRV');
+    yield absent(name, 'TXT');
+  }
+  const free = unusedAddress(objects);
+  if (free !== undefined) yield absent(reverseName(addressBytes(free)), 'PTR');
+}
+
+/** An address near that of a service, used by no service: most likely of the service network. */
+function unusedAddress({ services }: ClusterObjects): string | undefined {
+  const used = new Set(services.flatMap((service) => service.addresses));
+  const first = [...used].find(isIPv4);
+  if (first === undefined) return undefined;
+  const network = first.replace(/[0-9]+$/, '');
+  for (let host = 254; host > 0; host--) {
+    if (!used.has(network + String(host))) return network + String(host);
+  }
+  return undefined;
 }

@@ -3,8 +3,15 @@ import { type Clock, systemClock } from '@kube-dns/base';
 import { exchange, type ExchangeError, type ServerAddress } from '@kube-dns/transport';
 import { codeOf, refusal } from '../errors.js';
 import { encodeQuestion, SIDES, type Question, type Side, type Way } from '../question.js';
-import { compareReplies, type Replied, type Verdict } from './compare-replies.js';
-import { readReply, recordKey, replyText, type Reply } from './reply.js';
+import {
+  compareReplies,
+  type Replied,
+  type Verdict,
+  readReply,
+  recordKey,
+  replyText,
+  type Reply,
+} from './compare-replies.js';
 import type { Pair, Tally } from './tally.js';
 
 interface RunOptions {

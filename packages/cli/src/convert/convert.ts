@@ -13,19 +13,17 @@ import {
 import { stringify } from 'yaml';
 import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
 import {
-  asInput,
   dataOf,
   foundText,
   InputError,
   readKubeObjects,
   unreadable,
   type KubeObject,
-} from './kube-objects.js';
-import { fromCorefile, isPluginName } from './corefile/from-corefile.js';
+} from '../manifests/objects.js';
+import { asInput, fromCorefile, isPluginName } from './corefile/from-corefile.js';
 import { toCorefile } from './corefile/to-corefile.js';
-import { convertManifest } from './manifest/convert-manifest.js';
-import { findWorkload, podWords } from './manifest/workload.js';
-import { Notes } from './notes.js';
+import { convertManifest, findWorkload, podWords } from './manifest/convert-manifest.js';
+import { Notes } from './dns-setup.js';
 import { CONFIG_MAP_KEYS, readPodSource } from './pod/pod-reader.js';
 import { podObjects } from './pod/pod-writer.js';
 

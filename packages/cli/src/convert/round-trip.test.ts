@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import { parseCorefile, writeCorefile } from '@kube-dns/node-cache/corefile';
 import { fromCorefile } from './corefile/from-corefile.js';
 import { toCorefile } from './corefile/to-corefile.js';
-import { NO_STALE, STOCK_SETUP, type DnsSetup } from './dns-setup.js';
+import { NO_STALE, STOCK_SETUP, type DnsSetup, Notes } from './dns-setup.js';
 import { configMapData, dnsmasqArguments, kubednsArguments } from './pod/pod-writer.js';
 import { readPodSource } from './pod/pod-reader.js';
-import { Notes } from './notes.js';
 
 const label = fc.stringMatching(/^[a-z]{3,6}$/);
 const ipv4 = fc.ipV4();

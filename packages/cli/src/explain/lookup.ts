@@ -1,6 +1,137 @@
 import type { ExplainedStep, Explanation } from '@kube-dns/telemetry';
+import type { V1Pod } from '@kubernetes/client-node';
 import { askPage, type Reached } from './programs.js';
-import { decidingOutcome, type Outcome, type SearchPath } from './resolver.js';
+
+/** How a client's resolver makes names of what a program asks for: as `/etc/resolv.conf` says (resolv.conf(5)). */
+interface SearchRules {
+  /** Domains without a final dot. */
+  readonly searches: readonly string[];
+  readonly ndots: number;
+}
+
+/** Names that a resolver asks, in order, each with its final dot. */
+export interface SearchPath {
+  readonly candidates: readonly string[];
+  /** Why these, and in this order. */
+  readonly reason: 'absolute' | 'enough-dots' | 'searched' | 'no-searches';
+}
+
+/** The longest name in presentation form without its final dot (RFC 1035 section 2.3.4). */
+const MAX_NAME_CHARACTERS = 253;
+
+/**
+ * The names that glibc's resolver asks (resolv/res_query.c): one with a final dot alone, one with at least `ndots` dots
+ * first as it is, any other first with the search domains. Names that are too long are left out.
+ */
+export function searchPath(name: string, { searches, ndots }: SearchRules): SearchPath {
+  const absolute = name.endsWith('.') ? name : `${name}.`;
+  if (name.endsWith('.')) return { candidates: [absolute], reason: 'absolute' };
+  const searched = searches
+    .map((domain) => (domain === '.' || domain === '' ? absolute : `${name}.${domain}.`))
+    .filter((candidate) => candidate.length - 1 <= MAX_NAME_CHARACTERS);
+  if (searched.length === 0) return { candidates: [absolute], reason: 'no-searches' };
+  const hasDots = name.split('.').length - 1 >= ndots;
+  const candidates = hasDots ? [absolute, ...searched] : [...searched, absolute];
+  return { candidates: [...new Set(candidates)], reason: hasDots ? 'enough-dots' : 'searched' };
+}
+
+/** What became of one candidate. */
+type Outcome = 'answered' | 'no-data' | 'no-name' | 'failed';
+
+/**
+ * The candidate whose outcome a program sees: the one that is answered, else the first empty answer, else the first
+ * failure, else the last one.
+ */
+export function decidingOutcome(outcomes: readonly Outcome[]): number {
+  for (const wanted of ['answered', 'no-data', 'failed'] as const) {
+    const at = outcomes.indexOf(wanted);
+    if (at >= 0) return at;
+  }
+  return outcomes.length - 1;
+}
+
+/** Where musl differs from glibc: it ends at the first answer that is not NXDOMAIN, and does not search for a name with enough dots. */
+export function muslNote(
+  { candidates, reason }: SearchPath,
+  outcomes: readonly Outcome[],
+): string | undefined {
+  const deciding = decidingOutcome(outcomes);
+  if (reason === 'enough-dots' && deciding > 0 && outcomes[deciding] === 'answered') {
+    return `musl (Alpine) does not try search domains for a name with that many dots: there the lookup ends with ${candidates[0]!}`;
+  }
+  const stop = outcomes.findIndex((outcome) => outcome !== 'no-name');
+  if (stop < 0 || stop >= deciding) return undefined;
+  const why = outcomes[stop] === 'no-data' ? 'an empty answer' : 'a failure';
+  return `musl (Alpine) ends the lookup at ${candidates[stop]!} because of ${why}; glibc goes on`;
+}
+
+/** How a pod's resolver is set up. */
+export interface PodResolver extends SearchRules {
+  /** The pod's address, as the client of its questions. */
+  readonly address: string | undefined;
+  /** Sentences that say where the rules come from, and what is assumed. */
+  readonly notes: readonly string[];
+}
+
+/** Of a pod with the policy ClusterFirst, as the kubelet writes it. */
+const CLUSTER_NDOTS = 5;
+/** resolv.conf(5). */
+const DEFAULT_NDOTS = 1;
+const NDOTS = /^\d{1,2}$/;
+
+/** The resolver of a pod that is not read: as that of most pods. */
+export function assumedResolver(namespace: string, domain: string): PodResolver {
+  return {
+    searches: clusterSearches(namespace, domain),
+    ndots: CLUSTER_NDOTS,
+    address: undefined,
+    notes: [
+      `A pod in the namespace ${namespace} is assumed to have dnsPolicy ClusterFirst without dnsConfig.`,
+    ],
+  };
+}
+
+/** The resolver of a pod, as the kubelet sets it up (pkg/kubelet/network/dns/dns.go, GetPodDNS). */
+export function podResolver(pod: V1Pod, domain: string): PodResolver {
+  const { metadata, spec, status } = pod;
+  const namespace = metadata?.namespace ?? 'default';
+  const given = spec?.dnsPolicy ?? 'ClusterFirst';
+  const isOnHost = spec?.hostNetwork === true;
+  const policy = given === 'ClusterFirst' && isOnHost ? 'Default' : given;
+  const config = spec?.dnsConfig;
+  const isCluster = policy === 'ClusterFirst' || policy === 'ClusterFirstWithHostNet';
+  const own = config?.searches ?? [];
+  const ndotsText = config?.options?.find(({ name }) => name === 'ndots')?.value ?? '';
+  const notes = [
+    `The pod ${namespace}/${metadata?.name ?? ''} has dnsPolicy ${given}${isOnHost && given === 'ClusterFirst' ? ' on the host’s network, which counts as Default' : ''}.`,
+  ];
+  if (policy === 'Default') {
+    notes.push(
+      'So it uses its node’s resolv.conf, which is not known here: it does not ask the DNS of the cluster unless the node does.',
+    );
+  }
+  const servers = config?.nameservers ?? [];
+  if (servers.length > 0) {
+    const first = isCluster ? 'after the DNS of the cluster' : 'in place of the DNS of the cluster';
+    notes.push(`Its dnsConfig has name servers, which it asks ${first}: ${servers.join(', ')}.`);
+  }
+  if (own.length > 0) notes.push(`Its dnsConfig adds the search domains ${own.join(', ')}.`);
+  if (NDOTS.test(ndotsText)) notes.push(`Its dnsConfig sets ndots to ${ndotsText}.`);
+  return {
+    searches: [...(isCluster ? clusterSearches(namespace, domain) : []), ...own].map(withoutDot),
+    ndots: NDOTS.test(ndotsText) ? Number(ndotsText) : isCluster ? CLUSTER_NDOTS : DEFAULT_NDOTS,
+    address: status?.podIP,
+    notes,
+  };
+}
+
+function clusterSearches(namespace: string, domain: string): string[] {
+  return [`${namespace}.svc.${domain}`, `svc.${domain}`, domain];
+}
+
+function withoutDot(domain: string): string {
+  return domain.replace(/(?<=.)\.$/, '');
+}
 
 /** A name of the search path that was asked. */
 export interface LookedUp {

@@ -1,9 +1,17 @@
 import { wrap } from '@kube-dns/base';
 import type { ExplainedAnswer, Explanation } from '@kube-dns/telemetry';
-import { CACHED_ERROR, ownFailure, stepOf, typeOf, type LookedUp, type Lookup } from './lookup.js';
+import {
+  CACHED_ERROR,
+  ownFailure,
+  stepOf,
+  typeOf,
+  type LookedUp,
+  type Lookup,
+  type PodResolver,
+  type SearchPath,
+} from './lookup.js';
 import type { ExplainOptions } from './options.js';
 import type { Missed } from './programs.js';
-import type { PodResolver, SearchPath } from './resolver.js';
 
 interface Question {
   readonly name: string;

@@ -1,15 +1,13 @@
 import { isAbsolute, join, relative } from 'node:path';
 import { type Clock, parseArguments, systemClock, UsageError } from '@kube-dns/base';
 import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
-import { ConfigMapFollower } from './config-map-volume.js';
+import { ConfigMapFollower, Volumes } from './volumes.js';
 import { LogOutput, wantsColours } from './log.js';
 import { readPod, type PodSpec } from './manifest.js';
-import { planPod, type ContainerPlan } from './plan.js';
+import { planPod, type ContainerPlan, checkPorts } from './plan.js';
 import { Pod } from './pod.js';
-import { checkPorts } from './ports.js';
 import { localApiUrl, readyMessage } from './ready-message.js';
 import { useRealCluster, withNodeCache } from './variants.js';
-import { Volumes } from './volumes.js';
 
 interface UpOptions {
   readonly help: boolean;

@@ -1,9 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parsePod } from './manifest.js';
-import { Volumes } from './volumes.js';
+import { Volumes, ConfigMapFolder } from './volumes.js';
 
 let folder: string;
 let volumes: Volumes | undefined;
@@ -87,5 +95,46 @@ describe('volumes without mounts', () => {
 
   it('ignores a volume that no container mounts', () => {
     expect(translator('{ name: o, nfs: { server: s } }', '')('/o')).toBe('/o');
+  });
+});
+
+describe('the folder of a ConfigMap', () => {
+  let path: string;
+  let written: ConfigMapFolder;
+  beforeEach(() => {
+    path = join(folder, 'objects');
+    written = new ConfigMapFolder(path);
+  });
+
+  const write = (keys: Readonly<Record<string, string>>) =>
+    written.write(new Map(Object.entries(keys).map(([key, value]) => [key, Buffer.from(value)])));
+  const data = () => readlinkSync(join(path, '..data'));
+
+  it('has a link for each key, behind one link that changes with the content', () => {
+    expect(write({ one: '1', two: '2' })).toBe(true);
+    const first = data();
+    expect(readdirSync(path).sort()).toEqual(['..data', first, 'one', 'two'].sort());
+    expect(readlinkSync(join(path, 'one'))).toBe('..data/one');
+    expect(readFileSync(join(path, 'two'), 'utf8')).toBe('2');
+    expect(write({ one: '3' })).toBe(true);
+    expect(data()).not.toBe(first);
+    expect(readdirSync(path).sort()).toEqual(['..data', data(), 'one'].sort());
+    expect(readFileSync(join(path, 'one'), 'utf8')).toBe('3');
+  });
+
+  it('does not change with the same content, and is empty without keys', () => {
+    expect(write({})).toBe(false);
+    expect(readdirSync(path)).toEqual([]);
+    write({ one: '1' });
+    const first = data();
+    expect(write({ one: '1' })).toBe(false);
+    expect(data()).toBe(first);
+    expect(write({})).toBe(true);
+    expect(readdirSync(path).sort()).toEqual(['..data', data()].sort());
+  });
+
+  it('leaves out keys that would be elsewhere', () => {
+    expect(write({ '../out': '1', '..data': '2', 'a/b': '3' })).toBe(false);
+    expect(readdirSync(path)).toEqual([]);
   });
 });

@@ -1,6 +1,20 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf, StartError } from '../errors.js';
 import type { ContainerSpec, MountSpec, VolumeSpec } from './manifest.js';
 
@@ -92,4 +106,158 @@ export class Volumes {
     mkdirSync(folder, { recursive: true });
     return folder;
   }
+}
+
+type ConfigMapContent = ReadonlyMap<string, Buffer>;
+
+const CURRENT = '..data';
+/** What the API server accepts as a key, too (apimachinery IsConfigMapKey). */
+const KEY = /^(?!\.\.)[-._a-zA-Z0-9]+$/;
+
+/**
+ * The folder of a ConfigMap volume, written as kubelet does (kubernetes pkg/volume/util/atomic_writer.go):
+ * `KEY` points to `..data/KEY`, and a new content becomes visible by renaming the link `..data`.
+ */
+export class ConfigMapFolder {
+  readonly path: string;
+  #generation = 0;
+  #content: ConfigMapContent = new Map();
+
+  /** The folder exists and is empty. */
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Replaces all keys; returns false, and writes nothing, when nothing changes. */
+  write(all: ConfigMapContent): boolean {
+    const content = new Map([...all].filter(([key]) => KEY.test(key)));
+    if (isEqual(content, this.#content)) return false;
+    const former = this.#generation === 0 ? undefined : readlinkSync(join(this.path, CURRENT));
+    this.#swap(content);
+    this.#link(content);
+    if (former !== undefined) rmSync(join(this.path, former), { recursive: true });
+    this.#content = content;
+    return true;
+  }
+
+  #swap(content: ConfigMapContent): void {
+    const data = `..${new Date().toISOString().replaceAll(/[-:.TZ]/g, '_')}${++this.#generation}`;
+    mkdirSync(join(this.path, data));
+    for (const [key, value] of content) writeFileSync(join(this.path, data, key), value);
+    const next = join(this.path, `${CURRENT}_tmp`);
+    symlinkSync(data, next);
+    renameSync(next, join(this.path, CURRENT));
+  }
+
+  #link(content: ConfigMapContent): void {
+    const linked = readdirSync(this.path).filter((name) => !name.startsWith('..'));
+    for (const key of content.keys()) {
+      if (!linked.includes(key)) symlinkSync(join(CURRENT, key), join(this.path, key));
+    }
+    for (const key of linked) if (!content.has(key)) rmSync(join(this.path, key));
+  }
+}
+
+function isEqual(one: ConfigMapContent, other: ConfigMapContent): boolean {
+  return (
+    one.size === other.size &&
+    [...one].every(([key, value]) => other.get(key)?.equals(value) === true)
+  );
+}
+
+interface ConfigMapFollowerOptions {
+  /** The API server, as `http://127.0.0.1:18080`. */
+  readonly url: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** An empty folder. */
+  readonly folder: string;
+  /** Called with the keys of each new content; none when the ConfigMap does not exist. */
+  readonly onChange: (keys: readonly string[]) => void;
+}
+
+interface ConfigMap {
+  readonly metadata?: { readonly resourceVersion?: string };
+  readonly data?: Readonly<Record<string, string>> | null;
+  readonly binaryData?: Readonly<Record<string, string>> | null;
+}
+
+/** The API server starts with the pod, and may be restarted. */
+const RETRY_MS = 200;
+
+/**
+ * Writes a ConfigMap of the local API server into its volume's folder, and follows it until close(). While
+ * the server is away the last content stays; a ConfigMap that does not exist is an empty folder.
+ */
+export class ConfigMapFollower {
+  readonly #options: ConfigMapFollowerOptions;
+  readonly #folder: ConfigMapFolder;
+  readonly #closing = new AbortController();
+
+  constructor(options: ConfigMapFollowerOptions) {
+    this.#options = options;
+    this.#folder = new ConfigMapFolder(options.folder);
+    void this.#follow();
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#watch(await this.#list());
+      } catch {
+        /* the server is not there: its container says why */
+      }
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Writes the present content, and returns the version to watch from. */
+  async #list(): Promise<string> {
+    const list = (await (await this.#get('')).json()) as ConfigMap & { items: ConfigMap[] };
+    this.#write(list.items[0]);
+    return list.metadata?.resourceVersion ?? '';
+  }
+
+  /** Resolves when the watch ends. */
+  async #watch(version: string): Promise<void> {
+    const { body } = await this.#get(`&watch=true&resourceVersion=${version}`);
+    if (body === null) return;
+    for await (const line of createInterface({ input: Readable.fromWeb(body) })) {
+      const { type, object } = JSON.parse(line) as { type: string; object: ConfigMap };
+      if (type === 'ERROR') return;
+      if (type !== 'BOOKMARK') this.#write(type === 'DELETED' ? undefined : object);
+    }
+  }
+
+  async #get(query: string): Promise<Response> {
+    const { url, namespace, name } = this.#options;
+    const selector = encodeURIComponent(`metadata.name=${name}`);
+    const path = `/api/v1/namespaces/${namespace}/configmaps?fieldSelector=${selector}${query}`;
+    const response = await fetch(url + path, { signal: this.#closing.signal });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return response;
+  }
+
+  #write(object: ConfigMap | undefined): void {
+    if (this.#closing.signal.aborted) return;
+    const content = contentOf(object);
+    if (this.#folder.write(content)) this.#options.onChange([...content.keys()].sort());
+  }
+}
+
+function contentOf(object: ConfigMap | undefined): ConfigMapContent {
+  const content = new Map<string, Buffer>();
+  for (const [key, value] of Object.entries(object?.data ?? {})) {
+    content.set(key, Buffer.from(value));
+  }
+  for (const [key, value] of Object.entries(object?.binaryData ?? {})) {
+    content.set(key, Buffer.from(value, 'base64'));
+  }
+  return content;
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KubeManifest, MANIFESTS } from '@kube-dns/testkit/manifests';
-import { readKubeObjects } from '../../src/convert/kube-objects.js';
+import { readKubeObjects } from '../../src/manifests/objects.js';
 import { convertManifest } from '../../src/convert/manifest/convert-manifest.js';
-import { Notes } from '../../src/convert/notes.js';
+import { Notes } from '../../src/convert/dns-setup.js';
 
 /** The folder of the checkout. */
 export const REPOSITORY = join(MANIFESTS, '..');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseCorefile, writeCorefile } from '@kube-dns/node-cache/corefile';
-import { Notes } from '../notes.js';
+import { Notes, STOCK_SETUP } from '../dns-setup.js';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
-import { STOCK_SETUP } from '../dns-setup.js';
 import { forwardTargets } from './encrypted-targets.js';
 import { fromCorefile } from './from-corefile.js';
 import { toCorefile } from './to-corefile.js';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseCorefile } from '@kube-dns/node-cache/corefile';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
-import { InputError } from '../kube-objects.js';
-import { Notes } from '../notes.js';
+import { InputError } from '../../manifests/objects.js';
+import { Notes } from '../dns-setup.js';
 import { fromCorefile } from './from-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);

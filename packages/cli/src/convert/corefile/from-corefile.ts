@@ -8,8 +8,9 @@ import {
   type Directive,
   type FindImports,
   type WrittenBlock,
+  CorefileError,
 } from '@kube-dns/node-cache/corefile';
-import { asInput, InputError } from '../kube-objects.js';
+import { InputError } from '../../manifests/objects.js';
 import {
   DNSMASQ_FORWARD_MAX,
   isNamedServer,
@@ -18,8 +19,8 @@ import {
   STOCK_SETUP,
   type DnsSetup,
   type SetupDraft,
+  type Notes,
 } from '../dns-setup.js';
-import type { Notes } from '../notes.js';
 import { readCache, secondsOf } from './cache-directive.js';
 import { serverOfTarget } from './encrypted-targets.js';
 
@@ -571,4 +572,14 @@ function readTemplate(plugin: Directive, zone: string, context: PluginContext): 
     ...draft.addresses,
     ...domains.map((each) => [each, [...(draft.addresses.get(each) ?? []), ...addresses]] as const),
   ]);
+}
+
+/** Reads a Corefile that is the input of a conversion: its CorefileError becomes an InputError. */
+export function asInput<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CorefileError) throw new InputError(error.message, { cause: error });
+    throw error;
+  }
 }

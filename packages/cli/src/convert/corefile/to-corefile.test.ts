@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { writeCorefile } from '@kube-dns/node-cache/corefile';
 import { splitLine } from '../convert.js';
 import { readPodSource } from '../pod/pod-reader.js';
-import { Notes } from '../notes.js';
+import { Notes } from '../dns-setup.js';
 import { toCorefile } from './to-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);

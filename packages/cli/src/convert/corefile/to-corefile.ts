@@ -8,8 +8,8 @@ import {
   serverHost,
   type DnsSetup,
   type HostsEntry,
+  type Notes,
 } from '../dns-setup.js';
-import type { Notes } from '../notes.js';
 import { cacheDirective } from './cache-directive.js';
 import { forwardTargets, type ForwardTargets } from './encrypted-targets.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { Notes } from '../notes.js';
+import { Notes } from '../dns-setup.js';
 import { carryDnsmasq } from './convert-manifest.js';
 
 it.each([

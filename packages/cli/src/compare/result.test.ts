@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QuestionKind } from '../question.js';
 import { ASPECT_ORDER, type Aspect } from './compare-replies.js';
-import { entriesOf, meaningOf } from './entries.js';
+import { entriesOf, meaningOf } from './result.js';
 import type { Difference } from './tally.js';
 
 function difference(
