@@ -93,8 +93,10 @@ describe('the directory of the ConfigMap', () => {
       'db.acme.local A 192.0.2.7',
     ]);
     await kubedns.ask('example.com', 'A');
-    expect(upstream.asked).toEqual(['example.com A']);
-    expect(stub.asked).toEqual(['db.acme.local A', 'db.acme.local A']);
+    // A reply that is late is asked for again.
+    expect(new Set(upstream.asked)).toEqual(new Set(['example.com A']));
+    expect(new Set(stub.asked)).toEqual(new Set(['db.acme.local A']));
+    expect(stub.asked.length).toBeGreaterThanOrEqual(2);
   });
 
   it('may name servers of stub domains by name', async () => {
