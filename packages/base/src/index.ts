@@ -39,4 +39,5 @@ export {
 export { parseArguments } from './parse-arguments.js';
 export { hideUrlSecrets, MAX_QUOTED, quote, shownText } from './text.js';
 export { TokenBucket } from './token-bucket.js';
+export { Trace, TraceKind } from './trace.js';
 export { layOut, usageText, wrap } from './usage.js';

@@ -175,9 +175,6 @@ export class KubednsServer {
       zone,
       client,
       answerer: this.#answerer,
-      upstreams: this.#upstreams,
-      federations: this.#federations,
-      exchanges: this.#forwarder.exchanges,
       watch: this.watch,
     });
     this.localPages = new Map([['/explain', explainPage((asked) => explainer.explain(asked))]]);

@@ -127,6 +127,42 @@ describe('/explain of kubedns', () => {
     );
   });
 
+  it('says which part of a name is missing, and nothing of the others', async () => {
+    const missing = async (name: string) => {
+      const explained = await explain(name, 'SRV');
+      expect(explained.verdict.rcode).toBe('NXDOMAIN');
+      const kinds = ['absent', 'left-out', 'note'];
+      return kinds.flatMap((kind) => texts(explained, kind));
+    };
+    expect(await missing('x.dns.cluster.local')).toEqual([
+      'Below dns.cluster.local there is only ns.',
+    ]);
+    expect(await missing('x.dns-version.cluster.local')).toEqual([
+      'dns-version.cluster.local has no names below it.',
+    ]);
+    expect(await missing('a.10-0-0-1.shop.pod.cluster.local')).toEqual([
+      'The name of a pod has no names below it.',
+    ]);
+    // The host is there, the port is not; and the other way round.
+    const notReady = '1 endpoint is left out, not ready: 10.1.0.2 (pod db-1).';
+    expect(await missing(`db-0._htp._tcp.db.shop.${ZONE}`)).toEqual([
+      notReady,
+      'No port is named htp over TCP. Its port is http (TCP 80). Did you mean _http?',
+    ]);
+    expect(await missing(`db-7._http._tcp.db.shop.${ZONE}`)).toEqual([
+      'No ready endpoint has the hostname db-7; there is db-0.',
+      notReady,
+    ]);
+    expect(await missing(`_http._tcp.db-0.db.shop.${ZONE}`)).toEqual([
+      notReady,
+      'A port is named _PORT._PROTOCOL before the name of the service, and that of one endpoint HOST._PORT._PROTOCOL.',
+    ]);
+    // The address of the service is not that of a name that does not exist.
+    expect(await missing(`_htp._tcp.web.default.${ZONE}`)).toEqual([
+      'No port is named htp over TCP. Its port is http (TCP 80). Did you mean _http?',
+    ]);
+  });
+
   it('says why a name has no record of a type, and that a service has no ready endpoint', async () => {
     const explained = await explain(`web.default.${ZONE}`, 'AAAA');
     expect(explained.verdict).toMatchObject({ rcode: 'NOERROR', answers: [] });

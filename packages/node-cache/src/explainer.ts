@@ -8,11 +8,12 @@ import {
   skippedSteps,
 } from '@kube-dns/resolver';
 import {
-  askRecorded,
+  askTraced,
   type ExplainedAnswer,
   type ExplainedQuestion,
   type ExplainedStep,
   type Explanation,
+  exchangeSteps,
   queryFor,
 } from '@kube-dns/telemetry';
 import { MAX_MESSAGE_BYTES, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
@@ -57,11 +58,9 @@ export class NodeCacheExplainer {
     const answerer = at?.point.answerer ?? this.#options.points.all[0]?.answerer;
     const before = at === undefined ? this.#unserved() : this.#look(query, at);
     const block = at?.zone.block;
-    const exchanges = block?.forwarder.exchanges;
-    const { verdict, asked } =
-      answerer === undefined
-        ? { verdict: NOT_LISTENING, asked: [] }
-        : await askRecorded(answerer, question, { exchanges });
+    const traced = answerer && askTraced(answerer, question);
+    const verdict = (await traced?.answered) ?? NOT_LISTENING;
+    const asked = traced === undefined ? [] : exchangeSteps(traced.trace, block?.forwarder.now());
     const entry = block && entryOf(block, query);
     const steps = [
       ...before.steps,

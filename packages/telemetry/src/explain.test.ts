@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Answerer, NO_ANSWER_YET, SOURCE } from '@kube-dns/transport';
+import { Trace } from '@kube-dns/base';
+import {
+  type Answerer,
+  EXCHANGED,
+  type ExchangeEvent,
+  NO_ANSWER_YET,
+  SOURCE,
+} from '@kube-dns/transport';
 import {
   AnswerWriter,
   EXTENDED_ERROR,
@@ -9,8 +16,8 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { askAnswerer, ExchangeRecord, explainPage } from './explain.js';
-import { type ExplainedQuestion, queryFor, readQuestion } from './explanation.js';
+import { askTraced, exchangeSteps, explainPage } from './explain.js';
+import { type ExplainedQuestion, readQuestion } from './explanation.js';
 
 const SERVER = { address: '192.0.2.1', port: 53 };
 
@@ -37,7 +44,8 @@ function answererOf(count: number): Answerer {
 
 describe('asking an answerer', () => {
   it('shows the answer that a client gets, and where it came from', async () => {
-    const { ms, ...answer } = await askAnswerer(answererOf(1), questionOf('name=Web.example'));
+    const { ms, ...answer } = await askTraced(answererOf(1), questionOf('name=Web.example'))
+      .answered;
     expect(answer).toEqual({
       rcode: 'NOERROR',
       flags: ['aa', 'rd', 'ra'],
@@ -51,7 +59,7 @@ describe('asking an answerer', () => {
   });
 
   it('asks again over TCP when the answer is truncated', async () => {
-    const answer = await askAnswerer(answererOf(200), questionOf('name=web.example'));
+    const answer = await askTraced(answererOf(200), questionOf('name=web.example')).answered;
     expect(answer.answers).toHaveLength(200);
   });
 
@@ -69,7 +77,7 @@ describe('asking an answerer', () => {
         return NO_ANSWER_YET;
       },
     };
-    expect(await askAnswerer(answerer, questionOf('name=web.example'))).toMatchObject({
+    expect(await askTraced(answerer, questionOf('name=web.example')).answered).toMatchObject({
       rcode: 'SERVFAIL',
       ede: [{ code: 22, text: 'timeout' }],
       source: 'upstream',
@@ -79,7 +87,7 @@ describe('asking an answerer', () => {
 
   it('shows that a client gets no answer', async () => {
     const silent: Answerer = { answer: () => NO_ANSWER_YET };
-    const answer = await askAnswerer(silent, questionOf('name=web.example'));
+    const answer = await askTraced(silent, questionOf('name=web.example')).answered;
     expect(answer).toMatchObject({ rcode: null, source: 'none' });
   });
 });
@@ -118,34 +126,28 @@ describe('the page of explanations', () => {
   });
 });
 
-describe('the record of exchanges', () => {
-  it('has what each server was asked about the names, and what became of it', () => {
-    let nowMs = 100;
-    const question = questionOf('name=Web.example');
-    const other = questionOf('name=other.example');
-    const record = new ExchangeRecord([question.key], () => nowMs);
-    const { bytes } = queryFor(question, false);
-    const silent = { address: '192.0.2.2', port: 53 };
-    record.sent(silent, bytes, false);
-    record.sent(silent, bytes, false);
-    record.sent(silent, queryFor(other, false).bytes, false);
-    nowMs = 1_100;
-    record.failed(silent, Buffer.from(bytes), 'timeout');
-    record.sent(silent, bytes, false);
-    record.sent(SERVER, bytes, false);
-    const reply = Uint8Array.from(bytes);
-    reply[3] = RCODE.NXDOMAIN;
-    record.replied(SERVER, bytes, reply, false, 12.345);
-    record.sent({ address: '192.0.2.3', port: 53 }, bytes, true);
-    const large = { address: '192.0.2.4', port: 53 };
-    const cut = Uint8Array.from(bytes);
-    cut[2]! |= 0x02;
-    record.sent(large, bytes, false);
-    record.replied(large, bytes, cut, false, 1);
-    record.sent(large, bytes, true);
-    nowMs = 4_617;
-    record.replied(large, bytes, Uint8Array.from(bytes), true, 3_000);
-    expect(record.steps().map(({ text }) => text)).toEqual([
+describe('the servers that were asked', () => {
+  it('are there with what became of each', () => {
+    const trace = new Trace();
+    const at = (last: number) => ({ address: `192.0.2.${last}`, port: 53 });
+    const note = (event: ExchangeEvent) => trace.note(EXCHANGED, event);
+    const sent = (last: number, atMs: number, isOverTcp = false) =>
+      note({ event: 'sent', server: at(last), isOverTcp, atMs });
+    const replied = (last: number, atMs: number, ms: number, rcode: number = RCODE.NOERROR) =>
+      note({ event: 'replied', server: at(last), rcode, isCut: false, ms, atMs });
+    sent(2, 100);
+    sent(2, 100);
+    note({ event: 'failed', server: at(2), reason: 'timeout', atMs: 1_100 });
+    sent(2, 1_100);
+    sent(1, 1_100);
+    replied(1, 1_113, 12.345, RCODE.NXDOMAIN);
+    sent(3, 1_100, true);
+    sent(4, 1_100);
+    note({ event: 'replied', server: at(4), rcode: 0, isCut: true, ms: 1, atMs: 1_101 });
+    sent(4, 1_101, true);
+    replied(4, 4_617, 3_000);
+    replied(5, 4_617, 1);
+    expect(exchangeSteps(trace, 4_617).map(({ text }) => text)).toEqual([
       '192.0.2.2#53 was asked 3 times over UDP: it did not reply in time after 4517 ms in all.',
       '192.0.2.1#53 was asked over UDP: it replied NXDOMAIN after 12.3 ms.',
       '192.0.2.3#53 was asked over TCP: it has not replied.',

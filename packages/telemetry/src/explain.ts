@@ -1,12 +1,14 @@
+import { Trace } from '@kube-dns/base';
 import type { LocalAnswer, LocalPage } from '@kube-dns/daemon';
 import {
   type Answerer,
   type AnswerSource,
   type Client,
-  type ExchangeObserver,
-  type ExchangeObservers,
+  EXCHANGED,
+  type ExchangeEvent,
   type FailureReason,
   NO_ANSWER_YET,
+  nowMs,
   randomId,
   type ReplyPath,
   type ServerAddress,
@@ -14,14 +16,10 @@ import {
   SOURCE,
 } from '@kube-dns/transport';
 import {
-  decodeName,
-  expandKey,
   fitMessage,
   FLAG,
-  HEADER_BYTES,
   MAX_MESSAGE_BYTES,
-  MAX_NAME_BYTES,
-  RCODE_MASK,
+  type Query,
   RCODE_NAMES,
   readUint16,
   RecordCursor,
@@ -62,65 +60,50 @@ function refusal(status: number, error: string): LocalAnswer {
   return { status, body: `${JSON.stringify({ error })}\n` };
 }
 
-/** An answer, and a step for each server that was asked for it. */
-interface RecordedAnswer {
-  readonly verdict: ExplainedAnswer;
-  readonly asked: readonly ExplainedStep[];
-}
-
-interface RecordOptions {
-  /** Those of the forwarder; without it no server is asked. */
-  readonly exchanges: Pick<ExchangeObservers, 'add' | 'remove'> | undefined;
-  /** Lower-cased, in wire form; that of the question unless given. */
-  readonly names?: readonly Uint8Array[];
-  /** The clock of the forwarder. */
-  readonly now?: () => number;
-}
-
-/** Asks an answerer as `askAnswerer` does, and records meanwhile which servers are asked for some names. */
-export async function askRecorded(
-  answerer: Answerer,
-  question: ExplainedQuestion,
-  { exchanges, names = [question.key], now }: RecordOptions,
-): Promise<RecordedAnswer> {
-  const record = new ExchangeRecord(names, now);
-  exchanges?.add(record);
-  try {
-    const verdict = await askAnswerer(answerer, question);
-    return { verdict, asked: record.steps() };
-  } finally {
-    exchanges?.remove(record);
-  }
+/** A question that was asked: what was decided at once, then the answer. */
+interface TracedQuestion {
+  /** What is decided later is noted in it later. */
+  readonly trace: Trace;
+  readonly answered: Promise<ExplainedAnswer>;
 }
 
 /** Every answerer has its own, shorter time-out. */
 const LIMIT_MS = 15_000;
 
 /**
- * Asks an answerer as a client with EDNS does: over UDP, and over TCP when that answer is truncated. The first
- * question is asked before the first turn of the event loop.
+ * Asks an answerer as a client with EDNS does: over UDP, and over TCP when that answer is truncated. The first question
+ * is asked before this returns, and its decisions are traced; of the second one only the servers that are asked.
  */
-export async function askAnswerer(
+export function askTraced(answerer: Answerer, question: ExplainedQuestion): TracedQuestion {
+  const trace = new Trace();
+  return { trace, answered: askBoth(answerer, question, trace) };
+}
+
+async function askBoth(
   answerer: Answerer,
   question: ExplainedQuestion,
+  trace: Trace,
 ): Promise<ExplainedAnswer> {
-  const first = await ask(answerer, question, false);
+  const first = await ask(answerer, queryFor(question, false), question.client, trace);
   const isTruncated = first.message !== undefined && (readUint16(first.message, 2) & FLAG.TC) !== 0;
   if (!isTruncated) return explainedAnswer(first);
-  const second = await ask(answerer, question, true);
+  const later = new Trace();
+  const second = await ask(answerer, queryFor(question, true), question.client, later);
+  for (const event of later.all(EXCHANGED)) trace.note(EXCHANGED, event);
   return explainedAnswer({ ...second, ms: first.ms + second.ms });
 }
 
 async function ask(
   answerer: Answerer,
-  question: ExplainedQuestion,
-  isOverTcp: boolean,
+  query: Query,
+  address: string,
+  trace: Trace,
 ): Promise<ReceivedAnswer> {
-  const query = queryFor(question, isOverTcp);
   const { maxAnswerBytes } = query;
   const startedMs = performance.now();
-  const client = new AskingClient(question.client);
+  const client = new AskingClient(address);
   const out = new Uint8Array(MAX_MESSAGE_BYTES);
+  query.trace = trace;
   const length = answerer.answer(query, out, client);
   if (length !== NO_ANSWER_YET) client.send(out, length, client.source);
   else if (!client.isDeferred) client.abandon();
@@ -173,23 +156,6 @@ class AskingClient implements Client, ReplyPath {
   }
 }
 
-/** What one server was asked, and what became of it. */
-interface Exchange {
-  readonly server: string;
-  /** Of the first try. */
-  readonly sentMs: number;
-  /** How often over UDP, and over TCP. */
-  udpTimes: number;
-  tcpTimes: number;
-  /** A reply over UDP was truncated. */
-  isCut: boolean;
-  /** The last try has not ended. */
-  isWaiting: boolean;
-  outcome: string;
-  /** From the first try until the end of the last one; -1 before one ends. */
-  ms: number;
-}
-
 const REASONS: Readonly<Record<FailureReason, string>> = {
   timeout: 'it did not reply in time',
   unreachable: 'it cannot be reached: its port is closed, or there is no route to it',
@@ -203,86 +169,70 @@ const REASONS: Readonly<Record<FailureReason, string>> = {
   malformed: 'its reply is malformed',
 };
 
-/** Records which servers are asked for some names while these are explained. */
-export class ExchangeRecord implements ExchangeObserver {
-  readonly #names: Set<string>;
-  readonly #exchanges = new Map<string, Exchange>();
-  readonly #now: () => number;
+/** What one server was asked, and what became of it. */
+interface Exchange {
+  /** When the first try was sent, and how often over UDP, and over TCP. */
+  readonly sentMs: number;
+  udpTimes: number;
+  tcpTimes: number;
+  /** A reply over UDP was truncated. */
+  isCut: boolean;
+  /** The last try has not ended. */
+  isWaiting: boolean;
+  outcome: string;
+  /** From the first try until the end of the last one; undefined before one ends. */
+  ms: number | undefined;
+}
 
-  /** The names are lower-cased, in wire form. */
-  constructor(names: readonly Uint8Array[], now: () => number = () => performance.now()) {
-    this.#names = new Set(names.map((name) => decodeName(name)));
-    this.#now = now;
-  }
-
-  sent(server: ServerAddress, query: Uint8Array, isOverTcp: boolean): void {
-    if (!this.#isAbout(query)) return;
-    const text = serverText(server);
-    let exchange = this.#exchanges.get(text);
-    if (exchange === undefined) {
-      const outcome = 'it has not replied';
-      exchange = {
-        server: text,
-        sentMs: this.#now(),
+/** A step for each server that was asked, in order; `endMs`: the time now, on the forwarder's clock. */
+export function exchangeSteps(trace: Trace, endMs = nowMs()): ExplainedStep[] {
+  const exchanges = new Map<string, Exchange>();
+  for (const event of trace.all(EXCHANGED)) {
+    const server = serverText(event.server);
+    const exchange = exchanges.get(server);
+    if (exchange !== undefined) addEvent(exchange, event);
+    else if (event.event === 'sent') {
+      const created: Exchange = {
+        sentMs: event.atMs,
         udpTimes: 0,
         tcpTimes: 0,
         isCut: false,
         isWaiting: true,
-        outcome,
-        ms: -1,
+        outcome: 'it has not replied',
+        ms: undefined,
       };
-      this.#exchanges.set(text, exchange);
+      addEvent(created, event);
+      exchanges.set(server, created);
     }
-    exchange.isWaiting = true;
-    if (isOverTcp) exchange.tcpTimes++;
+  }
+  return Array.from(exchanges, ([server, exchange]) => exchangeStep(server, exchange, endMs));
+}
+
+function addEvent(exchange: Exchange, event: ExchangeEvent): void {
+  exchange.isWaiting = event.event === 'sent';
+  if (event.event === 'sent') {
+    if (event.isOverTcp) exchange.tcpTimes++;
     else exchange.udpTimes++;
+    return;
   }
+  exchange.ms = event.atMs - exchange.sentMs;
+  if (event.event === 'failed') exchange.outcome = REASONS[event.reason];
+  else {
+    exchange.outcome = `it replied ${RCODE_NAMES[event.rcode] ?? `RCODE${event.rcode}`}`;
+    exchange.isCut ||= event.isCut;
+    if (timesOf(exchange) === 1) exchange.ms = event.ms;
+  }
+}
 
-  replied(
-    server: ServerAddress,
-    query: Uint8Array,
-    reply: Uint8Array,
-    isOverTcp: boolean,
-    ms: number,
-  ): void {
-    const exchange = this.#exchanges.get(serverText(server));
-    if (exchange === undefined || !this.#isAbout(query)) return;
-    const flags = readUint16(reply, 2);
-    const rcode = flags & RCODE_MASK;
-    if (!isOverTcp && (flags & FLAG.TC) !== 0) exchange.isCut = true;
-    exchange.outcome = `it replied ${RCODE_NAMES[rcode] ?? `RCODE${rcode}`}`;
-    exchange.isWaiting = false;
-    exchange.ms = timesOf(exchange) === 1 ? ms : this.#now() - exchange.sentMs;
-  }
-
-  failed(server: ServerAddress, query: Uint8Array, reason: FailureReason): void {
-    const exchange = this.#exchanges.get(serverText(server));
-    if (exchange === undefined || !this.#isAbout(query)) return;
-    exchange.outcome = REASONS[reason];
-    exchange.isWaiting = false;
-    exchange.ms = this.#now() - exchange.sentMs;
-  }
-
-  /** A step for each server that was asked, in order. */
-  steps(): ExplainedStep[] {
-    return [...this.#exchanges.values()].map((exchange) => {
-      const { server, sentMs, outcome, isWaiting } = exchange;
-      const times = timesOf(exchange);
-      const spentMs = isWaiting && exchange.ms >= 0 ? this.#now() - sentMs : exchange.ms;
-      const ms = spentMs < 0 ? null : Math.round(spentMs * 10) / 10;
-      const inAll = times === 1 ? '' : ' in all';
-      const after = ms === null ? '' : ` after ${ms} ms${inAll}`;
-      const text = `${server} was asked${howOften(exchange)}: ${outcome}${after}.`;
-      const protocol = exchange.tcpTimes > 0 ? 'TCP' : 'UDP';
-      return { step: 'server', text, server, times, protocol, outcome, ms };
-    });
-  }
-
-  #isAbout(query: Uint8Array): boolean {
-    const name = new Uint8Array(MAX_NAME_BYTES);
-    const length = expandKey(query, HEADER_BYTES, query.length, name);
-    return length > 0 && this.#names.has(decodeName(name));
-  }
+function exchangeStep(server: string, exchange: Exchange, endMs: number): ExplainedStep {
+  const { sentMs, outcome, isWaiting } = exchange;
+  const times = timesOf(exchange);
+  const spentMs = isWaiting && exchange.ms !== undefined ? endMs - sentMs : exchange.ms;
+  const ms = spentMs === undefined ? null : Math.round(spentMs * 10) / 10;
+  const after = ms === null ? '' : ` after ${ms} ms${times === 1 ? '' : ' in all'}`;
+  const text = `${server} was asked${howOften(exchange)}: ${outcome}${after}.`;
+  const protocol = exchange.tcpTimes > 0 ? 'TCP' : 'UDP';
+  return { step: 'server', text, server, times, protocol, outcome, ms };
 }
 
 function timesOf({ udpTimes, tcpTimes }: Exchange): number {

@@ -57,11 +57,13 @@ export type {
 } from './forward/contract.js';
 export type { FailureReason, ReplyFlaw } from './forward/failure.js';
 export { QueryForwarder } from './forward/forwarder.js';
-export type {
-  ExchangeObserver,
-  ExchangeObservers,
-  ServerCounter,
-  ServerCounters,
+export {
+  EXCHANGED,
+  type ExchangeEvent,
+  type ExchangeObserver,
+  type ExchangeObservers,
+  type ServerCounter,
+  type ServerCounters,
 } from './forward/observers.js';
 export { GroupLoad, networkOf } from './forward/quota.js';
 export { ServerGroup, UpstreamServers } from './forward/servers.js';

@@ -1,3 +1,4 @@
+import type { Trace } from '@kube-dns/base';
 import { readUint16 } from './bytes.js';
 import { COOKIE_OPTION_BYTES, findOption, isCookieLength } from './cookie.js';
 import { lowerCaseByte, skipName } from './name.js';
@@ -62,6 +63,8 @@ export class Query {
   maxAnswerBytes = CLASSIC_UDP_BYTES;
   /** The largest UDP message that this server receives and sends; its OPT records announce it. */
   maxUdpBytes = SAFE_UDP_BYTES;
+  /** Set for a query that is explained alone: who decides about it notes there what it did. */
+  trace: Trace | undefined = undefined;
 
   get isRecursionDesired(): boolean {
     return (this.flags & FLAG.RD) !== 0;

@@ -13,10 +13,11 @@ import {
   skippedSteps,
 } from '@kube-dns/resolver';
 import {
-  askRecorded,
+  askTraced,
   type ExplainedQuestion,
   type ExplainedStep,
   type Explanation,
+  exchangeSteps,
   queryFor,
 } from '@kube-dns/telemetry';
 import {
@@ -58,7 +59,7 @@ export interface DnsmasqExplainerOptions {
   readonly local: Pick<LocalData, 'look' | 'answerByRule' | 'origins'>;
   readonly cache: Pick<AnswerCache, 'inspect' | 'maxRecords'>;
   readonly router: Pick<Router, 'routes' | 'loops' | 'sources'>;
-  readonly forwarder: Pick<QueryForwarder, 'exchanges' | 'look' | 'now'>;
+  readonly forwarder: Pick<QueryForwarder, 'look' | 'now'>;
   readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'rowOf' | 'hasAnnounced'>;
   readonly kubedns: ServerAddress | undefined;
 }
@@ -89,9 +90,9 @@ export class DnsmasqExplainer {
     const { answerer, forwarder, options, local } = this.#parts;
     const query = queryFor(question, false);
     const before = this.#look(query, question);
-    const { exchanges } = forwarder;
-    const now = () => forwarder.now();
-    const { verdict, asked } = await askRecorded(answerer, question, { exchanges, now });
+    const { trace, answered } = askTraced(answerer, question);
+    const verdict = await answered;
+    const asked = exchangeSteps(trace, forwarder.now());
     const localSteps =
       before.local === undefined
         ? []

@@ -1,3 +1,4 @@
+import { TraceKind } from '@kube-dns/base';
 import {
   type AskCallback,
   type Client,
@@ -68,6 +69,9 @@ const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name se
 /** The target of an ExternalName has no answer. */
 const NO_TARGET = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'target of the CNAME');
 
+/** A target of the CNAMEs of the zone, lower-cased. */
+export const FOLLOWED = new TraceKind<Uint8Array>();
+
 /**
  * What other servers are asked for: names outside of the cluster, and the ends of CNAMEs that lead there. Clients get
  * the records of a reply that their question leads to, and nothing that a server says about the own zone. No answer with
@@ -93,7 +97,7 @@ export class Forwarding {
   /** Forwards a question; returns what an Answerer returns. */
   forward(query: Query, out: Uint8Array, client: Client): number {
     const { forwarder, upstreams } = this.#options;
-    const group = upstreams.groupFor(query.name, query.nameLength);
+    const group = upstreams.groupFor(query.name, query.nameLength, query.trace);
     if (group.servers.length > 0)
       return forwarder.forward(query, out, client, group, this.#inspect);
     // A missing server is a failure, not a policy: SERVFAIL, as the original.
@@ -112,6 +116,7 @@ export class Forwarding {
     const chain: Chain = { targets: [first], isFederated: zone.isFederated };
     for (let target = first; ;) {
       const key = target.map(lowerCaseByte);
+      query.trace?.note(FOLLOWED, key);
       if (!zone.contains(key, key.length)) return this.#askUpstream(query, out, client, chain);
       zone.read(key, key.length);
       const next = zone.targetOf(query.type);
@@ -134,14 +139,15 @@ export class Forwarding {
     const { forwarder, upstreams } = this.#options;
     const target = chain.targets.at(-1)!;
     const key = target.map(lowerCaseByte);
-    const group = upstreams.groupFor(key, key.length);
+    const group = upstreams.groupFor(key, key.length, query.trace);
     if (group.servers.length === 0) return this.#fail(query, out, chain);
     const copy = copyQuery(query);
     const done: AskCallback = (message, server) => {
       const length = this.#answerFrom(message, copy, chain);
       reply.send(this.#out, length, SOURCE.UPSTREAM, server);
     };
-    const isAsked = forwarder.ask(buildQuery(target, query.type), group, done, client.address);
+    const message = buildQuery(target, query.type);
+    const isAsked = forwarder.ask(message, group, done, client.address, query.trace);
     if (!isAsked) return this.#fail(query, out, chain);
     // A query that is answered now has no reply path: it would have two answers.
     const reply = client.defer();

@@ -1,4 +1,5 @@
 import { hostname, networkInterfaces } from 'node:os';
+import { TraceKind } from '@kube-dns/base';
 import { isIpAddress } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -37,6 +38,7 @@ import { Forwarding } from './forwarding.js';
 import type { QueryStatistics, System } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
+import { ZONE_READ } from './zone-question.js';
 
 export interface KubednsAnswererOptions extends ZoneAnswererOptions {
   readonly ptr: PtrMode;
@@ -63,6 +65,11 @@ const CHAOS_TTL_SECONDS = 0;
 const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'no list of the cluster yet');
 /** A class, or a name of class CHAOS, that this server has nothing of. */
 const NOT_OURS = extendedErrorOption(EXTENDED_ERROR.NOT_AUTHORITATIVE);
+
+/** What kind of question it is. */
+export const SYSTEM = new TraceKind<System>();
+/** It is refused, as not every object of the cluster was listed yet. */
+export const UNSYNCED = new TraceKind<true>();
 
 /** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
 export class KubednsAnswerer implements Answerer {
@@ -101,6 +108,7 @@ export class KubednsAnswerer implements Answerer {
   answer(query: Query, out: Uint8Array, client: Client): number {
     const startedMs = performance.now();
     const system = this.#systemOf(query);
+    query.trace?.note(SYSTEM, system);
     // A deferred answer is counted by the client.
     this.#client.start(client, system, startedMs);
     const length = this.#answerAs(system, query, out, this.#client);
@@ -134,9 +142,10 @@ export class KubednsAnswerer implements Answerer {
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
     const zone = this.#zone;
-    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
+    if (!this.#isSynced()) return this.#refuseUnsynced(query, out);
     client.answersFrom(SOURCE.ZONE);
     zone.read(query.name, query.nameLength, this.#apexAt);
+    query.trace?.note(ZONE_READ, zone.reading());
     if (zone.hasWildcard) this.#statistics.wildcards++;
     const target = zone.targetOf(query.type);
     if (target !== undefined) return this.#forwarding.follow(target, query, out, client);
@@ -148,8 +157,8 @@ export class KubednsAnswerer implements Answerer {
   /** Reverse names outside the cluster are forwarded: another server may have records for them. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
     // Until then any address may be one of the cluster.
-    if (!this.#isSynced()) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
-    if (!this.#reverse.find(query.name, query.nameLength)) {
+    if (!this.#isSynced()) return this.#refuseUnsynced(query, out);
+    if (!this.#reverse.find(query.name, query.nameLength, query.trace)) {
       return this.#forwarding.forward(query, out, client);
     }
     client.answersFrom(SOURCE.ZONE);
@@ -175,6 +184,11 @@ export class KubednsAnswerer implements Answerer {
   /** The size limit of the client holds from the start: an answer cut later would be counted as whole. */
   #begin(query: Query, out: Uint8Array): void {
     this.#writer.begin(query, out, query.maxAnswerBytes);
+  }
+
+  #refuseUnsynced(query: Query, out: Uint8Array): number {
+    query.trace?.note(UNSYNCED, true);
+    return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
   }
 
   #refuse(query: Query, out: Uint8Array, rcode: number, reason: Uint8Array): number {

@@ -1,3 +1,4 @@
+import { type Trace, TraceKind } from '@kube-dns/base';
 import {
   type AnswerWriter,
   MAX_NAME_BYTES,
@@ -15,6 +16,7 @@ import {
 import type { PtrMode } from '../config/flags.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { MAX_LABEL_BYTES } from '../zone/zone-names.js';
+import type { ZoneService } from '../zone/zone-service.js';
 
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;
@@ -31,6 +33,17 @@ const MAX_NAMES = 256;
 const MAX_ENDPOINTS = 1_024;
 const NAME_BUFFER_BYTES = MAX_NAME_BYTES + MAX_LABEL_BYTES;
 
+/** What a reverse name led to: the address, undefined where the name is not the whole one of an address, and the services that name it. */
+export interface ReverseFinding {
+  readonly address: Uint8Array | undefined;
+  readonly services: readonly ZoneService[];
+}
+
+/** What the reverse name of a question led to. */
+export const REVERSE_FOUND = new TraceKind<ReverseFinding>();
+
+const NO_ADDRESS: ReverseFinding = { address: undefined, services: [] };
+
 /** Answers PTR for the addresses of the cluster: every name of an address, always in the same order. */
 export class ReverseAnswerer {
   readonly #options: ReverseAnswererOptions;
@@ -38,6 +51,8 @@ export class ReverseAnswerer {
   /** The names found, each in a buffer of the same size, and their ranks. */
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
+  /** The numbers of their services in the index. */
+  readonly #services = new Int32Array(MAX_NAMES);
   #count = 0;
   #endpoints = 0;
   /** Of the address, see addressNumber. */
@@ -48,11 +63,14 @@ export class ReverseAnswerer {
   }
 
   /** Finds the names of the address in a lower-cased reverse name; false when the cluster has none. */
-  find(name: Uint8Array, nameLength: number): boolean {
+  find(name: Uint8Array, nameLength: number, trace?: Trace): boolean {
     const { zone } = this.#options;
     this.#count = 0;
     const { isCanonical, bytes, size } = this.#address.read(name, nameLength);
-    if (!isCanonical) return false;
+    if (!isCanonical) {
+      trace?.note(REVERSE_FOUND, NO_ADDRESS);
+      return false;
+    }
     this.#number = addressNumber(bytes, size);
     this.#endpoints = 0;
     const { addresses } = zone;
@@ -60,6 +78,7 @@ export class ReverseAnswerer {
     for (; entry >= 0 && this.#count < MAX_NAMES; entry = addresses.next(entry)) {
       this.#findIn(addresses.serviceOf(entry));
     }
+    trace?.note(REVERSE_FOUND, this.#finding());
     return this.#count > 0;
   }
 
@@ -86,6 +105,14 @@ export class ReverseAnswerer {
       const name = this.#names[i]!;
       if (!writer.add(SECTION.ANSWER, owner, TYPE.PTR, ttlSeconds, name, nameBytes(name))) return;
     }
+  }
+
+  #finding(): ReverseFinding {
+    const { bytes, size } = this.#address;
+    const numbers = new Set(this.#services.subarray(0, this.#count));
+    const { index } = this.#options.zone;
+    const services = Array.from(numbers, (number) => index.serviceAt(number));
+    return { address: bytes.slice(0, size), services };
   }
 
   #findIn(number: number): void {
@@ -147,6 +174,7 @@ export class ReverseAnswerer {
     for (let i = 0; i < this.#count; i++) {
       if (compareNames(this.#names[i]!, name) === 0) return;
     }
+    this.#services[this.#count] = number;
     this.#ranks[this.#count++] = rank;
   }
 

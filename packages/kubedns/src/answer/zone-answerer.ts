@@ -16,7 +16,7 @@ import type { Service } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressType } from '../zone/zone-names.js';
 import { ServiceAnswerer } from './service-answerer.js';
-import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
+import { ZoneQuestion, type ZoneQuestionOptions, type ZoneReading } from './zone-question.js';
 
 /** Of a federated name, while the zone and region of this node are not known. */
 const UNAVAILABLE = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'zone of this node unknown');
@@ -84,6 +84,11 @@ export class ZoneAnswerer {
   /** Reads a name of the zone; the following calls are about it. `apexAt`: its `apexOffset`. */
   read(name: Uint8Array, length: number, apexAt?: number): void {
     this.#question.read(name, length, apexAt);
+  }
+
+  /** What was read, for an explanation. */
+  reading(): ZoneReading {
+    return this.#question.reading();
   }
 
   /** The CNAME target of the name that was read, in wire form; undefined when there is none for this type. */

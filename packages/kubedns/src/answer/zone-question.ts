@@ -1,4 +1,5 @@
-import { suffixOffset } from '@kube-dns/wire';
+import { TraceKind } from '@kube-dns/base';
+import { decodeName, suffixOffset } from '@kube-dns/wire';
 import type { PodMode } from '../config/flags.js';
 import { IPV4_BYTES, type Port, type PortList } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
@@ -40,9 +41,53 @@ export type NameKind =
   | 'unavailable'
   | 'absent';
 
+/** What a name of the kind `absent` lacks. */
+export type Missing =
+  /** Directly below the zone there is no such name, or none below one that has no names below it. */
+  | 'subtree'
+  | 'wildcard'
+  | 'namespace'
+  | 'service'
+  /** A service of type ExternalName has no names below it. */
+  | 'below-external-name'
+  | 'endpoints'
+  | 'host'
+  | 'port'
+  /** No name of a service has so many labels. */
+  | 'below-service'
+  /** The names of pods are off. */
+  | 'pod-names'
+  /** The label is no address. */
+  | 'pod-address'
+  | 'below-pod';
+
+/** How a name of the zone was read, for its explanation. */
+export interface ZoneReading {
+  readonly kind: NameKind;
+  readonly missing: Missing | undefined;
+  /** The labels below the zone, the one next to it first; safe to show. */
+  readonly labels: readonly string[];
+  readonly hasWildcard: boolean;
+  readonly isFederated: boolean;
+  /** Of the kind `service`. */
+  readonly part: Part;
+  /** Of the kind `pod`. */
+  readonly address: Uint8Array;
+  /** Of the kind `cname`. */
+  readonly cname: Uint8Array;
+  /** Of the kind `wildcard`: the services, and whether these are all. */
+  readonly matches: readonly ZoneService[];
+  readonly areAllMatched: boolean;
+}
+
+/** How the name of a question in the zone was read. */
+export const ZONE_READ = new TraceKind<ZoneReading>();
+
 /** The name of a question, or of a CNAME target, and its kind. Reused for every question. */
 export class ZoneQuestion {
   kind: NameKind = 'absent';
+  /** For the kind `absent`. */
+  missing: Missing = 'subtree';
   readonly name = new ZoneName();
   /** The part of the service, for the kind `service`. */
   readonly service: ServiceQuestion;
@@ -82,17 +127,40 @@ export class ZoneQuestion {
     const { name } = this;
     if (name.count === 0) return 'apex';
     if (name.is(0, 'svc')) return this.#serviceKind();
-    if (name.is(0, 'pod')) return this.#options.pods === 'disabled' ? 'absent' : this.#podKind();
+    if (name.is(0, 'pod')) return this.#podKind();
     if (name.is(0, 'dns')) {
       if (name.count === 1) return 'interior';
-      return name.count === 2 && name.is(1, 'ns') ? 'name-server' : 'absent';
-    }
-    return name.count === 1 && name.is(0, 'dns-version') ? 'version' : 'absent';
+      if (name.count === 2 && name.is(1, 'ns')) return 'name-server';
+    } else if (name.count === 1 && name.is(0, 'dns-version')) return 'version';
+    return this.#absent('subtree');
+  }
+
+  #absent(missing: Missing): NameKind {
+    this.missing = missing;
+    return 'absent';
+  }
+
+  /** What was read, as it stays when the next name is read. */
+  reading(): ZoneReading {
+    const { kind, name, isFederated, address, cname, matches, areAllMatched } = this;
+    const { hasWildcard } = name;
+    return {
+      kind,
+      missing: kind === 'absent' ? this.missing : undefined,
+      labels: Array.from({ length: name.count }, (_, i) => shownLabel(name.bytes, name.startOf(i))),
+      hasWildcard,
+      isFederated,
+      part: this.service.part,
+      address: address.slice(),
+      cname,
+      matches,
+      areAllMatched,
+    };
   }
 
   /** Addresses win over CNAMEs: an answer can have only one CNAME, and nothing beside it. */
   #wildcardKind(): NameKind {
-    if (!this.#options.wildcards) return 'absent';
+    if (!this.#options.wildcards) return this.#absent('wildcard');
     const hasPart = (service: ZoneService) => {
       if (service.service!.cname !== undefined) return true;
       this.service.read(service.number, this.name);
@@ -104,7 +172,7 @@ export class ZoneQuestion {
     this.matches = found.services.filter(({ service }) => service!.cname === undefined);
     if (this.matches.length > 0) return 'wildcard';
     const cnames = found.services.filter(({ service }) => service!.cname !== undefined);
-    if (cnames.length === 0) return this.areAllMatched ? 'absent' : 'unfinished';
+    if (cnames.length === 0) return this.areAllMatched ? this.#absent('wildcard') : 'unfinished';
     this.cname = cnames[Math.floor(random() * cnames.length)]!.service!.cname!;
     return 'cname';
   }
@@ -114,7 +182,8 @@ export class ZoneQuestion {
     const { bytes, length, count } = name;
     if (count === 1) return 'interior';
     if (count === 2) {
-      return this.#zone.hasNamespace(bytes, name.startOf(1)) ? 'interior' : 'absent';
+      if (this.#zone.hasNamespace(bytes, name.startOf(1))) return 'interior';
+      return this.#absent('namespace');
     }
     const target = this.#options.federate?.(name);
     if (target === null) return 'unavailable';
@@ -125,42 +194,50 @@ export class ZoneQuestion {
     }
     const { index, services } = this.#zone;
     const number = index.find(bytes, name.startOf(SERVICE_LABELS - 1), length - services.length);
-    if (number === NO_SERVICE) return 'absent';
+    if (number === NO_SERVICE) return this.#absent('service');
     if (!index.isSingle(number)) {
       const kind = this.#kindOfService(index.serviceAt(number), count);
       if (kind !== 'service') return kind;
     }
     this.service.read(number, name);
-    return this.service.part === 'absent' ? 'absent' : 'service';
+    return this.service.part === 'absent' ? this.#absent(this.service.missing) : 'service';
   }
 
   #kindOfService(service: ZoneService, labels: number): NameKind {
     // Its endpoints arrived before its Service object.
-    if (service.service === undefined) return 'absent';
+    if (service.service === undefined) return this.#absent('service');
     const { cname } = service.service;
     if (cname !== undefined) {
       this.cname = cname;
-      return labels === SERVICE_LABELS ? 'cname' : 'absent';
+      return labels === SERVICE_LABELS ? 'cname' : this.#absent('below-external-name');
     }
     // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
-    return service.isHeadless && !service.hasEndpoints ? 'absent' : 'service';
+    return service.isHeadless && !service.hasEndpoints ? this.#absent('endpoints') : 'service';
   }
 
   /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
   #podKind(): NameKind {
     const { name } = this;
     const { hasAllNamespaces } = this.#zone;
+    if (this.#options.pods === 'disabled') return this.#absent('pod-names');
     if (name.count === 1) return 'interior';
-    if (name.count > 3) return 'absent';
-    if (hasAllNamespaces && !this.#zone.hasNamespace(name.bytes, name.startOf(1))) return 'absent';
+    if (name.count > 3) return this.#absent('below-pod');
+    if (hasAllNamespaces && !this.#zone.hasNamespace(name.bytes, name.startOf(1))) {
+      return this.#absent('namespace');
+    }
     // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
     if (name.count === 2) return 'interior';
     const at = name.startOf(2);
     const address = readPodIpv4(name.bytes, at, this.#ipv4) ? this.#ipv4 : podAddress(name.text(2));
-    if (address === undefined) return 'absent';
+    if (address === undefined) return this.#absent('pod-address');
     this.address = address;
     return 'pod';
   }
+}
+
+/** A label at an offset, as it can be shown. */
+function shownLabel(bytes: Uint8Array, at: number): string {
+  return decodeName(Uint8Array.of(...bytes.subarray(at, at + 1 + bytes[at]!), 0));
 }
 
 /** The part of a service that a name asks for; `absent` when the name does not exist. */
@@ -178,6 +255,8 @@ export class ServiceQuestion {
   /** Where the service's own name begins in the name that was read. */
   nameAt = 0;
   part: Part = 'absent';
+  /** For the part `absent`. */
+  missing: Missing = 'host';
   /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
   isSingle = false;
   /**
@@ -271,19 +350,24 @@ export class ServiceQuestion {
       case 0:
         return 'service';
       case 1:
-        if (name.isService(SERVICE_LABELS)) return this.#readProtocol(name) ? 'protocol' : 'absent';
-        return this.#readHost(name, SERVICE_LABELS) ? 'host' : 'absent';
+        if (name.isService(SERVICE_LABELS)) {
+          return this.#readProtocol(name) ? 'protocol' : this.#absent('port');
+        }
+        return this.#readHost(name, SERVICE_LABELS) ? 'host' : this.#absent('host');
       case 2:
-        return this.#readPort(name) && this.#someServe() ? 'port' : 'absent';
+        return this.#readPort(name) && this.#someServe() ? 'port' : this.#absent('port');
       case 3:
-        return this.#readPort(name) &&
-          this.#readHost(name, SERVICE_LABELS + 2) &&
-          this.#doesHostServe()
-          ? 'host-port'
-          : 'absent';
+        if (!this.#readPort(name)) return this.#absent('port');
+        if (!this.#readHost(name, SERVICE_LABELS + 2)) return this.#absent('host');
+        return this.#doesHostServe() ? 'host-port' : this.#absent('port');
       default:
-        return 'absent';
+        return this.#absent('below-service');
     }
+  }
+
+  #absent(missing: Missing): Part {
+    this.missing = missing;
+    return 'absent';
   }
 
   #readProtocol(name: ZoneName): boolean {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { errorText } from '@kube-dns/base';
+import { errorText, type Trace, TraceKind } from '@kube-dns/base';
 import { type DnsConfig, type Log, parseNameServer, readTextFile } from '@kube-dns/daemon';
 import {
   type HostPace,
@@ -55,6 +55,9 @@ export interface ServerRule {
   /** With their addresses as far as these are known. */
   readonly used: readonly UpstreamServer[];
 }
+
+/** Which servers a name goes to. */
+export const ROUTED = new TraceKind<ServerRule>();
 
 const RESOLV_CONF = '/etc/resolv.conf';
 const DEFAULT_PORT = 53;
@@ -125,13 +128,10 @@ export class Upstreams {
    * The servers for a lower-cased name in wire form, the first `length` bytes of `name`; a group without
    * servers for a stub domain of which no server is resolved yet. Allocates nothing.
    */
-  groupFor(name: Uint8Array, length: number): ServerGroup {
-    return this.#serversFor(name, length).group;
-  }
-
-  /** What names the servers for such a name: a stub domain, `upstreamNameservers`, or a file. */
-  ruleFor(name: Uint8Array, length: number): ServerRule {
-    return ruleOf(this.#serversFor(name, length));
+  groupFor(name: Uint8Array, length: number, trace?: Trace): ServerGroup {
+    const servers = this.#serversFor(name, length);
+    trace?.note(ROUTED, ruleOf(servers));
+    return servers.group;
   }
 
   /** The servers of every other name, then those of stub domains. */

@@ -1,169 +1,138 @@
 import { nearest } from '@kube-dns/base';
 import { isDnsLabel } from '@kube-dns/daemon';
 import {
-  askAnswerer,
-  askRecorded,
+  askTraced,
+  exchangeSteps,
   type ExplainedQuestion,
   type ExplainedStep,
   type Explanation,
 } from '@kube-dns/telemetry';
-import { type Answerer, type ExchangeObservers, serverText } from '@kube-dns/transport';
-import {
-  addressText,
-  decodeName,
-  encodeKey,
-  lowerCaseByte,
-  ReverseAddress,
-  suffixOffset,
-  TYPE,
-} from '@kube-dns/wire';
-import { type CompositionOptions, namingOf } from '../answer/kubedns-answerer.js';
-import { SERVICE_LABELS, ZoneQuestion } from '../answer/zone-question.js';
+import { type Answerer, serverText } from '@kube-dns/transport';
+import { addressText } from '@kube-dns/wire';
+import { FOLLOWED } from '../answer/forwarding.js';
+import { SYSTEM, UNSYNCED } from '../answer/kubedns-answerer.js';
+import { REVERSE_FOUND, type ReverseFinding } from '../answer/reverse-answerer.js';
+import { SERVICE_LABELS, ZONE_READ, type ZoneReading } from '../answer/zone-question.js';
 import type { KubednsFlags, PtrMode } from '../config/flags.js';
-import type { ServerRule, Upstreams } from '../config/upstreams.js';
+import { ROUTED, type ServerRule } from '../config/upstreams.js';
 import type { ApiReader } from '../watch/api-client.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import type { ZoneName } from '../zone/zone-names.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import {
   ApiObjectsReader,
   heldService,
   leftOutSteps,
   missingTargetSteps,
-  partLabels,
   serviceSteps,
   type ServiceKey,
 } from './service-steps.js';
 import { counted, listed, nameText } from './words.js';
 
-interface ExplainerOptions extends Pick<CompositionOptions, 'flags' | 'zone' | 'federations'> {
+interface ExplainerOptions {
+  readonly flags: KubednsFlags;
+  readonly zone: ClusterZone;
   readonly answerer: Answerer;
-  readonly upstreams: Pick<Upstreams, 'ruleFor'>;
-  readonly exchanges: ExchangeObservers;
   readonly client: ApiReader;
   readonly watch: Pick<ClusterWatch, 'isSynced' | 'pending' | 'noContactMs'>;
   readonly apiLimitMs?: number;
 }
 
-const REVERSE_APEXES = [encodeKey('in-addr.arpa'), encodeKey('ip6.arpa')];
-/** CNAMEs that are followed within the zone, as for an answer. */
-const MAX_LINKS = 8;
+/** What was decided, and the answer. */
+type Traced = ReturnType<typeof askTraced>;
+
 /** A shorter time without contact is no reason to distrust what is known. */
 const NO_CONTACT_MS = 10_000;
 
-/** Explains the answers of kubedns. */
+/**
+ * Explains the answers of kubedns: the question is asked once as a client asks, and what the answerer noted in its trace
+ * is told in sentences. Added to this are the objects that the API server has now, and hints to names that are near.
+ */
 export class Explainer {
   readonly #options: ExplainerOptions;
-  readonly #question: ZoneQuestion;
   readonly #objects: ApiObjectsReader;
 
   constructor(options: ExplainerOptions) {
     this.#options = options;
-    this.#question = new ZoneQuestion({ ...namingOf(options), random: Math.random });
     const { client, apiLimitMs } = options;
     this.#objects = new ApiObjectsReader({ client, ...(apiLimitMs && { limitMs: apiLimitMs }) });
   }
 
   /** The answer to a question, as a client gets it, and what led to it. */
   async explain(question: ExplainedQuestion): Promise<Explanation> {
-    const { zone } = this.#options;
-    const { key, text } = question;
-    // What is known is read in the same turn of the event loop in which the question is answered.
-    const isInZone = suffixOffset(key, key.length, zone.apex) >= 0;
-    const { steps, verdict } = isInZone
-      ? await this.#explainZone(question)
-      : await this.#explainOther(question);
-    return { program: 'kubedns', question: text, steps, verdict };
+    const traced = askTraced(this.#options.answerer, question);
+    const isInZone = traced.trace.first(SYSTEM) === 'auth';
+    // Hints are made in the same turn of the event loop in which the question is answered.
+    const steps = await (isInZone
+      ? this.#zoneSteps(question, traced)
+      : this.#otherSteps(question, traced));
+    const verdict = await traced.answered;
+    return { program: 'kubedns', question: question.text, steps, verdict };
   }
 
-  async #explainZone(question: ExplainedQuestion): Promise<Pick<Explanation, 'steps' | 'verdict'>> {
-    const { answerer, zone, flags, exchanges, watch } = this.#options;
-    const read = this.#question;
-    const { key, type } = question;
-    if (!watch.isSynced) {
-      const verdict = await askAnswerer(answerer, question);
-      return { steps: [zoneStep(question.text.name, this.#options), this.#notReady()], verdict };
-    }
-    read.read(key, key.length);
-    const labels = labelsOf(read.name);
-    const steps = [zoneStep(question.text.name, this.#options), readingStep(read, flags.pods)];
-    const serviceKey = serviceKeyOf(read);
-    const held = heldService(this.#entryOf(serviceKey));
-    const exists = read.kind !== 'absent';
-    const absence = exists ? undefined : absenceOf(read, zone, flags.pods);
-    const targets = read.kind === 'cname' ? this.#targets(read, type) : undefined;
-    const names = targets?.names ?? [];
-    const { verdict, asked } = await askRecorded(answerer, question, { exchanges, names });
-    if (serviceKey !== undefined && areLabels(serviceKey)) {
-      const objects = await this.#objects.read(serviceKey.namespace, serviceKey.name);
-      const seen = { key: serviceKey, held, objects, names: flags['endpoint-names'] };
+  async #zoneSteps({ text, type }: ExplainedQuestion, traced: Traced): Promise<ExplainedStep[]> {
+    const { zone, flags } = this.#options;
+    const { trace, answered } = traced;
+    const steps = [zoneStep(text.name, this.#options)];
+    const reading = trace.first(ZONE_READ);
+    if (reading === undefined) return [...steps, this.#notReady()];
+    steps.push(readingStep(reading, flags.pods));
+    const key = serviceKeyOf(reading);
+    const held = key && heldService(zone.namespaces.get(key.namespace)?.services.get(key.name));
+    const absence = absenceOf(reading, zone);
+    const targets = trace.all(FOLLOWED);
+    const following = this.#targetSteps(targets, trace.first(ROUTED));
+    const verdict = await answered;
+    if (key !== undefined && areLabels(key)) {
+      const objects = await this.#objects.read(key.namespace, key.name);
+      const seen = { key, held, objects, names: flags['endpoint-names'] };
       const isThere = held?.service !== undefined || typeof objects !== 'string';
       if (absence === undefined || isThere) steps.push(...serviceSteps(seen));
       const isAnswered = verdict.answers.length > 0;
-      const part = { labels: partLabels(labels), type, exists, isAnswered };
-      steps.push(...leftOutSteps(seen, part));
+      const labels = reading.labels.slice(SERVICE_LABELS);
+      steps.push(...leftOutSteps(seen, { labels, type, missing: reading.missing, isAnswered }));
     }
     if (absence !== undefined) steps.push(...absenceSteps(absence));
-    steps.push(...(targets?.steps ?? []), ...asked);
-    if (targets !== undefined && verdict.rcode === 'NXDOMAIN') {
-      steps.push(...missingTargetSteps(serviceKey, targets.names));
+    steps.push(...following, ...exchangeSteps(trace));
+    if (targets.length > 0 && verdict.rcode === 'NXDOMAIN') {
+      steps.push(...missingTargetSteps(key, targets));
     }
-    steps.push(...this.#contactSteps());
-    return { steps, verdict };
+    return [...steps, ...this.#contactSteps()];
   }
 
-  async #explainOther(
-    question: ExplainedQuestion,
-  ): Promise<Pick<Explanation, 'steps' | 'verdict'>> {
-    const { answerer, zone, flags, exchanges, upstreams, watch } = this.#options;
-    const { key, text } = question;
-    const isReverse = REVERSE_APEXES.some((apex) => suffixOffset(key, key.length, apex) >= 0);
+  async #otherSteps({ key, text }: ExplainedQuestion, traced: Traced): Promise<ExplainedStep[]> {
+    const { zone, flags } = this.#options;
+    const { trace, answered } = traced;
+    if (trace.first(UNSYNCED) === true) return [this.#notReady()];
     const steps: ExplainedStep[] = [];
-    const rule = upstreams.ruleFor(key, key.length);
-    if (isReverse && !watch.isSynced) {
-      const verdict = await askAnswerer(answerer, question);
-      return { steps: [this.#notReady()], verdict };
-    }
-    const reading = isReverse ? readReverse(key, zone) : undefined;
-    if (reading !== undefined) steps.push(reverseStep(reading, flags.ptr));
-    if (reading === undefined || reading.owners.length === 0) {
-      const apex = nameText(zone.apex);
-      const subject = isReverse ? 'So it is asked elsewhere' : `${text.name} is not in ${apex}`;
+    const found = trace.first(REVERSE_FOUND);
+    if (found !== undefined) steps.push(reverseStep(found, zone, flags.ptr));
+    const rule = trace.first(ROUTED);
+    if (rule !== undefined) {
+      const isOther = `${text.name} is not in ${nameText(zone.apex)}`;
+      const subject = found === undefined ? isOther : 'So it is asked elsewhere';
       steps.push(forwardStep(subject, rule, this.#options));
     }
-    const { verdict, asked } = await askRecorded(answerer, question, { exchanges });
-    steps.push(...asked);
-    if (verdict.answers.length === 0) steps.push(...nearZoneSteps(key, this.#options));
-    if (isReverse) steps.push(...this.#contactSteps());
-    return { steps, verdict };
+    const near = nearZoneSteps(key, this.#options);
+    const verdict = await answered;
+    steps.push(...exchangeSteps(trace));
+    if (verdict.answers.length === 0) steps.push(...near);
+    return found === undefined ? steps : [...steps, ...this.#contactSteps()];
   }
 
-  /** The names that a CNAME of the zone leads to, and where the last of them is asked. */
-  #targets(read: ZoneQuestion, type: number): { names: Uint8Array[]; steps: ExplainedStep[] } {
-    const { zone, upstreams } = this.#options;
-    const names: Uint8Array[] = [];
-    const texts: string[] = [];
-    if (type === TYPE.CNAME || type === TYPE.ANY) return { names, steps: [] };
-    while (read.kind === 'cname' && names.length < MAX_LINKS) {
-      const target = read.cname.map(lowerCaseByte);
-      names.push(target);
-      texts.push(nameText(target));
-      if (suffixOffset(target, target.length, zone.apex) < 0) {
-        const rule = upstreams.ruleFor(target, target.length);
-        const subject = `The target ${nameText(target)} is not in ${nameText(zone.apex)}`;
-        return { names, steps: [forwardStep(subject, rule, this.#options)] };
-      }
-      read.read(target, target.length);
+  /** Where CNAMEs of the zone led to, and which servers were to be asked for the last name. */
+  #targetSteps(targets: readonly Uint8Array[], rule: ServerRule | undefined): ExplainedStep[] {
+    const { zone } = this.#options;
+    const last = targets.at(-1);
+    if (last === undefined) return [];
+    if (rule !== undefined) {
+      const subject = `The target ${nameText(last)} is not in ${nameText(zone.apex)}`;
+      return [forwardStep(subject, rule, this.#options)];
     }
+    const texts = targets.map((target) => nameText(target));
     const text = `The target ${listed(texts)} is in the zone itself.`;
-    return { names, steps: [{ step: 'target', text, targets: texts }] };
-  }
-
-  #entryOf(key: ServiceKey | undefined) {
-    if (key === undefined) return undefined;
-    return this.#options.zone.namespaces.get(key.namespace)?.services.get(key.name);
+    return [{ step: 'target', text, targets: texts }];
   }
 
   #notReady(): ExplainedStep {
@@ -219,45 +188,72 @@ function absenceSteps({ missing, text, near, place }: Absence): ExplainedStep[] 
   return steps;
 }
 
-/** Why a name of the zone does not exist; undefined when that is a matter of one service that exists. */
-function absenceOf({ name }: ZoneQuestion, zone: ClusterZone, pods: string): Absence | undefined {
-  const labels = labelsOf(name);
+/** Why a name of the zone does not exist; undefined when it does, or when that is a matter of one service that exists. */
+function absenceOf({ missing, labels }: ZoneReading, zone: ClusterZone): Absence | undefined {
   const apex = nameText(zone.apex);
-  const [top = ''] = labels;
-  if (name.hasWildcard) return undefined;
-  if (top === 'svc') return belowServices(labels, zone, apex);
-  if (top === 'pod') return belowPods(labels, zone, apex, pods);
-  const [, second = ''] = labels;
+  const [top, namespace = '', label = ''] = labels;
+  switch (missing) {
+    case 'subtree':
+      return belowApex(labels, zone, apex);
+    case 'service':
+      return existsNamespace(zone, namespace)
+        ? noService(labels, zone, apex)
+        : noNamespace(labels, zone, apex);
+    case 'namespace':
+      return top === 'svc'
+        ? noNamespace(labels, zone, apex)
+        : noNamespaceOfPods(namespace, label, zone, apex);
+    case 'pod-names':
+      return { missing: 'pod', text: 'Names of pods are off (--pods=disabled).', near: [] };
+    case 'pod-address':
+      return {
+        missing: 'pod',
+        text: `${label} is no address: the name of a pod has its address with dashes, as 10-244-1-5.${namespace}.pod.${apex}. The name of a pod itself leads to it only below a headless service.`,
+        near: [],
+      };
+    case 'below-pod':
+      return { missing: 'pod', text: 'The name of a pod has no names below it.', near: [] };
+    default:
+      return undefined;
+  }
+}
+
+function belowApex(labels: readonly string[], zone: ClusterZone, apex: string): Absence {
+  const [top = '', second = ''] = labels;
+  const missing = 'subtree';
+  if (top === 'dns') return { missing, text: `Below dns.${apex} there is only ns.`, near: [] };
+  if (top === 'dns-version') {
+    return { missing, text: `dns-version.${apex} has no names below it.`, near: [] };
+  }
   const isService = zone.namespaces.get(top)?.services.get(second)?.service !== undefined;
   const near = isService ? [`${second}.${top}.svc.${apex}.`] : [];
   const external = labels.length > 1 && !isService ? lookedUp(labels, apex) : '';
+  const text = `Directly below ${apex} there are only ${listed(TOP_LABELS)}, not ${top}.${external}`;
+  return { missing, text, near };
+}
+
+/** The name with another service, or in another namespace. */
+function renamed(labels: readonly string[], service: string, namespace: string, apex: string) {
+  const rest = labels.slice(SERVICE_LABELS).reverse().join('.');
+  return `${rest === '' ? '' : `${rest}.`}${service}.${namespace}.svc.${apex}.`;
+}
+
+function noNamespace(labels: readonly string[], zone: ClusterZone, apex: string): Absence {
+  const [, namespace = '', service = ''] = labels;
+  const near = nearest(namespace, namespaces(zone));
+  const isSwapped = zone.namespaces.get(service)?.services.get(namespace)?.service !== undefined;
+  const others = isSwapped ? [renamed(labels, namespace, service, apex)] : [];
+  const isFar = labels.length < SERVICE_LABELS || near === undefined;
   return {
-    missing: 'subtree',
-    text: `Directly below ${apex} there are only ${listed(TOP_LABELS)}, not ${top}.${external}`,
-    near,
+    missing: 'namespace',
+    text: `There is no namespace ${namespace}.${isSwapped ? ' The service comes first in a name, then its namespace.' : ''}`,
+    near: isFar ? others : [...others, renamed(labels, service, near, apex)],
   };
 }
 
-function belowServices(labels: readonly string[], zone: ClusterZone, apex: string) {
+function noService(labels: readonly string[], zone: ClusterZone, apex: string): Absence {
   const [, namespace = '', service = ''] = labels;
-  const rest = labels.slice(SERVICE_LABELS).reverse().join('.');
-  const prefix = rest === '' ? '' : `${rest}.`;
-  const nameOf = (own: string, where: string) => `${prefix}${own}.${where}.svc.${apex}.`;
-  if (!existsNamespace(zone, namespace)) {
-    const near = nearest(namespace, namespaces(zone));
-    const isSwapped = zone.namespaces.get(service)?.services.get(namespace)?.service !== undefined;
-    const others = isSwapped ? [nameOf(namespace, service)] : [];
-    const isFar = labels.length < SERVICE_LABELS || near === undefined;
-    return {
-      missing: 'namespace',
-      text: `There is no namespace ${namespace}.${isSwapped ? ' The service comes first in a name, then its namespace.' : ''}`,
-      near: isFar ? others : [...others, nameOf(service, near)],
-    };
-  }
-  const entry = zone.namespaces.get(namespace)?.services.get(service);
-  if (entry?.service !== undefined) return undefined;
-  const own = first(zone.namespaces.get(namespace)?.services.keys() ?? []);
-  const near = nearest(service, own);
+  const near = nearest(service, first(zone.namespaces.get(namespace)?.services.keys() ?? []));
   const elsewhere = zone
     .servicesNamed(service)
     .filter((each) => each.service !== undefined)
@@ -267,34 +263,30 @@ function belowServices(labels: readonly string[], zone: ClusterZone, apex: strin
     elsewhere.length === 0
       ? ''
       : ` There is one of this name in ${elsewhere.length === 1 ? 'the namespace' : 'the namespaces'} ${listed(elsewhere)}.`;
+  const isWhole = labels.length === SERVICE_LABELS;
+  const search = isWhole ? '' : lookedUp(labels.slice(2), `${namespace}.svc.${apex}`);
   return {
     missing: 'service',
     place: { namespace, labelsBelow: labels.length - SERVICE_LABELS },
-    text: `There is no service ${service} in the namespace ${namespace}.${where}${prefix === '' ? '' : lookedUp(labels.slice(2), `${namespace}.svc.${apex}`)}`,
+    text: `There is no service ${service} in the namespace ${namespace}.${where}${search}`,
     near: [
-      ...(near === undefined ? [] : [nameOf(near, namespace)]),
-      ...elsewhere.map((each) => nameOf(service, each)),
+      ...(near === undefined ? [] : [renamed(labels, near, namespace, apex)]),
+      ...elsewhere.map((each) => renamed(labels, service, each, apex)),
     ],
   };
 }
 
-function belowPods(labels: readonly string[], zone: ClusterZone, apex: string, pods: string) {
-  const [, namespace = '', label = ''] = labels;
-  if (pods === 'disabled') {
-    return { missing: 'pod', text: 'Names of pods are off (--pods=disabled).', near: [] };
-  }
-  if (zone.hasAllNamespaces && !existsNamespace(zone, namespace)) {
-    const near = nearest(namespace, namespaces(zone));
-    return {
-      missing: 'namespace',
-      text: `There is no namespace ${namespace}.`,
-      near: near === undefined ? [] : [`${label}.${near}.pod.${apex}.`],
-    };
-  }
+function noNamespaceOfPods(
+  namespace: string,
+  label: string,
+  zone: ClusterZone,
+  apex: string,
+): Absence {
+  const near = nearest(namespace, namespaces(zone));
   return {
-    missing: 'pod',
-    text: `${label} is no address: the name of a pod has its address with dashes, as 10-244-1-5.${namespace}.pod.${apex}. The name of a pod itself leads to it only below a headless service.`,
-    near: [],
+    missing: 'namespace',
+    text: `There is no namespace ${namespace}.`,
+    near: near === undefined ? [] : [`${label}.${near}.pod.${apex}.`],
   };
 }
 
@@ -340,40 +332,16 @@ function nearZone(name: string, zone: ClusterZone): string | undefined {
   return `${labels.slice(0, at + 1).join('.')}.${apex}.`;
 }
 
-/** What is known of the address of a reverse name. */
-interface ReverseReading {
-  /** Undefined for a name that is not the whole one of an address. */
-  readonly address: string | undefined;
-  /** The services whose names the address has. */
-  readonly owners: readonly ZoneService[];
-  /** Services with a cluster address whose endpoint it is. */
-  readonly behind: readonly ZoneService[];
-}
-
 const MAX_OWNERS = 16;
 
-/** Reads a lower-cased reverse name. */
-function readReverse(key: Uint8Array, zone: ClusterZone): ReverseReading {
-  const { isCanonical, bytes, size } = new ReverseAddress().read(key, key.length);
-  if (!isCanonical) return { address: undefined, owners: [], behind: [] };
-  const address = Buffer.from(bytes.subarray(0, size));
-  const text = address.toString('latin1');
-  const owners: ZoneService[] = [];
-  let place = zone.addresses.first(zone.addresses.hashBytes(bytes, size));
-  for (; place >= 0 && owners.length < MAX_OWNERS; place = zone.addresses.next(place)) {
-    const owner = zone.index.serviceAt(zone.addresses.serviceOf(place));
-    if (hasAddress(owner, text)) owners.push(owner);
-  }
-  const behind = owners.length > 0 ? [] : behindAddress(zone, text);
-  return { address: addressText(address), owners, behind };
-}
-
 /** How a reverse name is read, and why it has a name or none. */
-function reverseStep({ address, owners, behind }: ReverseReading, ptr: PtrMode): ExplainedStep {
-  if (address === undefined) {
+function reverseStep(found: ReverseFinding, zone: ClusterZone, ptr: PtrMode): ExplainedStep {
+  if (found.address === undefined) {
     const text = 'It is a reverse name, but not the whole one of an address.';
     return { step: 'name', text, kind: 'reverse' };
   }
+  const owners = found.services.slice(0, MAX_OWNERS);
+  const address = addressText(found.address);
   const keys = owners.map(({ key }) => key).sort();
   const facts = { kind: 'reverse', address, services: keys };
   if (keys.length > 0) {
@@ -387,7 +355,9 @@ function reverseStep({ address, owners, behind }: ReverseReading, ptr: PtrMode):
     const text = `It is the reverse name of ${address}, ${what} ${listed(keys)}.${first}`;
     return { step: 'name', text, ...facts };
   }
-  const other = behind.map(({ key }) => key).sort();
+  const other = behindAddress(zone, found.address)
+    .map(({ key }) => key)
+    .sort();
   const because =
     other.length === 0
       ? ''
@@ -396,15 +366,9 @@ function reverseStep({ address, owners, behind }: ReverseReading, ptr: PtrMode):
   return { step: 'absent', text, ...facts, missing: 'address', behind: other };
 }
 
-function hasAddress(owner: ZoneService, address: string): boolean {
-  const { service } = owner;
-  if (service === undefined) return false;
-  if (service.kind === 'headless') return isEndpoint(owner, address);
-  return holds(service.ipv4, address) || holds(service.ipv6, address);
-}
-
-/** Walks all services: for an explanation alone. */
-function behindAddress(zone: ClusterZone, address: string): ZoneService[] {
+/** Services with a cluster address whose endpoint an address is: all are looked through, for this hint alone. */
+function behindAddress(zone: ClusterZone, bytes: Uint8Array): ZoneService[] {
+  const address = Buffer.from(bytes).toString('latin1');
   const found: ZoneService[] = [];
   for (const service of zone.allServices) {
     if (service.service?.kind !== 'cluster-ip' || !isEndpoint(service, address)) continue;
@@ -490,31 +454,21 @@ function sourceOf(key: string, { flags }: RouteFacts): string {
   return flags['config-dir'] === '' ? '--nameservers' : `${key} in ${flags['config-dir']}`;
 }
 
-/** The labels of a name below the zone, the one next to the zone first; safe to show. */
-function labelsOf(name: ZoneName): string[] {
-  return Array.from({ length: name.count }, (_, i) => {
-    const at = name.startOf(i);
-    const end = at + 1 + name.bytes[at]!;
-    return decodeName(Uint8Array.of(...name.bytes.subarray(at, end), 0));
-  });
-}
-
 /** The service that a name of the zone is about; undefined when it is about none, or about several. */
-function serviceKeyOf({ name, kind }: ZoneQuestion): ServiceKey | undefined {
-  if (kind === 'wildcard' || name.hasWildcard || name.count < SERVICE_LABELS) return undefined;
-  const [top, namespace = '', service = ''] = labelsOf(name);
-  return top === 'svc' ? { namespace, name: service } : undefined;
+function serviceKeyOf({ labels, hasWildcard }: ZoneReading): ServiceKey | undefined {
+  const [top, namespace, name] = labels;
+  if (top !== 'svc' || hasWildcard || namespace === undefined) return undefined;
+  return name === undefined ? undefined : { namespace, name };
 }
 
 /** How a name of the zone is read. */
-function readingStep(question: ZoneQuestion, pods: string): ExplainedStep {
-  const { kind, isFederated } = question;
-  return { step: 'name', text: readingText(question, pods), kind, isFederated };
+function readingStep(reading: ZoneReading, pods: string): ExplainedStep {
+  const { kind, isFederated } = reading;
+  return { step: 'name', text: readingText(reading, pods), kind, isFederated };
 }
 
-function readingText(question: ZoneQuestion, pods: string): string {
-  const { name, kind } = question;
-  switch (kind) {
+function readingText(reading: ZoneReading, pods: string): string {
+  switch (reading.kind) {
     case 'apex':
       return 'It is the zone itself: it has an SOA and an NS record, and no address.';
     case 'version':
@@ -524,29 +478,29 @@ function readingText(question: ZoneQuestion, pods: string): string {
     case 'interior':
       return 'It exists because of the names below it, and has no records itself.';
     case 'pod':
-      return `It is the name of a pod’s address: ${addressText(question.address)} is read from the label, and kubedns does not look whether there is such a pod (--pods=${pods}).`;
+      return `It is the name of a pod’s address: ${addressText(reading.address)} is read from the label, and kubedns does not look whether there is such a pod (--pods=${pods}).`;
     case 'cname':
-      return cnameText(question);
+      return cnameText(reading);
     case 'wildcard':
-      return wildcardText(question);
+      return wildcardText(reading);
     case 'unfinished':
       return 'Its label * matches too many names: nothing was found within the limit of one question.';
     case 'unavailable':
       return 'It is a federated name, and zone and region of this cluster’s nodes are not known yet.';
     case 'service':
-      return serviceText(question);
+      return serviceText(reading);
     case 'absent':
-      return name.hasWildcard
+      return reading.hasWildcard
         ? 'Nothing matches its label *, or wildcards are off (--wildcards).'
         : 'There is no such name in the cluster.';
   }
 }
 
-function serviceText({ name, service }: ZoneQuestion): string {
-  const [, namespace = '', own = '', ...rest] = labelsOf(name);
+function serviceText({ labels, part }: ZoneReading): string {
+  const [, namespace = '', own = '', ...rest] = labels;
   const of = `the service ${own} in the namespace ${namespace}`;
   const [protocol = '', port = ''] = rest.map((label) => label.replace(/^_/, ''));
-  switch (service.part) {
+  switch (part) {
     case 'host':
       return `It is the endpoint ${rest[0] ?? ''} of ${of}.`;
     case 'protocol':
@@ -560,18 +514,18 @@ function serviceText({ name, service }: ZoneQuestion): string {
   }
 }
 
-function cnameText({ name, cname, isFederated }: ZoneQuestion): string {
+function cnameText({ labels, hasWildcard, cname, isFederated }: ZoneReading): string {
   const target = nameText(cname);
   if (isFederated) {
     return `It is a federated name (key federations of the ConfigMap): a CNAME of ${target}, with TTL 0.`;
   }
-  const [, namespace = '', own = ''] = labelsOf(name);
-  return name.hasWildcard
+  const [, namespace = '', own = ''] = labels;
+  return hasWildcard
     ? `Its label * matches a service of type ExternalName: a CNAME of ${target}.`
     : `It is the service ${own} in the namespace ${namespace}, which is of type ExternalName: a CNAME of ${target}.`;
 }
 
-function wildcardText({ matches, areAllMatched }: ZoneQuestion): string {
+function wildcardText({ matches, areAllMatched }: ZoneReading): string {
   const keys = listed(matches.map(({ key }) => key).sort());
   const end = areAllMatched ? '' : ', and there may be more: a limit ended the search';
   return `Its label * matches ${counted(matches.length, 'service')}: ${keys}${end}.`;

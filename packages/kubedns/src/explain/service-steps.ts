@@ -3,7 +3,7 @@ import { errorText, nearest } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName, TYPE, typeText } from '@kube-dns/wire';
-import { SERVICE_LABELS } from '../answer/zone-question.js';
+import type { Missing } from '../answer/zone-question.js';
 import type { ApiReader } from '../watch/api-client.js';
 import { ItemReader, listKind, Unread } from '../watch/json-stream.js';
 import {
@@ -219,8 +219,8 @@ function differences(
 interface AskedPart {
   readonly labels: readonly string[];
   readonly type: number;
-  /** Whether the name exists. */
-  readonly exists: boolean;
+  /** What the name lacks; undefined when it exists. */
+  readonly missing: Missing | undefined;
   /** Whether there are records in the answer. */
   readonly isAnswered: boolean;
 }
@@ -241,7 +241,7 @@ export function leftOutSteps(seen: SeenService, asked: AskedPart): ExplainedStep
       : clusterAddressSteps(seen, endpoints, asked)),
     ...portSteps(seen, service, asked),
   ];
-  return asked.exists && !asked.isAnswered
+  return asked.missing === undefined && !asked.isAnswered
     ? [...steps, ...typeSteps(service, endpoints, asked)]
     : steps;
 }
@@ -250,8 +250,11 @@ function leftOut(reason: string, text: string, facts: Record<string, unknown> = 
   return { step: 'left-out', text, reason, ...facts };
 }
 
-function externalNameSteps({ cname }: Service, { labels, isAnswered }: AskedPart): ExplainedStep[] {
-  if (labels.length > 0) {
+function externalNameSteps(
+  { cname }: Service,
+  { missing, isAnswered }: AskedPart,
+): ExplainedStep[] {
+  if (missing === 'below-external-name') {
     return [leftOut('external-name', 'A service of type ExternalName has no names below its own.')];
   }
   if (isAnswered || cname !== undefined) return [];
@@ -261,7 +264,7 @@ function externalNameSteps({ cname }: Service, { labels, isAnswered }: AskedPart
 function headlessSteps(
   { objects, key }: SeenService,
   endpoints: readonly SeenEndpoint[],
-  { labels, type, exists }: AskedPart,
+  { labels, type, missing }: AskedPart,
 ): ExplainedStep[] {
   const steps: ExplainedStep[] = [];
   const name = `${key.namespace}/${key.name}`;
@@ -282,8 +285,7 @@ function headlessSteps(
     steps.push(leftOut('invalid', `${endpointText(endpoint)} is left out: ${endpoint.flaw!}.`));
   }
   const used = endpoints.filter(({ isReady, flaw }) => isReady && flaw === undefined);
-  if (typeof objects !== 'string' && used.length === 0)
-    steps.push(...noEndpointSteps(name, objects));
+  if (missing === 'endpoints') steps.push(...noEndpointSteps(name, objects));
   if (type === TYPE.A || type === TYPE.AAAA) {
     const others = used.filter(({ isIpv6 }) => isIpv6 !== (type === TYPE.AAAA));
     if (others.length > 0 && others.length < used.length) {
@@ -296,7 +298,8 @@ function headlessSteps(
     }
   }
   const host = hostLabel(labels);
-  if (!exists && host !== undefined) steps.unshift(...hostSteps(host, used, waiting));
+  const isOfHost = missing === 'host' || missing === 'endpoints';
+  if (isOfHost && host !== undefined) steps.unshift(...hostSteps(host, used, waiting));
   return steps;
 }
 
@@ -306,16 +309,14 @@ function hostLabel(labels: readonly string[]): string | undefined {
   return labels.length === 3 ? labels[2] : undefined;
 }
 
-function noEndpointSteps(
-  name: string,
-  { service, slices }: Exclude<SeenService['objects'], string>,
-): ExplainedStep[] {
+function noEndpointSteps(name: string, objects: SeenService['objects']): ExplainedStep[] {
   const text = `A headless service without a ready endpoint has no name: NXDOMAIN, as the schema of these names says.`;
   const steps = [leftOut('no-endpoints', text)];
+  if (typeof objects === 'string' || objects.service === undefined) return steps;
+  const { service, slices } = objects;
   const [namespace = ''] = name.split('/');
-  const spec = service?.spec;
+  const { spec } = service;
   const labels = Object.entries(spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
-  if (service === undefined) return steps;
   if (labels.length === 0) {
     const has = slices.length === 0 ? 'there are none' : 'none of theirs is ready';
     steps.push(
@@ -390,9 +391,9 @@ function hostStep(host: string, used: readonly SeenEndpoint[]): ExplainedStep {
 function clusterAddressSteps(
   { objects }: SeenService,
   endpoints: readonly SeenEndpoint[],
-  { labels, exists }: AskedPart,
+  { missing }: AskedPart,
 ): ExplainedStep[] {
-  if (!exists && hostLabel(labels) !== undefined) {
+  if (missing === 'host') {
     return [
       leftOut(
         'not-headless',
@@ -401,7 +402,7 @@ function clusterAddressSteps(
     ];
   }
   const ready = endpoints.filter(({ isReady }) => isReady).length;
-  if (typeof objects === 'string' || ready > 0) return [];
+  if (missing !== undefined || typeof objects === 'string' || ready > 0) return [];
   const of =
     endpoints.length === 0
       ? 'It has no endpoints'
@@ -440,26 +441,25 @@ function typeSteps(
   ];
 }
 
-/** The labels below the service of a name, nearest to it first. */
-export function partLabels(labels: readonly string[]): string[] {
-  return labels.slice(SERVICE_LABELS);
-}
+const PORT_NAMES =
+  'A port is named _PORT._PROTOCOL before the name of the service, and that of one endpoint HOST._PORT._PROTOCOL.';
 
 /** Which ports are not in an answer about a service, and why. */
 function portSteps(
   { held }: SeenService,
   service: Service,
-  { labels, type, exists }: AskedPart,
+  { labels, type, missing }: AskedPart,
 ): ExplainedStep[] {
   const [protocol, port] = labels.map((label) => label.replace(/^_/, ''));
   const all = portsOf(service, held?.slices ?? []);
   if (protocol === undefined || !labels[0]!.startsWith('_')) {
-    if (type !== TYPE.SRV || all.length > 0 || !exists) return [];
+    if (missing === 'port') return [leftOut('port', PORT_NAMES)];
+    if (type !== TYPE.SRV || all.length > 0 || missing !== undefined) return [];
     return [
       { step: 'left-out', text: 'It has no port, so its SRV record has port 0.', reason: 'port' },
     ];
   }
-  if (exists) return [];
+  if (missing !== 'port') return [];
   const texts = all.map(portText);
   const has =
     texts.length === 0

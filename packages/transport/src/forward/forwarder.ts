@@ -1,3 +1,4 @@
+import type { Trace } from '@kube-dns/base';
 import {
   encodeRefusal,
   MAX_MESSAGE_BYTES,
@@ -68,7 +69,7 @@ interface Refusal {
  */
 export class QueryForwarder {
   readonly counters = new ForwarderCounters();
-  readonly exchanges = new ExchangeObservers();
+  readonly exchanges: ExchangeObservers;
   /** Why the last query was refused. */
   readonly refusals: { last: Failure | undefined } = { last: undefined };
   /** What became of prefetches. */
@@ -98,6 +99,7 @@ export class QueryForwarder {
   constructor(options: QueryForwarderOptions) {
     this.options = options;
     this.now = options.now ?? nowMs;
+    this.exchanges = new ExchangeObservers(this.now);
     this.#key = new QuestionKey(options.passesAd === true);
     this.#failures = new FailureMemory(this.now, options.servfailMs);
     const { stale } = options;
@@ -168,9 +170,17 @@ export class QueryForwarder {
   /**
    * Asks servers a question of the program itself, a whole query, for the client with this address if there is one, and
    * calls back within the time-out. False, and no call, when too many are in flight or no server can be reached.
+   * `trace`: that of the client's query, if it is explained.
    */
-  ask(message: Uint8Array, group: ServerGroup, done: AskCallback, client = ''): boolean {
+  ask(
+    message: Uint8Array,
+    group: ServerGroup,
+    done: AskCallback,
+    client = '',
+    trace?: Trace,
+  ): boolean {
     const query = this.#own;
+    query.trace = trace;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const existing = this.#find(query, NO_OPTIONS);
     if (this.#recentFailure(existing) !== undefined) return false;
@@ -290,6 +300,7 @@ export class QueryForwarder {
       if (isRepeated && !query.isOverTcp) this.counters.sentForUdp++;
       existing.deadlineMs = deadlineMs;
       existing.inspector ??= inspector;
+      addTrace(existing, query);
       this.#loops.noteAsker(existing, client, nowMs);
       return existing;
     }
@@ -298,6 +309,7 @@ export class QueryForwarder {
     if (started === undefined) return TOO_MANY_VARIANTS;
     started.inspector = inspector;
     started.deadlineMs = deadlineMs;
+    addTrace(started, query);
     if (started.state !== 'queued' && !started.next('start', nowMs)) {
       this.#drop(started);
       return NOT_SENT;
@@ -524,6 +536,11 @@ export class QueryForwarder {
     if (this.#settling.length === 0) return;
     for (const wake of this.#settling.splice(0)) wake();
   }
+}
+
+/** What happens to the question is noted in the trace of a query that is explained. */
+function addTrace(question: UpstreamQuery, { trace }: Query): void {
+  if (trace !== undefined) (question.traces ??= []).push(trace);
 }
 
 /** Whether a query is the retransmission of a client that waits. */

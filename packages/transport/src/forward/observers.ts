@@ -1,6 +1,7 @@
+import { type Trace, TraceKind } from '@kube-dns/base';
 import type { ExchangeErrorCode } from '../errors.js';
 import type { ServerAddress } from '../server-address.js';
-import type { FailureReason, ReplyFlaw } from './failure.js';
+import { type FailureReason, isTruncated, rcodeOf, type ReplyFlaw } from './failure.js';
 
 /** Is notified of every event of one server. */
 export interface ServerCounter {
@@ -39,21 +40,42 @@ export interface ExchangeObserver {
   failed?(server: ServerAddress, query: Buffer, reason: FailureReason): void;
 }
 
-/** All that observe the exchanges of a forwarder. */
-export class ExchangeObservers implements Required<ExchangeObserver> {
+/** What happened to a question of a query that is explained: `ms` from its sending, `atMs` on the forwarder's clock. */
+export type ExchangeEvent = { readonly server: ServerAddress; readonly atMs: number } & (
+  | { readonly event: 'sent'; readonly isOverTcp: boolean }
+  | {
+      readonly event: 'replied';
+      readonly rcode: number;
+      /** Truncated, over UDP. */
+      readonly isCut: boolean;
+      readonly ms: number;
+    }
+  | { readonly event: 'failed'; readonly reason: FailureReason }
+);
+
+/** What was sent to servers for a query, and what became of it. */
+export const EXCHANGED = new TraceKind<ExchangeEvent>();
+
+type Traces = readonly Trace[] | undefined;
+
+/** All that observe the exchanges of a forwarder, and the traces of the queries that a question is asked for. */
+export class ExchangeObservers {
   readonly #observers: ExchangeObserver[] = [];
+  readonly #now: () => number;
+
+  /** The clock of the forwarder, in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   add(observer: ExchangeObserver): void {
     this.#observers.push(observer);
   }
 
-  remove(observer: ExchangeObserver): void {
-    const index = this.#observers.indexOf(observer);
-    if (index >= 0) this.#observers.splice(index, 1);
-  }
-
-  sent(server: ServerAddress, query: Uint8Array, isOverTcp: boolean): void {
+  sent(server: ServerAddress, query: Uint8Array, isOverTcp: boolean, traces: Traces): void {
     for (const observer of this.#observers) observer.sent?.(server, query, isOverTcp);
+    if (traces === undefined) return;
+    note(traces, { event: 'sent', server, isOverTcp, atMs: this.#now() });
   }
 
   replied(
@@ -62,11 +84,21 @@ export class ExchangeObservers implements Required<ExchangeObserver> {
     reply: Uint8Array,
     isOverTcp: boolean,
     ms: number,
+    traces: Traces,
   ): void {
     for (const observer of this.#observers) observer.replied?.(server, query, reply, isOverTcp, ms);
+    if (traces === undefined) return;
+    const isCut = !isOverTcp && isTruncated(reply);
+    note(traces, { event: 'replied', server, rcode: rcodeOf(reply), isCut, ms, atMs: this.#now() });
   }
 
-  failed(server: ServerAddress, query: Buffer, reason: FailureReason): void {
+  failed(server: ServerAddress, query: Buffer, reason: FailureReason, traces: Traces): void {
     for (const observer of this.#observers) observer.failed?.(server, query, reason);
+    if (traces === undefined) return;
+    note(traces, { event: 'failed', server, reason, atMs: this.#now() });
   }
+}
+
+function note(traces: readonly Trace[], event: ExchangeEvent): void {
+  for (const trace of traces) trace.note(EXCHANGED, event);
 }

@@ -1,3 +1,4 @@
+import type { Trace } from '@kube-dns/base';
 import type { Query, ReplyOutline } from '@kube-dns/wire';
 import type { Client } from '../answerer.js';
 import type { ExchangeErrorCode } from '../errors.js';
@@ -185,6 +186,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   isProbed = false;
   /** Set where something may refer to it longer than the forwarder: then no other question has the object. */
   isPinned = false;
+  /** Of the queries that are explained, while their clients wait. */
+  traces: Trace[] | undefined;
 
   readonly exchanges: ExchangeObservers;
   readonly now: () => number;
@@ -325,11 +328,13 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** No client waits any more: it only waits for a late reply. */
   linger(): void {
     this.#state = 'lingering';
+    this.traces = undefined;
   }
 
   /** Ends it; the forwarder is not called. */
   cancel(): void {
     this.#state = 'done';
+    this.traces = undefined;
     for (const { sent } of this.#attempts) sent.socket.forget(sent);
     this.#endTcp();
   }
@@ -424,10 +429,11 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     const nowMs = this.now();
     server.health.noteReply(nowMs, query, sentAtMs);
     attempt.hasReplied = true;
-    this.exchanges.replied(server, query, received, isStreamed(server), nowMs - sentAtMs);
+    const ms = nowMs - sentAtMs;
+    this.exchanges.replied(server, query, received, isStreamed(server), ms, this.traces);
     // What is fetched over TCP may also come from another server.
     if (this.#tcp !== undefined && attempt.hasFailed) return;
-    server.counts.countReply(rcodeOf(received), nowMs - sentAtMs);
+    server.counts.countReply(rcodeOf(received), ms);
     const judged = this.#judge(attempt, received, nowMs);
     if (judged === 'asked again') return;
     const reply = server.cookies?.strip(received) ?? received;
@@ -536,7 +542,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
     this.#failedServer = server;
     this.#reason = reason;
-    this.exchanges.failed(server, this.question.message, reason);
+    this.exchanges.failed(server, this.question.message, reason, this.traces);
   }
 
   /** The question has ended: a server that had it long and never replied has timed out. */
@@ -697,7 +703,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     const query = server.cookies?.add(fitted) ?? fitted;
     const sent = server.sockets.send(query, this);
     if (sent === undefined) return false;
-    this.exchanges.sent(server, query, isStreamed(server));
+    this.exchanges.sent(server, query, isStreamed(server), this.traces);
     const attempt = this.#freeAttempt ?? new Attempt();
     this.#freeAttempt = undefined;
     attempt.index = index;
@@ -726,7 +732,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     last.hasFailed = last.isSilent = false;
     last.resentAtMs = nowMs;
     sent.socket.resend(sent, last.query);
-    this.exchanges.sent(server, last.query, isStreamed(server));
+    this.exchanges.sent(server, last.query, isStreamed(server), this.traces);
     this.#sends++;
     server.counts.countQuery(true);
   }

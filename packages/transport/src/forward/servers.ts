@@ -1,3 +1,4 @@
+import type { Trace } from '@kube-dns/base';
 import { buildQuery, encodeKey, TYPE, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
 import type { EncryptedStatus } from '../encrypted/pool.js';
@@ -382,6 +383,8 @@ export class TcpHealth implements TcpRoundHandler {
 export interface TcpRoundHandler {
   /** Undefined for questions that no client has asked. */
   readonly exchanges?: ExchangeObservers;
+  /** Of the queries that are explained. */
+  readonly traces?: readonly Trace[] | undefined;
   now(): number;
   /** A server replied, which is counted. The round continues only with `askNext`. */
   onTcpReply(server: UpstreamServer, reply: Buffer): void;
@@ -449,8 +452,8 @@ export class TcpRound implements TcpWaiter {
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(remainingMs / (1 + this.#next.length + this.#reserved));
-    const { exchanges } = this.#handler;
-    exchanges?.sent(server, query, true);
+    const { exchanges, traces } = this.#handler;
+    exchanges?.sent(server, query, true, traces);
     this.#exchange = askOnce(server, query, timeoutMs, (error, reply) => {
       this.#releaseSlot();
       const { counts } = server;
@@ -463,7 +466,7 @@ export class TcpRound implements TcpWaiter {
       }
       const nowMs = this.#handler.now();
       counts.countReply(rcodeOf(reply), nowMs - startedAtMs);
-      exchanges?.replied(server, query, reply, true, nowMs - startedAtMs);
+      exchanges?.replied(server, query, reply, true, nowMs - startedAtMs, traces);
       if (server.edns.isRefused(query, reply, nowMs)) this.#ask(server);
       else this.#handler.onTcpReply(server, reply);
     });
