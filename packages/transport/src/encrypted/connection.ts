@@ -69,11 +69,19 @@ export interface ConnectionHandler {
   onEnd(connection: Connection, code: string | undefined): void;
 }
 
-/** One connection to a server, encrypted or not, with many outstanding queries. */
+/** A retired one takes no more queries: it is closed after the last reply. */
+type ConnectionState = 'waits for its turn' | 'opening' | 'open' | 'retired' | 'over';
+
+/**
+ * One connection to a server, encrypted or not, with many outstanding queries.
+ *
+ *     waits for its turn ──► opening ──► open ──► retired
+ *               │               │         │          │
+ *               └───────────────┴─────────┴──────────┴────► over
+ */
 export class Connection implements CarrierHandler, HandshakeWaiter {
   /** How often the server has replied here. */
   replies = 0;
-  isRetired = false;
   /** Set by the handler: when the certificate of the server ends, in seconds since 1970. */
   certificateEndsAt = Number.POSITIVE_INFINITY;
   /** Its number among those to the server. */
@@ -87,7 +95,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #sinceMs: number;
   #pingedAtMs = Number.POSITIVE_INFINITY;
   #idleMs = IDLE_MS;
-  #isEnded = false;
+  #state: ConnectionState = 'waits for its turn';
 
   constructor(handler: ConnectionHandler, serial: number) {
     this.serial = serial;
@@ -105,14 +113,17 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   }
 
   get isOpen(): boolean {
-    return this.wasOpen && !this.#isEnded;
+    return this.#state === 'open' || this.#state === 'retired';
+  }
+
+  get isRetired(): boolean {
+    return this.#state === 'retired';
   }
 
   /** Whether another query may be sent here. */
   get hasRoom(): boolean {
     return (
-      this.isOpen &&
-      !this.isRetired &&
+      this.#state === 'open' &&
       this.load < Math.min(MAX_OUTSTANDING, this.#carrier!.limit) &&
       this.#outstanding.size < MAX_SLOW
     );
@@ -138,6 +149,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   }
 
   onTurn(): void {
+    this.#state = 'opening';
     this.#sinceMs = this.#handler.share.nowMs;
     try {
       const { target, trust, ticket } = this.#handler;
@@ -172,7 +184,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
   onMessage(message: Buffer): void {
     this.onAlive();
-    if (message.length < 2 || this.#isEnded) return;
+    if (message.length < 2 || this.#state === 'over') return;
     const id = readUint16(message, 0);
     const sent = this.#outstanding.get(id);
     if (sent === undefined || !isResponseTo(sent.query, message)) return;
@@ -202,8 +214,8 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
   /** It is over, once; without a code it was closed in order. */
   onEnd(code?: string): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
+    if (this.#state === 'over') return;
+    this.#state = 'over';
     this.#handler.share.handshakes.release(this);
     if (code !== undefined) this.#socket?.destroy();
     this.#handler.onEnd(this, code);
@@ -216,20 +228,20 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   /** Does what is due. */
   tick(nowMs: number): void {
     const pauseMs = nowMs - this.#sinceMs;
-    if (this.#carrier === undefined) {
-      if (this.#socket !== undefined && pauseMs >= this.#openingMs) this.onEnd('ETIMEDOUT');
-    } else if (this.#outstanding.size === 0) {
+    if (this.#state === 'opening' && pauseMs >= this.#openingMs) this.onEnd('ETIMEDOUT');
+    if (!this.isOpen) return;
+    if (this.#outstanding.size === 0) {
       if (pauseMs >= this.#idleMs || this.isRetired) this.close();
-    } else {
-      this.#countSlow();
-      if (nowMs - this.#pingedAtMs >= SILENCE_MS) this.onEnd('SILENT');
-      else if (pauseMs >= SILENCE_MS && this.#pingedAtMs > nowMs) this.#ping(nowMs);
+      return;
     }
+    this.#countSlow();
+    if (nowMs - this.#pingedAtMs >= SILENCE_MS) this.onEnd('SILENT');
+    else if (pauseMs >= SILENCE_MS && this.#pingedAtMs > nowMs) this.#ping(nowMs);
   }
 
-  /** Sends no more queries; it is closed after the last reply. */
+  /** Takes no more queries, if it is open. */
   retire(): void {
-    this.isRetired = true;
+    if (this.#state === 'open') this.#state = 'retired';
   }
 
   /** Closes it in order, when nothing is outstanding. */
@@ -240,7 +252,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
   /** Ends it at once; the handler is not called. */
   destroy(): void {
-    this.#isEnded = true;
+    this.#state = 'over';
     this.#handler.share.handshakes.release(this);
     this.#socket?.destroy();
   }
@@ -276,9 +288,10 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #start(createCarrier: () => Carrier, encrypted?: TLSSocket): void {
     const { share } = this.#handler;
     share.handshakes.release(this);
-    if (this.#isEnded) return;
+    if (this.#state === 'over') return;
     this.#sinceMs = share.nowMs;
     this.#carrier = createCarrier();
+    this.#state = 'open';
     this.#handler.onOpen(this, encrypted && certificateEnd(encrypted));
   }
 
@@ -308,18 +321,17 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
 export const NOT_MOVED = Number.POSITIVE_INFINITY;
 
-/** A query to an encrypted server: it waits for a connection, is outstanding on one, or has ended. */
+/** A query to an encrypted server. */
 export class EncryptedQuery implements SentQuery {
   readonly socket: QuerySocket;
   readonly handler: ReplyHandler;
   query: Buffer;
-  /** Where it is outstanding, with which ID, and since when. */
-  connection: Connection | undefined;
+  /** Where it is outstanding, with which ID, and since when; undefined when it is not sent, or has ended. */
+  connection: Connection | 'awaited' | undefined;
   id = 0;
   sinceMs = 0;
   /** How often it was sent. */
   tries = 0;
-  isWaiting = false;
   /** Its connection was cut, and it was sent once more: the connections from this one on were opened afterwards. */
   movedBefore = NOT_MOVED;
   /** It waited so long that other servers may be asked. */
@@ -340,11 +352,6 @@ export class EncryptedQuery implements SentQuery {
     this.#original = original;
   }
 
-  /** Neither waits for a connection, nor is it outstanding. */
-  get isOver(): boolean {
-    return this.connection === undefined && !this.isWaiting;
-  }
-
   /** It has a reply, which is one to its original, too. */
   onReply(reply: Buffer): void {
     const sent = this.#original ?? this;
@@ -356,7 +363,7 @@ export class EncryptedQuery implements SentQuery {
   onUnreachable(why: Unreachable): void {
     const sent = this.#original ?? this;
     const other = this === sent ? sent.copy : sent;
-    if (other?.isOver ?? true) this.handler.onUnreachable(sent, why);
+    if (other?.connection === undefined) this.handler.onUnreachable(sent, why);
   }
 }
 

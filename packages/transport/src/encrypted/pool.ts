@@ -1,3 +1,4 @@
+import { BackOff } from '@kube-dns/base';
 import { descriptorShare } from '../descriptor-limit.js';
 import type {
   QuerySocket,
@@ -41,8 +42,6 @@ const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
 /** A connection in plain text costs the server next to nothing, and clients wait for it. */
 const PLAIN_MAX_PAUSE_MS = 200;
-/** The pause is at least this part of its full length; the rest is drawn at random. */
-const LEAST_PART = 1 / 2;
 
 /** What the connections to all encrypted servers share: the turns of handshakes, the clock, and the end of each turn. */
 export class EncryptedServers implements ConnectionShare {
@@ -150,6 +149,8 @@ export class ServerConnections
   #connections: Connection[] = [];
   readonly #waiting = new Set<EncryptedQuery>();
   readonly #backOff: BackOff;
+  /** When another connection may be opened. */
+  #retryAtMs = Number.NEGATIVE_INFINITY;
   #ticket: Buffer | undefined;
   #failure = '';
   #serial = 0;
@@ -166,7 +167,8 @@ export class ServerConnections
     this.trust = trust;
     this.#onFailure = onFailure;
     const isPlain = target.server.encryption === undefined;
-    this.#backOff = new BackOff(isPlain ? PLAIN_MAX_PAUSE_MS : undefined);
+    const longestMs = isPlain ? PLAIN_MAX_PAUSE_MS : MAX_PAUSE_MS;
+    this.#backOff = new BackOff({ firstMs: FIRST_PAUSE_MS, longestMs });
   }
 
   get connections(): number {
@@ -202,7 +204,7 @@ export class ServerConnections
   /** What was sent has arrived, but the server may have lost it: it gets another query, on another connection if there is one. */
   resend(sent: EncryptedQuery, query = sent.query): void {
     sent.query = query;
-    if (sent.isWaiting) return;
+    if (sent.connection === 'awaited') return;
     if (sent.connection === undefined) {
       sent.movedBefore = NOT_MOVED;
       sent.tries = 0;
@@ -218,8 +220,8 @@ export class ServerConnections
   }
 
   forget(sent: EncryptedQuery): void {
-    sent.connection?.forget(sent);
-    if (sent.isWaiting) this.#unqueue(sent);
+    if (sent.connection === 'awaited') this.#unqueue(sent);
+    else sent.connection?.forget(sent);
     if (sent.copy !== undefined) this.forget(sent.copy);
   }
 
@@ -274,6 +276,7 @@ export class ServerConnections
 
   onReply(): void {
     this.#backOff.reset();
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
   }
 
   onRoom(): void {
@@ -299,7 +302,7 @@ export class ServerConnections
   onEnd(connection: Connection, code: string | undefined): void {
     this.#connections = this.#connections.filter((each) => each !== connection);
     if (code === undefined) return;
-    if (!connection.hasReplied) this.#backOff.fail(this.share.nowMs);
+    if (!connection.hasReplied) this.#retryAtMs = this.share.nowMs + this.#backOff.next();
     if (!connection.wasOpen) this.#fail(code);
     const waiting = [...this.#waiting];
     const cut = [...connection.outstanding].sort((one, other) => other.tries - one.tries);
@@ -320,7 +323,7 @@ export class ServerConnections
     }
     if (this.#waiting.size >= MAX_WAITING) return false;
     sent.sinceMs = this.share.nowMs;
-    sent.isWaiting = true;
+    sent.connection = 'awaited';
     this.#waiting.add(sent);
     this.#openMore();
     return true;
@@ -345,7 +348,7 @@ export class ServerConnections
       if (!isOpen) return;
       if (!isRetired) count++;
     }
-    if (count >= MAX_CONNECTIONS_OF_SERVER || !this.#backOff.isOver(this.share.nowMs)) return;
+    if (count >= MAX_CONNECTIONS_OF_SERVER || this.share.nowMs < this.#retryAtMs) return;
     if (!this.share.mayOpen()) return;
     const connection = new Connection(this, this.#serial++);
     this.#connections.push(connection);
@@ -353,7 +356,7 @@ export class ServerConnections
   }
 
   #unqueue(sent: EncryptedQuery): void {
-    sent.isWaiting = false;
+    sent.connection = undefined;
     this.#waiting.delete(sent);
   }
 
@@ -383,34 +386,5 @@ export class ServerConnections
       this.#unqueue(sent);
       sent.onUnreachable(why);
     }
-  }
-}
-
-/** When a server may be connected to again: after 0.1 s, then twice as long each time, up to 10 s by default. */
-export class BackOff {
-  readonly #maxMs: number;
-  #failures = 0;
-  #endsAtMs = Number.NEGATIVE_INFINITY;
-
-  /** `maxMs` is the longest pause; 10 s by default. */
-  constructor(maxMs = MAX_PAUSE_MS) {
-    this.#maxMs = maxMs;
-  }
-
-  /** A connection could not be opened, or was of no use. */
-  fail(nowMs: number, random = Math.random()): void {
-    const fullMs = Math.min(this.#maxMs, FIRST_PAUSE_MS * 2 ** this.#failures);
-    this.#failures++;
-    this.#endsAtMs = nowMs + fullMs * (LEAST_PART + (1 - LEAST_PART) * random);
-  }
-
-  /** The server has replied. */
-  reset(): void {
-    this.#failures = 0;
-    this.#endsAtMs = Number.NEGATIVE_INFINITY;
-  }
-
-  isOver(nowMs: number): boolean {
-    return nowMs >= this.#endsAtMs;
   }
 }
