@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EncryptedQuery, HandshakeSlots, OutstandingQueries } from './connection.js';
+import { HandshakeSlots } from './connection.js';
 
 describe('HandshakeSlots', () => {
   it('gives turns in order, two at a time, and ends those that take too long', () => {
@@ -26,28 +26,4 @@ describe('HandshakeSlots', () => {
     slots.release(b!);
     expect(began).toHaveLength(4);
   });
-});
-
-const socket = { resend: () => undefined, forget: () => undefined };
-const handler = { onReply: () => undefined, onUnreachable: () => undefined };
-const query = () => new EncryptedQuery(socket, Buffer.alloc(0), handler);
-
-it('finds each query by its ID only, and uses a slot again', () => {
-  const outstanding = new OutstandingQueries();
-  const queries = Array.from({ length: 1_024 }, query);
-  for (const each of queries) outstanding.add(each);
-  expect(new Set(queries.map(({ id }) => id)).size).toBe(1_024);
-  expect(outstanding.size).toBe(1_024);
-  for (const each of queries) {
-    expect(each.id).toBeLessThan(65_536);
-    expect(outstanding.get(each.id)).toBe(each);
-    expect(outstanding.get(each.id ^ 0x8000)).toBeUndefined();
-  }
-  const [first, second] = queries;
-  outstanding.remove(first!);
-  outstanding.remove(second!);
-  expect(outstanding.get(first!.id)).toBeUndefined();
-  expect(outstanding.list()).toHaveLength(1_022);
-  outstanding.add(query());
-  expect(outstanding.size).toBe(1_023);
 });

@@ -8,8 +8,8 @@ import type {
   Unreachable,
   UpstreamTarget,
 } from '../forward/server-sockets.js';
-import { randomId } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
+import { SentTable } from '../sent-table.js';
 import {
   type Carrier,
   type CarrierHandler,
@@ -34,9 +34,6 @@ const IDLE_MS = 30_000;
 const MAX_HANDSHAKES = 2;
 /** One whose server says nothing for so long is no work; it does not hold up the others. */
 const MAX_TURN_MS = 250;
-/** The part of an ID that says where its query is; the other bits are random. */
-const SLOT_BITS = 10;
-const SLOT_MASK = 2 ** SLOT_BITS - 1;
 const KEEPALIVE_UNIT_MS = 100;
 const cursor = new RecordCursor();
 
@@ -87,7 +84,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   /** Its number among those to the server. */
   readonly serial: number;
   readonly #handler: ConnectionHandler;
-  readonly #outstanding = new OutstandingQueries();
+  readonly #outstanding = new SentTable<EncryptedQuery>();
   #socket: Socket | undefined;
   #carrier: Carrier | undefined;
   #slow = 0;
@@ -136,7 +133,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
   /** The queries that have no reply yet. */
   get outstanding(): readonly EncryptedQuery[] {
-    return this.#outstanding.list();
+    return this.#outstanding.all();
   }
 
   get isIdle(): boolean {
@@ -170,6 +167,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   send(sent: EncryptedQuery): void {
     const { nowMs } = this.#handler.share;
     if (this.#outstanding.size === 0) this.#sinceMs = nowMs;
+    sent.id = this.#outstanding.drawId();
     this.#outstanding.add(sent);
     sent.connection = this;
     sent.sinceMs = nowMs;
@@ -186,7 +184,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
     this.onAlive();
     if (message.length < 2 || this.#state === 'over') return;
     const id = readUint16(message, 0);
-    const sent = this.#outstanding.get(id);
+    const sent = this.#outstanding.find(id);
     if (sent === undefined || !isResponseTo(sent.query, message)) return;
     if (!this.hasReplied) this.#handler.onReply();
     this.replies++;
@@ -296,7 +294,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   }
 
   #remove(id: number): EncryptedQuery | undefined {
-    const sent = this.#outstanding.get(id);
+    const sent = this.#outstanding.find(id);
     if (sent === undefined) return undefined;
     sent.connection = undefined;
     this.#outstanding.remove(sent);
@@ -306,7 +304,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
 
   #countSlow(): void {
     this.#slow = 0;
-    for (const sent of this.#outstanding.list()) if (this.#isSlow(sent)) this.#slow++;
+    for (const sent of this.#outstanding.all()) if (this.#isSlow(sent)) this.#slow++;
   }
 
   #isSlow({ sinceMs }: EncryptedQuery): boolean {
@@ -329,6 +327,8 @@ export class EncryptedQuery implements SentQuery {
   /** Where it is outstanding, with which ID, and since when; undefined when it is not sent, or has ended. */
   connection: Connection | 'awaited' | undefined;
   id = 0;
+  /** Of the table of the connection. */
+  next: EncryptedQuery | undefined;
   sinceMs = 0;
   /** How often it was sent. */
   tries = 0;
@@ -364,43 +364,6 @@ export class EncryptedQuery implements SentQuery {
     const sent = this.#original ?? this;
     const other = this === sent ? sent.copy : sent;
     if (other?.connection === undefined) this.handler.onUnreachable(sent, why);
-  }
-}
-
-/**
- * The queries of a connection by their IDs, 1,024 at most. A Map would be half of the cost of a query: V8 replaces its
- * table again and again, and each old table keeps the next one and all that it had until the next full collection.
- */
-export class OutstandingQueries {
-  readonly #slots: (EncryptedQuery | undefined)[] = [];
-  readonly #free: number[] = [];
-
-  get size(): number {
-    return this.#slots.length - this.#free.length;
-  }
-
-  /** Adds a query, which gets an ID that no other has. */
-  add(sent: EncryptedQuery): void {
-    const slot = this.#free.pop() ?? this.#slots.length;
-    this.#slots[slot] = sent;
-    sent.id = (randomId() & ~SLOT_MASK) | slot;
-  }
-
-  get(id: number): EncryptedQuery | undefined {
-    const sent = this.#slots[id & SLOT_MASK];
-    return sent?.id === id ? sent : undefined;
-  }
-
-  /** Removes a query that is there. */
-  remove({ id }: EncryptedQuery): void {
-    const slot = id & SLOT_MASK;
-    this.#slots[slot] = undefined;
-    this.#free.push(slot);
-  }
-
-  /** All of them, in any order. */
-  list(): EncryptedQuery[] {
-    return this.#slots.filter((sent) => sent !== undefined);
   }
 }
 

@@ -6,6 +6,7 @@ import { DgramEngine } from '../dgram-engine.js';
 import { EncryptedServers } from '../encrypted/pool.js';
 import { portsToTry, randomId, reservedPorts, type SourcePorts } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
+import { SentTable } from '../sent-table.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
 import type { Peer, PortOwner, UdpEngine, UpstreamPort } from '../udp-engine.js';
 import { TcpSlots } from './quota.js';
@@ -47,7 +48,6 @@ const MAX_IDLE_MS = 2_000;
 const MAX_AGE_MS = 10_000;
 /** Queries of one socket; half of all IDs: a free one is found with the second draw on average at the worst. */
 const MAX_IN_FLIGHT = 1 << 15;
-const FIRST_BUCKETS = 16;
 
 /**
  * The UDP sockets for all upstream servers, and the slots of connections to them. Ports stay unpredictable and system calls few: at a low rate
@@ -293,7 +293,7 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   /** Set once it is open. */
   port: UpstreamPort | undefined;
   readonly #all: UpstreamSockets;
-  readonly #inFlight = new SentTable();
+  readonly #inFlight = new SentTable<SentDatagram>();
   readonly #isConnected: boolean;
 
   constructor(all: UpstreamSockets, isConnected: boolean, nowMs: number) {
@@ -309,8 +309,7 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   /** Undefined when too many queries are in flight here. A query that the system does not send is lost. */
   send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
-    let id = randomId();
-    while (this.#inFlight.find(id) !== undefined) id = randomId();
+    const id = this.#inFlight.drawId();
     const sent: SentDatagram = { socket: this, id, query, server, handler, next: undefined };
     this.#inFlight.add(sent);
     this.#write(sent);
@@ -366,7 +365,7 @@ function canonical(text: string): string {
 }
 
 /** A query that went out as a datagram. */
-export interface SentDatagram extends SentQuery {
+interface SentDatagram extends SentQuery {
   readonly id: number;
   /** The message; the ID in it is that of its last sending. */
   query: Buffer;
@@ -374,73 +373,4 @@ export interface SentDatagram extends SentQuery {
   readonly handler: ReplyHandler;
   /** Of the table: the next one of the same bucket. */
   next: SentDatagram | undefined;
-}
-
-/** The queries in flight of one socket, by their IDs: those are random, so a bucket is the end of the ID. */
-export class SentTable {
-  #buckets = emptyBuckets(FIRST_BUCKETS);
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  find(id: number): SentDatagram | undefined {
-    let sent = this.#buckets[id & (this.#buckets.length - 1)];
-    while (sent !== undefined && sent.id !== id) sent = sent.next;
-    return sent;
-  }
-
-  /** Adds one whose ID is free. */
-  add(sent: SentDatagram): void {
-    if (this.#size === this.#buckets.length) this.#grow();
-    this.#size++;
-    this.#link(sent);
-  }
-
-  /** Removes one; false when it is not in the table. */
-  remove(sent: SentDatagram): boolean {
-    const at = sent.id & (this.#buckets.length - 1);
-    const first = this.#buckets[at];
-    if (first === sent) this.#buckets[at] = sent.next;
-    else {
-      let before = first;
-      while (before !== undefined && before.next !== sent) before = before.next;
-      if (before === undefined) return false;
-      before.next = sent.next;
-    }
-    sent.next = undefined;
-    this.#size--;
-    return true;
-  }
-
-  /** All of them now. */
-  all(): SentDatagram[] {
-    const all: SentDatagram[] = [];
-    for (const first of this.#buckets) {
-      for (let sent = first; sent !== undefined; sent = sent.next) all.push(sent);
-    }
-    return all;
-  }
-
-  clear(): void {
-    this.#buckets = emptyBuckets(FIRST_BUCKETS);
-    this.#size = 0;
-  }
-
-  #link(sent: SentDatagram): void {
-    const at = sent.id & (this.#buckets.length - 1);
-    sent.next = this.#buckets[at];
-    this.#buckets[at] = sent;
-  }
-
-  #grow(): void {
-    const all = this.all();
-    this.#buckets = emptyBuckets(this.#buckets.length * 2);
-    for (const sent of all) this.#link(sent);
-  }
-}
-
-function emptyBuckets(count: number): (SentDatagram | undefined)[] {
-  return new Array<SentDatagram | undefined>(count).fill(undefined);
 }

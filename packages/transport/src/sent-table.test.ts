@@ -1,28 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type SentDatagram, SentTable } from './sockets.js';
+import { SentTable } from './sent-table.js';
 
-const NONE = { resend: () => undefined, forget: () => undefined };
-
-function sentWith(id: number): SentDatagram {
-  return {
-    socket: NONE,
-    id,
-    query: Buffer.alloc(0),
-    server: { address: '10.0.0.1', port: 53 },
-    handler: { onReply: () => undefined, onUnreachable: () => undefined },
-    next: undefined,
-  };
+interface Sent {
+  readonly id: number;
+  next: Sent | undefined;
 }
 
-describe('the queries in flight of a socket', () => {
+const sentWith = (id: number): Sent => ({ id, next: undefined });
+
+describe('the queries that wait for replies', () => {
   it('are found by their IDs, whatever came and went before', () => {
     const ids = fc.integer({ min: 0, max: 0xffff });
     const steps = fc.array(fc.tuple(fc.boolean(), ids), { maxLength: 200 });
     fc.assert(
       fc.property(steps, (all) => {
-        const table = new SentTable();
-        const expected = new Map<number, SentDatagram>();
+        const table = new SentTable<Sent>();
+        const expected = new Map<number, Sent>();
         for (const [isAdded, id] of all) {
           // Few IDs, so that the same ones come again.
           const own = isAdded ? id : id % 64;
@@ -45,7 +39,7 @@ describe('the queries in flight of a socket', () => {
   });
 
   it('are not those of another one with the same ID', () => {
-    const table = new SentTable();
+    const table = new SentTable<Sent>();
     const sent = sentWith(7);
     table.add(sent);
     expect(table.remove(sentWith(7))).toBe(false);
@@ -53,5 +47,13 @@ describe('the queries in flight of a socket', () => {
     table.clear();
     expect(table.find(7)).toBeUndefined();
     expect(table.size).toBe(0);
+  });
+
+  it('have IDs of 16 bits that differ', () => {
+    const table = new SentTable<Sent>();
+    for (let i = 0; i < 1_024; i++) table.add(sentWith(table.drawId()));
+    const ids = table.all().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(1_024);
+    expect(Math.max(...ids)).toBeLessThan(65_536);
   });
 });
