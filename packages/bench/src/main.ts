@@ -1,4 +1,3 @@
-import { hint, parseArguments } from '@kube-dns/base';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { DNS } from './commands/dns.js';
 import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
@@ -26,4 +25,4 @@ const COMMANDS = [
   commandEntry(SUBSCRIPTION_COST),
 ];
 
-runCommandLine('bench', COMMANDS, { hint, parseArguments });
+runCommandLine('bench', COMMANDS);

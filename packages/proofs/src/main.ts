@@ -1,4 +1,3 @@
-import { hint, parseArguments } from '@kube-dns/base';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';
@@ -16,4 +15,4 @@ const COMMANDS = [
   commandEntry(ROLL),
 ];
 
-runCommandLine('prove', COMMANDS, { hint, parseArguments });
+runCommandLine('prove', COMMANDS);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { unless } from '@kube-dns/testkit';
 import type { Fault } from '../src/faults/fault.js';
-import { runFaults } from '../src/faults/run-faults.js';
+import { runFaults } from '../src/faults/command.js';
 
 /** A row waits for those before it. */
 const LIMIT_MS = 600_000;

@@ -10,21 +10,6 @@ export class CommandError extends CodedError {
   }
 }
 
-/** The status of a program whose command line is wrong. */
-export const EXIT_USAGE = 2;
-
-/** The command line is wrong: status 2. */
-export class UsageError extends CommandError {
-  constructor(message: string) {
-    super('usage', message, EXIT_USAGE);
-  }
-}
-
-/** Whether it is a UsageError, of this package or of another. */
-export function isUsageError(error: unknown): boolean {
-  return (Object(error) as { code?: unknown }).code === 'usage';
-}
-
 /** A test, a measurement or a proof cannot continue, or a program is missing: status 1. */
 export class MeasureError extends CommandError {
   constructor(message: string, options?: ErrorOptions) {

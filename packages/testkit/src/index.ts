@@ -4,13 +4,12 @@ export {
   PROGRAM_OPTIONS,
   type ProgramValues,
 } from './command/command.js';
-export { commandEntry, type CommandEntry, runCommandLine } from './command/command-line.js';
+export { commandEntry, type CommandEntry, runCommandLine } from './command/command.js';
 export {
   numberOption,
   type Option,
   type Options,
   type OptionValues,
-  parseOptions,
   switchOption,
   textOption,
   wordsOption,
@@ -89,7 +88,7 @@ export {
   type ServerEndpoint,
 } from './dns/scripted-name-server.js';
 export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-resolvers.js';
-export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
+export { CommandError, MeasureError, messageOf } from './errors.js';
 export { held, type HeldName } from './held-timers.js';
 export { memoryBytes } from './memory-quantity.js';
 export { becomesTrue, monotonicMs, until, untilEqual, type WaitLimits } from './until.js';

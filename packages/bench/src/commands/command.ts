@@ -18,7 +18,7 @@ import {
   wordsOption,
 } from '@kube-dns/testkit';
 import type { ClusterSize } from '../cluster/cluster-plan.js';
-import type { Programs } from '../load/server-testbed.js';
+import type { Programs } from '../load/testbed.js';
 
 /** The path of a bundle; empty unless given. */
 export function bundleOption(): Option<string> {

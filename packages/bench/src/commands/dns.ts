@@ -10,7 +10,7 @@ import {
 import { Precedence } from '../control-group.js';
 import { type Contest, type Score, ScoreLog, scoreSection, Series } from '../load/scores.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
-import { DNSMASQ, type Programs, ServerTestbed } from '../load/server-testbed.js';
+import { DNSMASQ, type Programs, ServerTestbed } from '../load/testbed.js';
 import { MEMORY } from '../workloads/memory.js';
 import { QUOTA } from '../workloads/quota.js';
 import { WORKLOADS } from '../workloads/workloads.js';

@@ -12,10 +12,9 @@ import {
 } from '@kube-dns/testkit';
 import { droppedAt, type QueryBurstMethods } from '../dns/query-burst.js';
 import type { TcpCrowdMethods } from '../dns/tcp-crowd.js';
-import { type LoadContext, LoadTestbed } from '../load/load-testbed.js';
+import { type LoadContext, LoadTestbed, OUR_DNSMASQ } from '../load/testbed.js';
 import { Series, type Subject } from '../load/scores.js';
-import { OUR_DNSMASQ } from '../load/server-testbed.js';
-import { namesBelow } from '../queries/question-file.js';
+import { namesBelow } from '../queries.js';
 import { describeTools, LOAD_OPTIONS, programsOf } from './command.js';
 
 const MIB = 2 ** 20;

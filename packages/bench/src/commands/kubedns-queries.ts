@@ -26,7 +26,7 @@ import {
   MIX_NAMES,
   mixesOf,
   type MixName,
-} from '../queries/mixes.js';
+} from '../queries.js';
 import { startEcho } from '../servers/peers.js';
 import { ClusterTestbed } from './cluster-testbed.js';
 import { COMMON_OPTIONS, SIZE_OPTIONS } from './command.js';

@@ -27,7 +27,7 @@ import {
 import { ControlGroup } from '../control-group.js';
 import { runContest } from '../load/run-contest.js';
 import { type Contest, ScoreLog, scoreSection, Series, type Subject } from '../load/scores.js';
-import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries/question-file.js';
+import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries.js';
 import type { OneAddressMethods } from '../servers/one-address.js';
 import { startEcho } from '../servers/peers.js';
 import type { MeasureContext } from '../workloads/workload.js';

@@ -23,7 +23,7 @@ import {
   scoreSection,
   type SeriesResult,
 } from '../load/scores.js';
-import { DNSMASQ } from '../load/server-testbed.js';
+import { DNSMASQ } from '../load/testbed.js';
 import { DNS } from './dns.js';
 
 /** A figure as the JSON of a report has it; null: it could not be measured. */

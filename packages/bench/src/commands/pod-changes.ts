@@ -16,7 +16,7 @@ import {
 import { changesOf, type Toggle, togglesOf } from '../cluster/changes.js';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { Subject } from '../load/scores.js';
-import { ServerTestbed, type TestbedCluster } from '../load/server-testbed.js';
+import { ServerTestbed, type TestbedCluster } from '../load/testbed.js';
 import { realStockArguments } from '../servers/peers.js';
 import { LOAD_OPTIONS, programOption, programsOf, SIZE_OPTIONS, sizeOf } from './command.js';
 

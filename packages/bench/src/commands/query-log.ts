@@ -25,8 +25,8 @@ import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
 import { startOpenLoop } from '../load/run-contest.js';
 import { Series } from '../load/scores.js';
-import type { Programs } from '../load/server-testbed.js';
-import { encodeQuestionFile, inRandomOrder, namesBelow } from '../queries/question-file.js';
+import type { Programs } from '../load/testbed.js';
+import { encodeQuestionFile, inRandomOrder, namesBelow } from '../queries.js';
 import { describeTools, LOAD_OPTIONS, programsOf } from './command.js';
 
 /** What was read of a log since the last time. */

@@ -15,7 +15,7 @@ import {
 import { type ClusterSize, ZONE } from '../cluster/cluster-plan.js';
 import type { SubscriberCrowdMethods } from '../dns/subscriber-crowd.js';
 import { Series, type Subject } from '../load/scores.js';
-import { type Programs, ServerTestbed, SUBSCRIBED } from '../load/server-testbed.js';
+import { type Programs, ServerTestbed, SUBSCRIBED } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
 import { LOAD_OPTIONS, programsOf } from './command.js';
 

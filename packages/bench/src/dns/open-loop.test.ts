@@ -5,7 +5,7 @@ import { ownedBy, until } from '@kube-dns/testkit';
 import type { UdpEngine } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 import { LatencyHistogram, type LoadClock, OpenLoop, type OpenLoopPlan } from './open-loop.js';
-import { encodeQuestionFile } from '../queries/question-file.js';
+import { encodeQuestionFile } from '../queries.js';
 
 import fc from 'fast-check';
 

@@ -20,7 +20,7 @@ import {
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
-import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
+import { encodeQuestionFile, inRandomOrder } from '../queries.js';
 import {
   type Contest,
   type Metrics,

@@ -8,7 +8,7 @@ import {
   type Section,
 } from '@kube-dns/testkit';
 import type { RCODE } from '@kube-dns/wire';
-import type { LoadQuestion } from '../queries/question-file.js';
+import type { LoadQuestion } from '../queries.js';
 
 /** A server that takes part. */
 export interface Subject {

@@ -24,10 +24,9 @@ import {
   until,
 } from '@kube-dns/testkit';
 import { ControlGroup, type GroupMemory } from '../control-group.js';
-import { LoadTestbed } from '../load/load-testbed.js';
+import { LoadTestbed, type Programs, SUBSCRIBED } from '../load/testbed.js';
 import type { Subject } from '../load/scores.js';
-import { type Programs, SUBSCRIBED } from '../load/server-testbed.js';
-import { namesBelow } from '../queries/question-file.js';
+import { namesBelow } from '../queries.js';
 import { followingKubedns, stockArguments } from '../servers/peers.js';
 import { serviceCluster, serviceQuestions } from './workloads.js';
 import type { Part, PartContext } from './workload.js';

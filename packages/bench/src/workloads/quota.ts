@@ -1,10 +1,9 @@
 import { cpuUsage, MeasureError, monotonicMs, Owned } from '@kube-dns/testkit';
 import { ControlGroup } from '../control-group.js';
-import { LoadTestbed } from '../load/load-testbed.js';
+import { LoadTestbed, OUR_DNSMASQ } from '../load/testbed.js';
 import type { Subject } from '../load/scores.js';
-import { OUR_DNSMASQ } from '../load/server-testbed.js';
 import { coldNote, warmUp } from '../load/run-contest.js';
-import { type LoadQuestion, namesBelow } from '../queries/question-file.js';
+import { type LoadQuestion, namesBelow } from '../queries.js';
 import type { Part, PartContext } from './workload.js';
 import { serviceCluster, serviceQuestions } from './workloads.js';
 

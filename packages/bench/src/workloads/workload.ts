@@ -1,7 +1,7 @@
 import type { Bar, CorePlan, Owned, Range } from '@kube-dns/testkit';
 import type { WarmUpPlan } from '../load/run-contest.js';
 import type { Contest, ScoreLog, Series } from '../load/scores.js';
-import { DNSMASQ, type Programs, type ServerTestbed } from '../load/server-testbed.js';
+import { DNSMASQ, type Programs, type ServerTestbed } from '../load/testbed.js';
 
 /** What every part of a measurement has. */
 export interface MeasureContext {

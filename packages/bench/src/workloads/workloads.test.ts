@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Metrics, NO_METRICS, type Score, ScoreLog } from '../load/scores.js';
-import { COREDNS, DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
+import { COREDNS, DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/testbed.js';
 import {
   HITS,
   KUBEDNS_SERVICES,

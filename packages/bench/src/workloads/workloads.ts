@@ -9,14 +9,16 @@ import {
   OUR_KUBEDNS,
   type ServerTestbed,
   type TestbedCluster,
-} from '../load/server-testbed.js';
-import { askedServices, dnsmasqWithServices, mixesOf } from '../queries/mixes.js';
+} from '../load/testbed.js';
 import {
+  askedServices,
+  dnsmasqWithServices,
+  mixesOf,
   asClientsAsk,
   type LoadQuestion,
   namesBelow,
   namesOfLength,
-} from '../queries/question-file.js';
+} from '../queries.js';
 import { realStockArguments } from '../servers/peers.js';
 import {
   asPromised,

@@ -11,7 +11,8 @@ import {
   type PodSpec,
   type ProbeSpec,
 } from './manifest.js';
-import { programNameOf } from './plan.js';
+import { planPod, programNameOf, type ContainerPlan } from './plan.js';
+import { Volumes } from './volumes.js';
 
 /** The variables in which kubelet puts the address and the port of the service kube-dns: here those of the pod. */
 const HOST = 'KUBE_DNS_SERVICE_HOST';
@@ -107,6 +108,19 @@ const DEFAULT_PORTS: Readonly<Record<string, Readonly<Record<string, number>>>> 
   sidecar: { '--dnsmasq-port': 53, '--prometheus-port': 10054 },
 };
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * How the containers of a placed pod are started on this machine, in the order of the manifest: with its variables and no
+ * others. Throws a StartError as `planPod` does.
+ */
+export function planPlacedPod(
+  pod: PodSpec,
+  placement: Placement,
+  packagesFolder: string,
+): ContainerPlan[] {
+  const placed = placePod(pod, placement);
+  return planPod(placed, new Volumes(placed.volumes, placed), { env: {}, packagesFolder });
+}
 
 /**
  * The same pod with other ports: in arguments (after `=`, `:` or `#`), variables, declared ports and probes,

@@ -1,14 +1,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  parsePod,
-  placePod,
-  planPod,
-  Volumes,
-  type ContainerPlan,
-  type PodSpec,
-} from '@kube-dns/cli';
+import { parsePod, planPlacedPod, type ContainerPlan, type PodSpec } from '@kube-dns/cli';
 import {
   ask,
   freePort,
@@ -42,7 +35,7 @@ const ANSWER_MS = 60_000;
 
 /**
  * The containers of a Deployment as processes of this machine, with the arguments and the environment of the
- * manifest. Only these differ: what `placePod` changes; what {@link quickArgs} does; and `kube-dns-config`, a
+ * manifest. Only these differ: what `planPlacedPod` changes; what {@link quickArgs} does; and `kube-dns-config`, a
  * folder that names an upstream server on loopback.
  */
 export class DeployedPod {
@@ -64,17 +57,16 @@ export class DeployedPod {
     this.#upstream = await LoopbackUpstream.start();
     mkdirSync(this.config);
     this.configure('upstreamNameservers', JSON.stringify([`127.0.0.1:${this.#upstream.port}`]));
-    const pod = placePod(this.#spec, {
+    const placement = {
       ports: this.#ports,
       volumes: { 'kube-dns-config': this.config },
       apiUrl,
-      edit: (name, args) => {
+      edit: (name: string, args: readonly string[]) => {
         const own = quickArgs(name, args);
         return edit?.(name, own) ?? own;
       },
-    });
-    const machine = { env: {}, packagesFolder: `${ROOT}packages` };
-    for (const plan of planPod(pod, new Volumes(pod.volumes, pod), machine)) {
+    };
+    for (const plan of planPlacedPod(this.#spec, placement, `${ROOT}packages`)) {
       if (only === undefined || only.includes(plan.name)) this.#start(plan, wrapper);
     }
   }

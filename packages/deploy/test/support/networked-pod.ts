@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { parsePod, placePod, planPod, Volumes } from '@kube-dns/cli';
+import { parsePod, planPlacedPod } from '@kube-dns/cli';
 import {
   needsPrograms,
   needsNamespaces,
@@ -23,6 +23,7 @@ export interface PodFamily {
 }
 
 const API_PORT = 6443;
+const PACKAGES = `${ROOT}packages`;
 const WITHOUT_IPV6 = fileURLToPath(new URL('../fixtures/without-ipv6.mjs', import.meta.url));
 /** `timeoutSeconds` of the probes in the manifest. */
 const PROBE_SECONDS = '5';
@@ -61,7 +62,7 @@ export class NetworkedPod {
     const host = address.includes(':') ? `[${address}]` : address;
     const items = { apiVersion: 'v1', kind: 'List', items: objects };
     const file = this.#folder.file('objects.json', JSON.stringify(items));
-    const apiServer = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
+    const apiServer = `${PACKAGES}/apiserver/dist/apiserver.cjs`;
     const place = [`--host=${address}`, `--port=${API_PORT}`, `--manifests=${file}`];
     const api = this.#network.start(process.execPath, apiServer, ...place);
     await api.waitForLine(/serving .* on http:/);
@@ -120,18 +121,17 @@ export class NetworkedPod {
   #startContainers(apiUrl: string): void {
     const { hasNoIpv4, ipv6Off } = this.#family;
     const spec = parsePod(JSON.stringify(BASE_DEPLOYMENT), 'deployment.yaml');
-    const pod = placePod(spec, {
+    const placement = {
       ports: new Map(),
       volumes: { 'kube-dns-config': this.#folder.path },
       apiUrl,
-      edit: (name, args) => {
+      edit: (name: string, args: readonly string[]) => {
         const own = quickArgs(name, args);
         return hasNoIpv4 === true ? overIpv6(name, own) : own;
       },
-    });
-    const machine = { env: {}, packagesFolder: `${ROOT}packages` };
+    };
     const wrapper = ipv6Off === 'kernel' ? [process.execPath, WITHOUT_IPV6] : [];
-    for (const { name, file, args, env } of planPod(pod, new Volumes(pod.volumes, pod), machine)) {
+    for (const { name, file, args, env } of planPlacedPod(spec, placement, PACKAGES)) {
       const variables = Object.entries(env).map(([key, value]) => `${key}=${value}`);
       const words = [...wrapper, file, ...args];
       this.#programs.set(name, this.#network.start('env', '-i', ...variables, ...words));

@@ -8,8 +8,12 @@ import {
   type RunningProgram,
 } from '@kube-dns/testkit';
 import { type ApiServerMethods, HEADLESS_SERVICE, serviceName } from '../fixtures/api-server.js';
-import { manifestContainer, memoryLimit } from '../fixtures/manifest.js';
-import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
+import {
+  manifestContainer,
+  memoryLimit,
+  startDnsmasq,
+  startKubedns,
+} from '../fixtures/pod-containers.js';
 import type { BirthdayMethods } from './birthday-server.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { UsageError } from '@kube-dns/base';
 import {
   type Bar,
   becomesTrue,
@@ -22,7 +23,6 @@ import {
   spreadOf,
   TemporaryFolder,
   textOption,
-  UsageError,
 } from '@kube-dns/testkit';
 import { openDescriptors, ProcessWatch } from '../fixtures/process-watch.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';

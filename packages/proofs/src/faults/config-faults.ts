@@ -1,16 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApiServer } from '@kube-dns/apiserver';
-import {
-  becomesTrue,
-  ConfigVolume,
-  MeasureError,
-  type MetricPage,
-  TemporaryFolder,
-} from '@kube-dns/testkit';
+import { ConfigVolume, type MetricPage, TemporaryFolder } from '@kube-dns/testkit';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
+import { waitFor } from './claims.js';
 import { type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
 
 /** First bytes of the addresses that the default server and the two of the stub domain give. */
@@ -20,8 +15,6 @@ type Whose = keyof typeof NETWORKS;
 const STUB_DOMAIN = 'corp.example';
 const RATE_PER_SECOND = 50;
 const NAME_COUNT = 2_000;
-const LIMIT_MS = 60_000;
-const STEP_MS = 10;
 
 /** The ports of a follower: for DNS, and of its pages. */
 type AskedPorts = Readonly<Record<'dns' | 'metrics', number>>;
@@ -123,14 +116,8 @@ class ConfigTestbed {
   async followedSince(server: Whose, sinceMs: number): Promise<void> {
     const isFollowed = ({ client }: Follower) =>
       client.seen.some((seen) => seen.sentMs >= sinceMs && whose(seen) === server);
-    if (
-      await becomesTrue(() => this.followers.every(isFollowed), {
-        limitMs: LIMIT_MS,
-        stepMs: STEP_MS,
-      })
-    )
-      return;
-    throw new MeasureError(`the ${server} server of the stub domain is not asked`);
+    const what = `question to the ${server} server of the stub domain`;
+    await waitFor(what, () => this.followers.every(isFollowed));
   }
 
   /** Waits until a metric of both containers is this at least. */
@@ -139,8 +126,7 @@ class ConfigTestbed {
       const pages = await Promise.all(this.followers.map(({ metrics }) => metrics()));
       return pages.every((page, i) => page.sum(`${this.followers[i]!.what}_${metric}`) >= least);
     };
-    if (await becomesTrue(isCounted, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
-    throw new MeasureError(`${metric} is not ${least} in time`);
+    await waitFor(`${metric} of ${least}`, isCounted);
   }
 }
 

@@ -18,6 +18,7 @@ import {
   isRight,
   LATE_MS,
   ProcessTestbed,
+  QUESTIONS,
   RESTARTED,
   throughShell,
 } from './process-testbed.js';
@@ -48,7 +49,7 @@ function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
     await testbed.eachRightSince(startMs);
     await testbed.claimEnds({});
     const seen = await testbed.finish(startMs);
-    testbed.claimAsEver(seen, EVERY_KIND);
+    QUESTIONS.claimRight(context, seen, EVERY_KIND);
     return troubleMs(seen, isRight, LATE_MS);
   };
 }
@@ -105,7 +106,7 @@ async function useUpDescriptors(context: FaultContext): Promise<number> {
   await testbed.eachRightSince(startMs);
   await testbed.claimEnds({});
   const seen = await testbed.finish(startMs);
-  testbed.claimAsEver(seen, EVERY_KIND);
+  QUESTIONS.claimRight(context, seen, EVERY_KIND);
   return troubleMs(seen, isRight, LATE_MS);
 }
 
@@ -127,7 +128,7 @@ async function idleHttpClients(context: FaultContext): Promise<number> {
   }
   await testbed.claimEnds({});
   const seen = await testbed.finish(startMs);
-  testbed.claimAsEver(seen, EVERY_KIND);
+  QUESTIONS.claimRight(context, seen, EVERY_KIND);
   return troubleMs(seen, isRight, LATE_MS);
 }
 
@@ -159,8 +160,8 @@ async function floodUpstreams(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({});
   const seen = await testbed.finish(startMs);
-  testbed.claimAsEver(seen, ['cached', 'cluster']);
-  testbed.claimFailures(seen, ['outside'], ['SERVFAIL']);
+  QUESTIONS.claimRight(context, seen, ['cached', 'cluster']);
+  QUESTIONS.claimFailures(context, seen, ['outside'], ['SERVFAIL']);
   return troubleMs(
     seen.filter(({ sentMs }) => sentMs >= backMs),
     isRight,
@@ -292,7 +293,7 @@ function takenPort({ name, end, answer }: TakenPort) {
     await testbed.settled();
     const wellMs = performance.now() - freeMs;
     await testbed.claimEnds({ [name]: container.ends.length });
-    testbed.claimAsEver(await testbed.finish(freeMs), EVERY_KIND);
+    QUESTIONS.claimRight(context, await testbed.finish(freeMs), EVERY_KIND);
     return wellMs;
   };
 }

@@ -14,7 +14,8 @@ import {
   NETWORK_SERVICES,
   NetworkTestbed,
 } from './network-testbed.js';
-import { claimHonesty, isCached, text } from './upstream-testbed.js';
+import { tallyText } from './claims.js';
+import { claimHonesty, isCached } from './upstream-testbed.js';
 
 /**
  * More than an answer takes on a slow machine where ten others want each core, though less than
@@ -86,8 +87,11 @@ async function loseClientsDatagrams(context: FaultContext): Promise<number> {
     isAsEver,
   );
   const failures = Object.keys(meanwhile.failed).join(' and ');
-  context.claim('silence' in meanwhile.failed && meanwhile.wrong.length === 0, text(meanwhile));
-  context.claimQuiet(failures === 'silence', text(meanwhile));
+  context.claim(
+    'silence' in meanwhile.failed && meanwhile.wrong.length === 0,
+    tallyText(meanwhile),
+  );
+  context.claimQuiet(failures === 'silence', tallyText(meanwhile));
   const share = meanwhile.right / meanwhile.asked;
   // Both ways are survived by (1 - 0.2)^2 = 0.64 of them; six standard deviations of 300 are 0.17.
   context.claimQuiet(
@@ -122,7 +126,10 @@ async function loseUpstreamsDatagrams(context: FaultContext): Promise<number> {
     failures.every((name) => name === 'SERVFAIL'),
     `clients received ${failures.join()}`,
   );
-  context.claimQuiet(fresh.right >= fresh.asked * 0.9, `names not in the cache: ${text(fresh)}`);
+  context.claimQuiet(
+    fresh.right >= fresh.asked * 0.9,
+    `names not in the cache: ${tallyText(fresh)}`,
+  );
   const slowest = Math.max(fresh.slowestMs, fresh.slowestFailureMs);
   context.claimQuiet(slowest <= QUERY_TIMEOUT_MS + SLACK_MS, `an answer took ${slowest} ms`);
   context.claimQuiet(slowest >= FIRST_PAUSE_MS * 0.9, 'no answer was late: nothing was lost');
@@ -191,7 +198,7 @@ function relay({ mode, forMs, tookMs, happened }: Relayed) {
     const seen = await testbed.seenSince(beginMs);
     context.claim(otherwise === undefined, otherwise ?? '');
     const { fresh } = claimHonesty(context, seen, LATE_MS);
-    context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
+    context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${tallyText(fresh)}`);
     const others = seen.filter((each) => !isCached(each));
     const first = Math.min(...others.map((each) => each.tookMs));
     const last = Math.max(...others.map(runningMs));

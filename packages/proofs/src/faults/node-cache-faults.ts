@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  becomesTrue,
   builtProgram,
   ConfigVolume,
   findProgram,
   freePort,
   imageStart,
   isOk,
-  MeasureError,
   median,
   MetricPage,
   needsPort53,
@@ -18,17 +16,10 @@ import {
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { startContainer } from '../fixtures/pod-containers.js';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
-import {
-  runningMs,
-  type Seen,
-  SteadyClient,
-  type Tally,
-  tally,
-  troubleMs,
-} from '../fixtures/steady-client.js';
+import { runningMs, type Seen, SteadyClient, troubleMs } from '../fixtures/steady-client.js';
+import { LIMIT_MS, QuestionKinds, waitFor } from './claims.js';
 import { type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
 import { RESTART_MS, RESTARTED } from './process-testbed.js';
-import { text } from './upstream-testbed.js';
 
 /** First bytes of the addresses that each server gives: the DNS of the cluster, as it is later, and two of the world. */
 const NETWORKS = { cluster: 10, changed: 11, world: 20, other: 21 } as const;
@@ -52,9 +43,6 @@ const NAMES = Array.from({ length: FRESH_COUNT }, (_, i) => [
 ]).flat();
 const CLIENT_TIMEOUT_MS = 10_000;
 const SETTLED_AFTER = 60;
-/** Only what never comes takes as long. */
-const LIMIT_MS = 60_000;
-const STEP_MS = 10;
 /** More than an answer out of memory takes on a machine whose cores are busy. */
 const LATE_MS = 2_500;
 const DRAIN = '300ms';
@@ -75,6 +63,9 @@ function isRight(seen: Seen): boolean {
   const kind = kindOf(seen);
   return isOf(kind === 'known' || kind === 'cluster' ? 'cluster' : 'world')(seen);
 }
+
+/** The kinds of questions of the rows, and what is claimed of them. */
+const QUESTIONS = new QuestionKinds<Kind>(kindOf, isRight, LATE_MS);
 
 let served = 0;
 
@@ -207,11 +198,11 @@ ${more}`;
       const client = await SteadyClient.start(questions, i === 0 ? signs : undefined);
       this.#clients.push(owned.add(client));
     }
-    await this.waitFor('right answers at first', () => {
+    await waitFor('right answers at first', () => {
       const last = this.#clients.map(({ seen }) => seen.slice(-SETTLED_AFTER / count));
       return last.every((seen) => seen.length >= SETTLED_AFTER / count && seen.every(isRight));
     });
-    await this.waitFor('readiness', () => this.isReady());
+    await waitFor('readiness', () => this.isReady());
   }
 
   /** Everything that was decided so far. */
@@ -233,65 +224,22 @@ ${more}`;
     if (findProgram('dig') === undefined) return;
     const { reasons } = this.#context.signs;
     const isRead = () => codes.every((code) => reasons.has(code));
-    await this.waitFor(`Extended DNS Errors ${codes.join(' and ')}`, isRead);
+    await waitFor(`Extended DNS Errors ${codes.join(' and ')}`, isRead);
   }
 
   /** Waits until each of these kinds was answered by a server, to questions that were sent since then. */
   async answeredBy(server: Whose, kinds: readonly Kind[], sinceMs: number): Promise<void> {
     const isSo = isOf(server);
-    await this.waitFor(`answers of ${server}`, () => {
+    await waitFor(`answers of ${server}`, () => {
       const seen = this.seen.filter((each) => each.sentMs >= sinceMs && isSo(each));
       return kinds.every((kind) => seen.some((each) => kindOf(each) === kind));
     });
-  }
-
-  /** Waits for something; throws a MeasureError when it does not come. */
-  async waitFor(what: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
-    if (await becomesTrue(isThere, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
-    throw new MeasureError(`no ${what} within ${LIMIT_MS / 1_000} s`);
   }
 
   /** Sends no more; what became of the questions since then. */
   async finish(sinceMs: number): Promise<readonly Seen[]> {
     const all = await Promise.all(this.#clients.map((client) => client.finish()));
     return all.flat().filter(({ sentMs }) => sentMs >= sinceMs);
-  }
-
-  /** Claims that each question of these kinds was answered right, and soon. */
-  claimRight(
-    seen: readonly Seen[],
-    kinds: readonly Kind[],
-    isSo: (seen: Seen) => boolean = isRight,
-  ): void {
-    const { claim, claimQuiet } = this.#context;
-    for (const kind of kinds) {
-      const result = this.#tally(seen, kind, isSo);
-      claim(result.right > 0 && result.wrong.length === 0, `${kind}: ${text(result)}`);
-      claimQuiet(result.right === result.asked, `${kind}: ${text(result)}`);
-      const slow = `${kind}: an answer took ${Math.round(result.slowestMs)} ms`;
-      claimQuiet(result.slowestMs <= LATE_MS, slow);
-    }
-  }
-
-  /** Claims that each question of a kind was answered right or had this failure, which some had. */
-  claimFailure(
-    seen: readonly Seen[],
-    kind: Kind,
-    failure: 'SERVFAIL' | 'silence',
-    isSo: (seen: Seen) => boolean = isRight,
-  ): void {
-    const result = this.#tally(seen, kind, isSo);
-    const { claim, claimQuiet } = this.#context;
-    const names = Object.keys(result.failed);
-    claim(names.includes(failure) && result.wrong.length === 0, `${kind}: ${text(result)}`);
-    claimQuiet(names.length === 1, `${kind}: ${text(result)}`);
-  }
-
-  #tally(seen: readonly Seen[], kind: Kind, isSo: (seen: Seen) => boolean): Tally {
-    return tally(
-      seen.filter((each) => kindOf(each) === kind),
-      isSo,
-    );
   }
 }
 
@@ -318,14 +266,9 @@ const CLIENTS = 4;
 const PAGES_LIMIT_MS = 10_000;
 const STARTED = 'process_start_time_seconds';
 
-/** Those of some kinds. */
-function ofKinds(seen: readonly Seen[], kinds: readonly Kind[]): readonly Seen[] {
-  return seen.filter((each) => kinds.includes(kindOf(each)));
-}
-
 /** The longest that a client waited for an answer of a kind. */
 function slowest(seen: readonly Seen[], kind: Kind): number {
-  return Math.max(...ofKinds(seen, [kind]).map(runningMs));
+  return Math.max(...QUESTIONS.of(seen, [kind]).map(runningMs));
 }
 
 /** How long after a moment one of these was not answered by a server last. */
@@ -362,8 +305,8 @@ function clusterFails(behavior: 'silent' | 'gone') {
     await testbed.untilRead(STALE_ANSWER, code);
     await context.signs.seen();
     // A machine that stands still knows it later; a question that waits may get an answer of the server that is back.
-    const lastFailed = () => ofKinds(testbed.seen, ['cluster']).slice(-KNOWN_QUESTIONS);
-    await testbed.waitFor(
+    const lastFailed = () => QUESTIONS.of(testbed.seen, ['cluster']).slice(-KNOWN_QUESTIONS);
+    await waitFor(
       'SERVFAIL immediately',
       () =>
         lastFailed()[0]!.sentMs < performance.now() - EDGE_MS &&
@@ -390,13 +333,13 @@ function clusterFails(behavior: 'silent' | 'gone') {
     await delay(CALM_MS);
     const seen = await testbed.finish(faultMs);
     const during = seen.filter(({ sentMs }) => sentMs < backMs - EDGE_MS);
-    testbed.claimRight(seen, OF_WORLD);
-    testbed.claimRight(during, ['known']);
+    QUESTIONS.claimRight(context, seen, OF_WORLD);
+    QUESTIONS.claimRight(context, during, ['known']);
     // A machine that stands still keeps names of the world waiting, too.
     const moreMs = slowest(during, 'known') - slowest(during, 'cached');
     claimQuiet(moreMs <= SOON_MS, `known: an expired answer took ${Math.round(moreMs)} ms more`);
-    testbed.claimFailure(during, 'cluster', 'SERVFAIL');
-    const failed = ofKinds(during, ['cluster']).filter((each) => each.text === 'SERVFAIL');
+    QUESTIONS.claimFailures(context, during, ['cluster'], ['SERVFAIL']);
+    const failed = QUESTIONS.of(during, ['cluster']).filter((each) => each.text === 'SERVFAIL');
     const slowestMs = Math.max(...failed.map(runningMs));
     claimQuiet(slowestMs <= LOST_LIMIT_MS, `SERVFAIL came after ${Math.round(slowestMs)} ms`);
     const later = failed.filter(({ sentMs }) => sentMs >= knownMs);
@@ -405,7 +348,7 @@ function clusterFails(behavior: 'silent' | 'gone') {
       laterMs <= SOON_MS,
       `SERVFAIL came after ${Math.round(laterMs)} ms, half of the time`,
     );
-    return untilMs(ofKinds(seen, OF_CLUSTER), backMs, isOf('changed'));
+    return untilMs(QUESTIONS.of(seen, OF_CLUSTER), backMs, isOf('changed'));
   };
 }
 
@@ -424,11 +367,11 @@ async function kill(context: FaultContext): Promise<number> {
   await Promise.all([
     testbed.answeredBy('cluster', OF_CLUSTER, backMs),
     testbed.answeredBy('world', OF_WORLD, backMs),
-    testbed.waitFor('readiness', () => testbed.isReady()),
+    waitFor('readiness', () => testbed.isReady()),
   ]);
   await claimMetric(context, testbed, STARTED, (value) => value > startedAt);
   const seen = await testbed.finish(killedMs);
-  for (const kind of EVERY_KIND) testbed.claimFailure(seen, kind, 'silence');
+  QUESTIONS.claimFailures(context, seen, EVERY_KIND, ['silence']);
   return troubleMs(seen, isRight, NOTICED_MS);
 }
 
@@ -448,7 +391,7 @@ async function replace(context: FaultContext): Promise<number> {
   const end = await first.ended;
   claim(end === 0, `the first one ended with ${end}`);
   const endMs = performance.now();
-  await testbed.waitFor('pages of the second one', async () => {
+  await waitFor('pages of the second one', async () => {
     const page = await testbed.metrics().catch(() => undefined);
     return page !== undefined && (await testbed.isReady());
   });
@@ -457,7 +400,7 @@ async function replace(context: FaultContext): Promise<number> {
   claim(second.isRunning, 'the second one has ended');
   await claimMetric(context, testbed, STARTED, (value) => value > startedAt);
   const seen = await testbed.finish(startMs);
-  testbed.claimRight(seen, EVERY_KIND);
+  QUESTIONS.claimRight(context, seen, EVERY_KIND);
   return 0;
 }
 
@@ -468,7 +411,7 @@ async function breakConfig(context: FaultContext): Promise<number> {
   await testbed.start();
   await testbed.settled();
   const counts = async (refused: number, configmap: number) => {
-    await testbed.waitFor('count', async () => {
+    await waitFor('count', async () => {
       const page = await testbed.metrics();
       const errors = { errortype: 'configmap' };
       return (
@@ -498,12 +441,12 @@ async function breakConfig(context: FaultContext): Promise<number> {
   const seen = await testbed.finish(brokenMs);
   const between = (fromMs: number, toMs: number) =>
     seen.filter(({ sentMs }) => sentMs >= fromMs && sentMs < toMs);
-  const ofWorld = ofKinds(seen, OF_WORLD);
-  testbed.claimRight(seen, OF_CLUSTER);
-  testbed.claimRight(between(brokenMs, templateMs), OF_WORLD);
-  testbed.claimRight(between(otherMs, configMs), OF_WORLD, isOf('other'));
+  const ofWorld = QUESTIONS.of(seen, OF_WORLD);
+  QUESTIONS.claimRight(context, seen, OF_CLUSTER);
+  QUESTIONS.claimRight(context, between(brokenMs, templateMs), OF_WORLD);
+  QUESTIONS.claimRight(context, between(otherMs, configMs), OF_WORLD, isOf('other'));
   const isEither = (each: Seen) => isOf('other')(each) || isOf('world')(each);
-  testbed.claimRight(seen, OF_WORLD, isEither);
+  QUESTIONS.claimRight(context, seen, OF_WORLD, isEither);
   return Math.max(
     untilMs(
       ofWorld.filter(({ sentMs }) => sentMs < otherMs),
@@ -526,7 +469,7 @@ async function changeResolvConf(context: FaultContext): Promise<number> {
   await testbed.settled();
   const emptyMs = performance.now();
   testbed.file('resolv.conf', 'search example\n');
-  await testbed.waitFor('SERVFAIL', () => testbed.seen.some((each) => each.text === 'SERVFAIL'));
+  await waitFor('SERVFAIL', () => testbed.seen.some((each) => each.text === 'SERVFAIL'));
   claim(await testbed.isReady(), '/ready is not 200');
   await testbed.untilRead(EXTENDED_ERROR.NOT_READY);
   await context.signs.seen();
@@ -534,12 +477,12 @@ async function changeResolvConf(context: FaultContext): Promise<number> {
   testbed.file('resolv.conf', lines(other.address));
   await testbed.answeredBy('other', ['world'], otherMs);
   const seen = await testbed.finish(emptyMs);
-  testbed.claimRight(seen, OF_CLUSTER);
+  QUESTIONS.claimRight(context, seen, OF_CLUSTER);
   const isEither = (each: Seen) => isRight(each) || isOf('other')(each);
   // On a busy machine they may expire meanwhile.
-  testbed.claimRight(seen, ['cached'], context.busy ? isEither : isRight);
-  testbed.claimFailure(seen, 'world', 'SERVFAIL', isEither);
-  const ofWorld = ofKinds(seen, ['world']);
+  QUESTIONS.claimRight(context, seen, ['cached'], context.busy ? isEither : isRight);
+  QUESTIONS.claimFailures(context, seen, ['world'], ['SERVFAIL'], isEither);
+  const ofWorld = QUESTIONS.of(seen, ['world']);
   const failed = ofWorld.filter((each) => each.text === 'SERVFAIL').map(runningMs);
   claimQuiet(median(failed) <= SOON_MS, `SERVFAIL came after ${Math.round(median(failed))} ms`);
   return untilMs(ofWorld, otherMs, isOf('other'));

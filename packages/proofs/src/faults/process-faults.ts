@@ -5,6 +5,7 @@ import { ask, TemporaryFolder } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { CONTAINER_NAMES, type ContainerSpec } from '../fixtures/pod-containers.js';
 import { type Seen, troubleMs } from '../fixtures/steady-client.js';
+import { LIMIT_MS } from './claims.js';
 import { counted, type Fault, type FaultContext, PAGE } from './fault.js';
 import {
   EVERY_KIND,
@@ -12,8 +13,8 @@ import {
   type Kind,
   kindOf,
   LATE_MS,
-  LIMIT_MS,
   ProcessTestbed,
+  QUESTIONS,
   RESTART_MS,
   RESTARTED,
 } from './process-testbed.js';
@@ -113,7 +114,7 @@ function clockJump(shiftMs: number): (context: FaultContext) => Promise<number> 
     }
     await testbed.claimEnds({});
     const seen = await testbed.finish(startMs);
-    testbed.claimAsEver(seen, ['cached', 'cluster', 'outside']);
+    QUESTIONS.claimRight(context, seen, ['cached', 'cluster', 'outside']);
     return troubleMs(seen, isRight, LATE_MS);
   };
 }
@@ -166,8 +167,8 @@ async function killKubedns(context: FaultContext): Promise<number> {
   await claimErrors(context, testbed, 'kubedns');
   await testbed.claimEnds({ kubedns: 1 });
   const seen = await testbed.finish(killedMs);
-  testbed.claimAsEver(seen, ['cached', 'outside']);
-  testbed.claimFailures(seen, ['cluster'], ['SERVFAIL']);
+  QUESTIONS.claimRight(context, seen, ['cached', 'outside']);
+  QUESTIONS.claimFailures(context, seen, ['cluster'], ['SERVFAIL']);
   return troubleOf(seen, ['cluster']);
 }
 
@@ -187,7 +188,7 @@ async function killDnsmasq(context: FaultContext): Promise<number> {
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({ dnsmasq: 1 });
   const seen = await testbed.finish(killedMs);
-  testbed.claimFailures(seen, EVERY_KIND, ['silence']);
+  QUESTIONS.claimFailures(context, seen, EVERY_KIND, ['silence']);
   return troubleOf(seen, EVERY_KIND);
 }
 
@@ -203,7 +204,7 @@ async function killSidecar(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({ sidecar: 1 });
   const seen = await testbed.finish(killedMs);
-  testbed.claimAsEver(seen, EVERY_KIND);
+  QUESTIONS.claimRight(context, seen, EVERY_KIND);
   return troubleOf(seen, EVERY_KIND);
 }
 
@@ -229,8 +230,8 @@ async function stopKubedns(context: FaultContext): Promise<number> {
   await claimErrors(context, testbed, 'kubedns');
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
-  testbed.claimAsEver(seen, ['cached', 'outside']);
-  testbed.claimFailures(seen, ['cluster'], ['SERVFAIL']);
+  QUESTIONS.claimRight(context, seen, ['cached', 'outside']);
+  QUESTIONS.claimFailures(context, seen, ['cluster'], ['SERVFAIL']);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
     ['cluster'],
@@ -254,7 +255,7 @@ async function stopDnsmasq(context: FaultContext): Promise<number> {
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
   // Queries in the socket's buffer are answered, too, if their clients still wait.
-  testbed.claimFailures(seen, EVERY_KIND, []);
+  QUESTIONS.claimFailures(context, seen, EVERY_KIND, []);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
     EVERY_KIND,
@@ -276,7 +277,7 @@ async function stopSidecar(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
-  testbed.claimAsEver(seen, EVERY_KIND);
+  QUESTIONS.claimRight(context, seen, EVERY_KIND);
   return troubleOf(seen, EVERY_KIND);
 }
 

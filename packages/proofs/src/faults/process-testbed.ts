@@ -1,13 +1,6 @@
 import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
-import {
-  becomesTrue,
-  ConfigVolume,
-  isOk,
-  MeasureError,
-  MetricPage,
-  TemporaryFolder,
-} from '@kube-dns/testkit';
+import { ConfigVolume, isOk, MetricPage, TemporaryFolder } from '@kube-dns/testkit';
 import {
   CONTAINER_NAMES,
   type ContainerName,
@@ -18,7 +11,8 @@ import {
   SupervisedContainer,
 } from '../fixtures/pod-containers.js';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
-import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
+import { type Seen, SteadyClient, tally } from '../fixtures/steady-client.js';
+import { LIMIT_MS, QuestionKinds, waitFor } from './claims.js';
 import { type FaultContext, questionRate } from './fault.js';
 import { fillCluster, NAMESPACE, serviceAddress, serviceName } from './small-cluster.js';
 
@@ -35,11 +29,8 @@ export const RESTART_MS = 2_000;
 /** That duration, in the words of the table. */
 export const RESTARTED =
   'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
-/** Only what never comes takes as long. */
-export const LIMIT_MS = 60_000;
 /** More than an answer out of memory takes on such a machine, less than a client waits for a silent server. */
 export const LATE_MS = 2_500;
-const STEP_MS = 20;
 const SETTLED_AFTER = 30;
 
 /** `cached`: in dnsmasq's cache; `cluster`: only kubedns knows it; `outside`: only an upstream does. */
@@ -77,6 +68,9 @@ export function isRight({ name, text }: Seen): boolean {
       return text === expectedAddress(name, NETWORK);
   }
 }
+
+/** The kinds of questions of the rows, and what is claimed of them. */
+export const QUESTIONS = new QuestionKinds<Kind>(kindOf, isRight, LATE_MS);
 
 /** The pod of the manifest with restarts as by kubelet, and a client that asks all the time. */
 export class ProcessTestbed {
@@ -192,10 +186,10 @@ export class ProcessTestbed {
   }
 
   /** Waits for something; throws a MeasureError when it does not come. */
-  async waitFor(what: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
-    if (await becomesTrue(isThere, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
-    const ends = CONTAINER_NAMES.flatMap((name) => this.containers[name].ends);
-    throw new MeasureError([`no ${what} within ${LIMIT_MS / 1_000} s`, ...ends].join('; '));
+  waitFor(what: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
+    return waitFor(what, isThere, () =>
+      CONTAINER_NAMES.flatMap((name) => this.containers[name].ends),
+    );
   }
 
   /** Waits until a question of that kind that was sent since then was answered right. */
@@ -229,32 +223,6 @@ export class ProcessTestbed {
     return seen;
   }
 
-  /** Claims that each question of these kinds was answered right, and soon. */
-  claimAsEver(seen: readonly Seen[], kinds: readonly Kind[]): void {
-    for (const kind of kinds) {
-      const tally = this.#tally(seen, kind);
-      const { claim, claimQuiet } = this.#context;
-      claim(tally.right > 0, text(kind, tally));
-      claimQuiet(tally.right === tally.asked, text(kind, tally));
-      const slow = `${kind}: an answer took ${Math.round(tally.slowestMs)} ms`;
-      claimQuiet(tally.slowestMs <= LATE_MS, slow);
-    }
-  }
-
-  /** Claims that clients received only right answers and these failures for these kinds. */
-  claimFailures(seen: readonly Seen[], kinds: readonly Kind[], failures: readonly string[]): void {
-    for (const kind of kinds) {
-      const tally = this.#tally(seen, kind);
-      const names = Object.keys(tally.failed);
-      const { claim, claimQuiet } = this.#context;
-      claim(
-        failures.every((name) => names.includes(name)),
-        text(kind, tally),
-      );
-      claimQuiet(names.length === failures.length, text(kind, tally));
-    }
-  }
-
   /** Claims that each container ended so often, and that no error was unexpected. */
   async claimEnds(ends: Partial<Record<ContainerName, number>>): Promise<void> {
     for (const name of CONTAINER_NAMES) {
@@ -268,18 +236,6 @@ export class ProcessTestbed {
       this.#context.claim(errors === 0, `${metric} is ${errors}`);
     }
   }
-
-  #tally(seen: readonly Seen[], kind: Kind): Tally {
-    return tally(
-      seen.filter((each) => kindOf(each) === kind),
-      isRight,
-    );
-  }
-}
-
-function text(kind: Kind, { asked, right, failed }: Tally): string {
-  const failures = Object.entries(failed).map(([name, count]) => `, ${count} ${name}`);
-  return `${kind}: ${right} of ${asked} right${failures.join('')}`;
 }
 
 /** A container whose program a shell starts, after `shell`, its streams where `redirection` leads. */

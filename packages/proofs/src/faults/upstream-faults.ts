@@ -3,7 +3,8 @@ import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Behavior, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { runningMs, tally, troubleMs } from '../fixtures/steady-client.js';
 import { type Fault, type FaultContext, PAGE } from './fault.js';
-import { isCached, isRight, text, UpstreamTestbed } from './upstream-testbed.js';
+import { tallyText } from './claims.js';
+import { isCached, isRight, UpstreamTestbed } from './upstream-testbed.js';
 
 /** Duration of the fault: longer than a client waits. */
 const FAULT_MS = 5_500;
@@ -122,7 +123,7 @@ async function allSlow(context: FaultContext): Promise<number> {
   testbed.claimHonesty(seen, SOON_MS);
   const later = seen.filter(({ sentMs }) => sentMs >= faultAtMs + SLOW_AFTER_MS);
   const { fresh } = testbed.claimHonesty(later, SOON_MS);
-  context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
+  context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${tallyText(fresh)}`);
   context.claimQuiet(fresh.slowestMs >= 1_500, `the slowest answer took ${fresh.slowestMs} ms`);
   return fresh.slowestMs;
 }
@@ -171,8 +172,8 @@ function oneFails({ behavior, reason, isSlow = false }: OneFails) {
     await setFault(upstream, 'right');
     const seen = await testbed.seenSince(faultAtMs);
     const { fresh } = testbed.claimHonesty(seen, LATE_MS);
-    context.claim(fresh.right > 0, `names not in the cache: ${text(fresh)}`);
-    context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
+    context.claim(fresh.right > 0, `names not in the cache: ${tallyText(fresh)}`);
+    context.claimQuiet(fresh.right === fresh.asked, `names not in the cache: ${tallyText(fresh)}`);
     const others = seen.filter((each) => !isCached(each));
     const { slowestMs } = tally(others, isRight);
     context.claimQuiet(slowestMs <= 1_000 + LATE_MS, `the slowest answer took ${slowestMs} ms`);

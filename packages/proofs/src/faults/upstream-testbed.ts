@@ -1,7 +1,8 @@
 import { becomesTrue, type Dnsmasq, MeasureError } from '@kube-dns/testkit';
 import { type Behavior, expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { startDnsmasq } from '../fixtures/pod-containers.js';
-import { type Seen, SteadyClient, tally, type Tally } from '../fixtures/steady-client.js';
+import { type Seen, SteadyClient, type Tally } from '../fixtures/steady-client.js';
+import { QuestionKinds, waitFor } from './claims.js';
 import { counted, type FaultContext, questionRate } from './fault.js';
 
 /** First byte of the addresses that the upstreams give. */
@@ -74,9 +75,7 @@ export class UpstreamTestbed {
     const client = owned.add(await SteadyClient.start(questions, context.signs));
     const isWarm = () =>
       client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
-    if (!(await becomesTrue(isWarm, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS }))) {
-      throw new MeasureError('the client has no right answers before the fault');
-    }
+    await waitFor('right answers before the fault', isWarm);
     return new UpstreamTestbed(context, upstreams, dnsmasq, client);
   }
 
@@ -86,8 +85,7 @@ export class UpstreamTestbed {
     const sent = this.#client.seen.length;
     // Now and then all are asked: more than one question tells who is preferred.
     const hasAsked = () => this.#client.seen.length > sent + 20;
-    if (!(await becomesTrue(hasAsked, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS })))
-      throw new MeasureError('no answers');
+    await waitFor('answers', hasAsked);
     const counts = this.upstreams.map(({ received }, i) => received - before[i]!);
     return this.upstreams[counts.indexOf(Math.max(...counts))]!;
   }
@@ -129,27 +127,16 @@ export class UpstreamTestbed {
 
 /** Claims what holds of every row: cached names are answered as before, and no client receives a wrong answer. */
 export function claimHonesty(
-  { claim, claimQuiet }: Pick<FaultContext, 'claim' | 'claimQuiet'>,
+  claims: Pick<FaultContext, 'claim' | 'claimQuiet'>,
   seen: readonly Seen[],
   lateMs: number,
 ): { readonly fresh: Tally } {
-  const cached = tally(seen.filter(isCached), isRight);
-  const fresh = tally(
-    seen.filter((each) => !isCached(each)),
-    isRight,
-  );
-  for (const { name, text } of [...cached.wrong, ...fresh.wrong].slice(0, 3)) {
-    claim(false, `${name} was answered with ${text}`);
+  const kindOf = (each: Seen) => (isCached(each) ? 'names in the cache' : 'others');
+  const kinds = new QuestionKinds(kindOf, isRight, lateMs);
+  const fresh = kinds.tally(seen, 'others');
+  for (const { name, text } of fresh.wrong.slice(0, 3)) {
+    claims.claim(false, `${name} was answered with ${text}`);
   }
-  claim(cached.right > 0, `names in the cache: ${text(cached)}`);
-  claimQuiet(cached.right === cached.asked, `names in the cache: ${text(cached)}`);
-  const slow = `names in the cache took up to ${Math.round(cached.slowestMs)} ms`;
-  claimQuiet(cached.slowestMs <= lateMs, slow);
+  kinds.claimRight(claims, seen, ['names in the cache']);
   return { fresh };
-}
-
-/** What was seen, for a claim that does not hold. */
-export function text({ asked, right, wrong, failed }: Tally): string {
-  const failures = Object.entries(failed).map(([name, count]) => `, ${count} ${name}`);
-  return `${right} of ${asked} right, ${wrong.length} wrong${failures.join('')}`;
 }

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { UsageError } from '@kube-dns/base';
 import {
   commandEntry,
   formatValue,
@@ -9,7 +10,6 @@ import {
   Remote,
   type CommandContext,
   textOption,
-  UsageError,
 } from '@kube-dns/testkit';
 import { BUSY_OPTION } from '../program-options.js';
 import type { FuzzProcessMethods } from './fuzz-process.js';

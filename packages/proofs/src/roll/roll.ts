@@ -18,8 +18,13 @@ import {
   type RunningProgram,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import { manifestTiming, type PodTiming } from '../fixtures/manifest.js';
-import { freePodPorts, ManifestPod, type PodOptions } from '../fixtures/pod-containers.js';
+import {
+  manifestTiming,
+  type PodTiming,
+  freePodPorts,
+  ManifestPod,
+  type PodOptions,
+} from '../fixtures/pod-containers.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
 import type { AnswerFigures, CheckingClientMethods } from '../soak/checking-client.js';
 import type { WorldServer } from '../soak/cluster-state.js';

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { UsageError } from '@kube-dns/base';
 import {
   describeOptions,
   numberOption,
@@ -8,7 +8,6 @@ import {
   textOption,
   wordsOption,
 } from './command-options.js';
-import { UsageError } from '../errors.js';
 
 const OPTIONS = {
   size: numberOption(10, 'how many', { min: 1, max: 100 }),
@@ -18,7 +17,7 @@ const OPTIONS = {
   strict: switchOption('whether'),
 };
 
-const parse = (args: readonly string[]) => parseOptions(args, OPTIONS, parseArgs);
+const parse = (args: readonly string[]) => parseOptions(args, OPTIONS, 'bench');
 
 describe('the options of a command', () => {
   it('have their defaults', () => {

@@ -1,19 +1,5 @@
-import type { parseArgs } from 'node:util';
-import { messageOf, UsageError } from '../errors.js';
-
-interface ArgumentConfig {
-  readonly args: string[];
-  readonly options: Record<
-    string,
-    { readonly type: 'string' | 'boolean'; readonly short?: string }
-  >;
-}
-
-/** `parseArgs` of Node, or one with better words; `program` is what its complaints name. */
-export type ArgumentParser = (
-  config: ArgumentConfig,
-  program: string,
-) => Pick<ReturnType<typeof parseArgs<ArgumentConfig>>, 'values'>;
+import { parseArguments, UsageError } from '@kube-dns/base';
+import { messageOf } from '../errors.js';
 
 /** One option of a command. */
 export interface Option<T> {
@@ -61,18 +47,24 @@ export function switchOption(help: string): Option<boolean> {
   return { initial: false, value: '', help, parse: () => true };
 }
 
-/** Reads the arguments of a command. Throws a UsageError; undefined when `--help` is among them. */
+/**
+ * Reads the arguments of a command, which `program` names in complaints. Throws a UsageError; undefined when `--help`
+ * is among them.
+ */
 export function parseOptions<T extends Options>(
   args: readonly string[],
   options: T,
-  parse: (config: ArgumentConfig) => ReturnType<ArgumentParser>,
+  program: string,
 ): OptionValues<T> | undefined {
-  const config: ArgumentConfig = { args: [...args], options: {} };
-  for (const [name, { value }] of Object.entries(options)) {
-    config.options[name] = { type: value === '' ? 'boolean' : 'string' };
-  }
-  config.options.help = { type: 'boolean', short: 'h' };
-  const given = parse(config).values;
+  const flags = Object.entries(options).map(([name, { value }]) => {
+    return [name, { type: value === '' ? ('boolean' as const) : ('string' as const) }] as const;
+  });
+  const help = { type: 'boolean', short: 'h' } as const;
+  const config = { args: [...args], options: { ...Object.fromEntries(flags), help } };
+  const given: Readonly<Record<string, string | boolean | undefined>> = parseArguments(
+    config,
+    program,
+  ).values;
   if (given.help === true) return undefined;
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {

@@ -1,5 +1,5 @@
 import { parseFlags } from '@kube-dns/base';
-import { type Log } from '@kube-dns/daemon';
+import type { Log } from '@kube-dns/daemon';
 import {
   DnsmasqServer,
   NotifyAnswerer,
@@ -15,6 +15,7 @@ import {
   UpstreamStatistics,
 } from '@kube-dns/kubedns/internal';
 import {
+  type UdpEngine,
   listen,
   QueryForwarder,
   retryPlan,
@@ -23,12 +24,12 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import {
+  MAX_MESSAGE_BYTES,
   CLASS,
   encodeKey,
   encodeRdata,
   FLAG,
   HEADER_BYTES,
-  MAX_MESSAGE_BYTES,
   OPCODE_NOTIFY,
   parseTsigKey,
   Query,
@@ -46,8 +47,69 @@ import {
 } from '@kube-dns/wire';
 import { queriesFor, replySeeds, withAdditional } from '../dns-seeds.js';
 import { type CreateTarget, type FuzzTarget, packetTarget } from '../fuzz-target.js';
-import { MemoryEngine, type SentUpstream } from '../memory-engine.js';
 import { smallZone } from './api.js';
+
+type Socket = ReturnType<UdpEngine['createSocket']>;
+type Handler = Parameters<Socket['open']>[2];
+type PortOwner = Parameters<UdpEngine['openUpstreamPort']>[1];
+
+/** A query that was sent to an upstream server, and the owner of its port. */
+interface SentUpstream {
+  readonly query: Buffer;
+  readonly owner: PortOwner;
+  readonly from: { readonly address: string; readonly port: number };
+}
+
+const CLIENT = { address: '127.0.0.1', port: 40_000 };
+const CLIENT_ADDRESS = Uint8Array.of(127, 0, 0, 1);
+
+/** Moves datagrams within the process: everything of a listener and of upstream sockets except the system. */
+class MemoryEngine implements UdpEngine {
+  readonly name = 'dgram';
+  readonly batch = 0;
+  /** What the server asked its upstreams and was not taken yet. */
+  readonly sent: SentUpstream[] = [];
+  /** The answers of the last `deliver`, copied. */
+  readonly answers: Buffer[] = [];
+  #handler: Handler | undefined;
+
+  createSocket(): Socket {
+    return {
+      port: 0,
+      out: new Uint8Array(MAX_MESSAGE_BYTES),
+      open: (_address, _port, onDatagram) => {
+        this.#handler = onDatagram;
+        return Promise.resolve();
+      },
+      leavePort: () => undefined,
+      send: (bytes, length) => void this.answers.push(Buffer.from(bytes.subarray(0, length))),
+      copyAddress: (_peer, to, at) => {
+        to.set(CLIENT_ADDRESS, at);
+        return CLIENT_ADDRESS.length;
+      },
+      retain: (peer) => peer,
+      release: () => undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+
+  readonly openUpstreamPort: UdpEngine['openUpstreamPort'] = (_options, owner) => ({
+    send: (query, server) => {
+      this.sent.push({ query: Buffer.from(query), owner, from: server });
+    },
+    close: () => undefined,
+  });
+
+  sendTogether(work: () => void): void {
+    work();
+  }
+
+  /** A datagram comes from a client. */
+  deliver(message: Buffer): void {
+    this.answers.length = 0;
+    this.#handler?.(message, message.length, CLIENT);
+  }
+}
 
 const UPSTREAM = { address: '192.0.2.53', port: 53 };
 

@@ -1,12 +1,15 @@
-import { Query } from '@kube-dns/wire';
 import { describe, expect, it } from '@jest/globals';
+import { Query } from '@kube-dns/wire';
+import { ClusterPlan } from './cluster/cluster-plan.js';
 import {
   asClientsAsk,
   encodeQuestion,
   encodeQuestionFile,
   inRandomOrder,
   type LoadQuestion,
-} from './question-file.js';
+  askedServices,
+  mixesOf,
+} from './queries.js';
 
 const MANY: readonly LoadQuestion[] = Array.from({ length: 2_000 }, (_, i) => ({
   name: `web-${i}.team.svc.cluster.local`,
@@ -72,5 +75,33 @@ describe('a random order', () => {
     expect([...order].sort((left, right) => left - right)).toEqual(items);
     expect(inRandomOrder(items)).toEqual(order);
     expect(inRandomOrder([])).toEqual([]);
+  });
+});
+
+const PLAN = new ClusterPlan({ services: 100, slices: 0, endpointsPerSlice: 1, headless: 0.1 });
+
+describe('the mixes', () => {
+  it('ask for services with an address, no more than wanted', () => {
+    const services = askedServices(PLAN, 20);
+    expect(services).toHaveLength(20);
+    expect(services.filter((i) => PLAN.isHeadless(i))).toEqual([]);
+    expect(askedServices(PLAN, 500)).toHaveLength(90);
+  });
+
+  it('ask for each service once, in another order', () => {
+    const services = askedServices(PLAN, 90);
+    for (const { lines } of mixesOf(PLAN, services)) {
+      expect(new Set(lines).size).toBe(90);
+      expect(lines).not.toEqual([...lines].sort());
+    }
+  });
+
+  it('ask for addresses, ports, reverse names and names that do not exist', () => {
+    expect(mixesOf(PLAN, [7]).map(({ lines }) => lines[0])).toEqual([
+      'web-00007.team-000.svc.cluster.local A',
+      '_http._tcp.web-00007.team-000.svc.cluster.local SRV',
+      '7.2.96.10.in-addr.arpa PTR',
+      'no-7.team-000.svc.cluster.local A',
+    ]);
   });
 });

@@ -1,10 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type CorePlan,
   Dnsmasq,
   HeldNameServer,
   type HeldNameServerMethods,
   Kubedns,
-  type Owned,
+  Owned,
   pinProcess,
   RealDnsmasq,
   type RealDnsmasqOptions,
@@ -13,9 +15,14 @@ import {
   TemporaryFolder,
   Unbound,
   type UnboundOptions,
+  type DnsperfOptions,
+  type DnsperfResult,
+  type Methods,
+  runDnsperf,
 } from '@kube-dns/testkit';
-import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
+import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
+import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries.js';
 import {
   followingKubedns,
   type OutsideServer,
@@ -27,7 +34,7 @@ import {
   stockArguments,
 } from '../servers/peers.js';
 import type { RelayMethods } from '../servers/relay.js';
-import type { Subject } from './scores.js';
+import type { Subject, Series } from './scores.js';
 
 /** The programs that are measured. */
 export interface Programs {
@@ -51,13 +58,13 @@ export interface TestbedCluster {
 }
 
 /** kubedns and the dnsmasq in front of it, which is told the changes. */
-export interface Pod {
+interface Pod {
   readonly kubedns: Subject;
   readonly dnsmasq: Subject;
 }
 
 /** Whether a server is measured or is the upstream of a measured one, and its further flags. */
-export interface Part {
+interface Part {
   readonly isUpstream?: boolean;
   /** Of a kubedns; default: 127.0.0.1. */
   readonly address?: string;
@@ -260,5 +267,62 @@ export class ServerTestbed {
     const { pid } = server;
     await pinProcess(pid, isUpstream ? this.#cores?.upstream : this.#cores?.server);
     return { name, port, pid, server, isOneProcess: true, check: () => server.check() };
+  }
+}
+
+/** What the parts of the measurement share. */
+export interface LoadContext {
+  readonly programs: Programs;
+  readonly cores: CorePlan | undefined;
+  readonly owned: Owned;
+  readonly progress: (text: string) => void;
+  readonly series: Series;
+  readonly runs: number;
+  readonly seconds: number;
+  /** Enough names to measure the memory of one beside that of the process. */
+  readonly manyNames: number;
+}
+
+/** What one part starts; `close` ends it. */
+export class LoadTestbed {
+  readonly servers: ServerTestbed;
+  readonly #owned: Owned;
+  readonly #cores: CorePlan | undefined;
+  readonly #folder: TemporaryFolder;
+  #files = 0;
+
+  constructor({ programs, cores, owned }: Pick<LoadContext, 'programs' | 'cores' | 'owned'>) {
+    this.#owned = owned.add(new Owned());
+    this.#cores = cores;
+    this.#folder = this.#owned.add(new TemporaryFolder());
+    this.servers = new ServerTestbed(programs, this.#owned, cores);
+  }
+
+  /** A client of `src/dns` in its own process; `module` is its file and, after `#`, its class. */
+  async client<T extends Methods<T>>(what: string, module: string): Promise<Remote<T>> {
+    const entry = new URL(`../dns/${module}`, import.meta.url);
+    const client = this.#owned.add(new Remote<T>(what, entry));
+    await pinProcess(client.pid, this.#cores?.load);
+    return client;
+  }
+
+  /** A file of questions in random order. */
+  questionFile(questions: readonly LoadQuestion[]): string {
+    const path = join(this.#folder.path, String(this.#files++));
+    writeFileSync(path, encodeQuestionFile(inRandomOrder(questions)));
+    return path;
+  }
+
+  async dnsperf(
+    { port }: Subject,
+    options: Omit<DnsperfOptions, 'owned' | 'core' | 'isBinary'>,
+  ): Promise<DnsperfResult> {
+    const owned = this.#owned;
+    const whole = { ...options, isBinary: true, core: this.#cores?.load, owned };
+    return runDnsperf({ host: '127.0.0.1', port }, whole);
+  }
+
+  close(): Promise<void> {
+    return this.#owned.close();
   }
 }
