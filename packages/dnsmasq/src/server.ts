@@ -11,18 +11,17 @@ import {
   readTsigKey,
   type StatusSource,
 } from '@kube-dns/daemon';
-import { neverSeen, Relay, Subscriptions } from '@kube-dns/push';
+import { Relay, Subscriptions } from '@kube-dns/push';
 import {
   type Answerer,
-  QueryForwarder,
   type UdpEngine,
-  UpstreamServers,
+  type UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { AnswerCache, AnswerCounters, noteHealth, ServerStatistics } from '@kube-dns/resolver';
+import { Resolver, ServerStatistics, watchedServers } from '@kube-dns/resolver';
 import { Telemetry } from '@kube-dns/telemetry';
 import { ChaosAnswerer, chaosTexts } from './answer/chaos.js';
-import { createAnswerer } from './answer/dnsmasq-answerer.js';
+import { DnsmasqAnswerer, DnsmasqPolicy } from './answer/dnsmasq-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { dumpRules, StatisticsDump } from './answer/statistics-dump.js';
@@ -37,7 +36,6 @@ import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { EXIT_BAD_FILE } from './errors.js';
 import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-table.js';
-import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
 
 import {
@@ -58,24 +56,21 @@ export class DnsmasqServer {
   /** What the metrics port serves in addition. */
   readonly pages: Pages;
   readonly status: StatusSource;
+  readonly telemetry = new Telemetry();
   readonly #flags: NannyFlags;
   readonly #options: DnsmasqOptions;
   readonly #log: Log;
-  readonly telemetry = new Telemetry();
   readonly #port: DnsPort;
-  readonly #cache: AnswerCache;
-  readonly #cacheTotals: CacheTotals;
+  readonly #subscriptions: Subscriptions;
+  readonly #relay: Relay;
   readonly #local: LocalData;
   readonly #statistics = new ServerStatistics();
   readonly #sockets: UpstreamSockets;
-  readonly #forwarder: QueryForwarder;
-  readonly #reload: Reload;
-  readonly #resolvFiles: ResolvFiles | undefined;
   readonly #upstreams: UpstreamServers;
+  readonly #resolvFiles: ResolvFiles | undefined;
   readonly #router: Router;
-  readonly #subscriptions: Subscriptions;
-  readonly #relay: Relay;
-  readonly #counters = new AnswerCounters();
+  readonly #resolver: Resolver;
+  readonly #cacheTotals: CacheTotals;
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
   readonly #notifies: NotifyAnswerer;
@@ -89,47 +84,30 @@ export class DnsmasqServer {
     this.#flags = flags;
     this.#options = options;
     this.#log = log;
-    const queryLog =
-      options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log, this.telemetry);
-    const heardAt = neverSeen();
-    const lastHeardAt = options.stale && neverSeen();
-    this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt, lastHeardAt });
-    this.#cacheTotals = new CacheTotals(this.#cache);
-    this.#relay = new Relay({ subscriptions: () => this.#subscriptions, lastSeen: heardAt });
-    const onChange = () => this.#relay.onReconfigured();
-    this.#local = new LocalData({ options, log, onChange });
-    this.#sockets = new UpstreamSockets({
-      engine: loggedPorts(engine, log),
-      ports: sourcePorts(options),
-    });
-    this.#forwarder = new QueryForwarder({
-      ...forwarderOptions(options, this.#cache, log),
-      instance: this.#relay.instance,
-    });
-    this.#forwarder.exchanges.add(this.telemetry.exchanges);
-    if (queryLog !== undefined) this.#forwarder.exchanges.add(queryLog);
-    this.#reload = new Reload({
-      cache: this.#cache,
-      cacheTotals: this.#cacheTotals,
-      forwarder: this.#forwarder,
-      local: this.#local,
-      options,
-      onChange,
-      log,
-    });
-    this.#resolvFiles = resolvFiles(options, log);
-    this.#upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
+
+    const subscribes = options.subscribes && options.cacheSize > 0;
+    const servers = subscribes ? subscribedServers(options.serverRules) : [];
+    const subscriptions = new Subscriptions({ servers, log });
+    const relay = new Relay(subscriptions);
+    this.#subscriptions = subscriptions;
+    this.#relay = relay;
+    this.#local = new LocalData({ options, log, onChange: () => relay.onReconfigured() });
+
+    const ports = sourcePorts(options);
+    this.#sockets = new UpstreamSockets({ engine: loggedPorts(engine, log), ports });
+    this.#upstreams = watchedServers({
+      sockets: this.#sockets,
+      statistics: this.#statistics,
       tlsCa: readTlsCa(options.tlsCaFile, EXIT_BAD_FILE),
       usesCookies: options.asksWithCookies,
-      onTlsFailure: ({ text }, why) => log.warn(`nameserver ${text}: ${why.text}`),
-      onHealthChange: (server) => {
-        noteHealth(server, this.#statistics, log);
-        if (!server.health.isDown) this.#subscriptions.retry(server);
-      },
+      subscriptions,
+      log,
     });
+    subscriptions.reportTo(this.#upstreams);
     const kubedns = kubednsServer(flags, log);
-    this.#router = new Router({
+    this.#resolvFiles = resolvFiles(options, log);
+    const router = new Router({
       rules: options.serverRules,
       given: options.given,
       resolvFiles: this.#resolvFiles,
@@ -138,57 +116,81 @@ export class DnsmasqServer {
       order: serverOrder(options),
       own: this.#port,
       kubednsServer: kubedns,
-      events: this.#reload,
       log,
     });
-    this.#subscriptions = new Subscriptions({
-      servers: subscribedServers(options.serverRules),
-      own: this.#port,
-      cache: this.#cache,
-      lastSeen: heardAt,
-      lastSeenEver: lastHeardAt,
-      isEnabled: options.subscribes && options.cacheSize > 0,
-      listener: this.#relay,
-      log,
-      onLive: (server) => this.#upstreams.noteAlive(server),
-      onChange: (name, zone) => this.#forwarder.forgetQuestions(name, zone),
+    this.#router = router;
+
+    const { logsQueries, stale } = options;
+    const queryLog = logsQueries === 'no' ? undefined : new QueryLog(log, logsQueries === 'extra');
+    const resolver = new Resolver({
+      cache: cacheOptions(options, subscriptions),
+      forwarding: forwarderOptions(options, log),
+      staleAfterMs: stale?.timeoutMs,
+      prefetch: options.prefetch,
+      subscriptions,
+      relay,
+      policy: new DnsmasqPolicy({
+        caching: cachingRules(options),
+        replies: options,
+        filteredTypes: options.filteredTypes,
+        maxTtlSeconds: options.maxTtlSeconds,
+        local: this.#local,
+        router,
+        isStaleLate: stale !== undefined,
+        isOfCluster: stale && ((group) => isOfCluster(group, kubedns, subscriptions)),
+        ednsOptions: ednsOptions(options, log),
+        queryLog,
+        log,
+      }),
+      observer: queryLog,
     });
-    const rows = () => this.#subscriptions.rows();
+    this.#resolver = resolver;
+    const { cache, counters, forwarder } = resolver;
+    forwarder.exchanges.add(this.telemetry.exchanges);
+    if (queryLog !== undefined) forwarder.exchanges.add(queryLog);
+    subscriptions.attach(resolver);
+    router.listen({
+      onRulesRead: (rules) => this.#local.useServerRules(rules),
+      onRoutesChanged: () => {
+        resolver.forgetQuestions();
+        relay.onReconfigured();
+      },
+      onDomainsChanged: (domains) => {
+        for (const domain of domains) resolver.dropBelow(domain);
+        relay.onReconfigured();
+      },
+      onResolvFileChanged: () => {
+        if (options.clearsOnReload) this.#clear();
+      },
+    });
+
     const parts = {
       options,
       log,
-      counters: this.#counters,
-      cache: this.#cache,
+      counters,
+      cache,
+      forwarder,
+      router,
+      subscriptions,
       local: this.#local,
       statistics: this.#statistics,
-      forwarder: this.#forwarder,
-      router: this.#router,
-      subscriptions: this.#subscriptions,
     };
-    const texts = chaosTexts({ ...parts, subscriptions: rows });
-    const answerer = createAnswerer({
-      ...parts,
-      caching: cachingRules(options),
-      replies: options,
-      filteredTypes: options.filteredTypes,
-      maxTtlSeconds: options.maxTtlSeconds,
-      queryLog,
-      prefetching: options.prefetch,
-      servesStaleLate: options.stale !== undefined,
-      isOfCluster: options.stale && ((group) => isOfCluster(group, kubedns, this.#subscriptions)),
-      chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
-      ednsOptions: ednsOptions(options, log),
-      relayed: this.#relay,
-    });
+    const texts = chaosTexts({ ...parts, subscriptions: () => subscriptions.rows() });
+    const chaos = new ChaosAnswerer(options.hasIdent ? texts : new Map());
+    const answerer = new DnsmasqAnswerer({ ...parts, chaos, resolver, queryLog });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
     this.#notifies = new NotifyAnswerer({
       rules: options.notifyRules,
       key: readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE),
-      drop: (name, zone) => this.#reload.onNameChanged(name, zone),
+      drop: (name, zone) => {
+        resolver.dropNotified(name, zone);
+        relay.onReconfigured();
+      },
     });
+    this.#cacheTotals = new CacheTotals(cache);
     const hosts = () => this.#local.hosts();
     this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
-    const { publisher } = this.#relay;
+    const { publisher } = relay;
     this.pages = new Pages({ ...parts, answerer: this.#answerer, kubedns, publisher });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
@@ -223,27 +225,28 @@ export class DnsmasqServer {
     collectGarbage();
     await this.#port.open(this.#answerer, others);
     if (detectsLoops) this.#router.startProbing();
-    this.#subscriptions.start();
+    this.#subscriptions.start(this.#port.ownAddresses);
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dump.writeEvery(this.#flags.logInterval);
   }
 
   /** SIGHUP: empties the cache and reads the hosts files, the resolv file and the cookie secrets again. */
   reload(): void {
-    this.#reload.clear();
+    this.#clear();
     this.#router.load();
     this.#port.reload();
   }
 
   /** Every metric. */
   metricFamilies(facts: ProgramFacts): MetricFamily[] {
+    const { cache, counters, forwarder } = this.#resolver;
     return metricFamilies({
       ...facts,
-      counters: this.#counters,
+      counters,
       port: this.#port,
-      cache: this.#cache,
+      cache,
       cacheTotals: this.#cacheTotals,
-      forwarder: this.#forwarder,
+      forwarder,
       statistics: this.#statistics,
       upstreams: this.#upstreams,
       subscriptions: () => this.#subscriptions.rows(),
@@ -268,16 +271,24 @@ export class DnsmasqServer {
     this.#dump.close();
     this.#configDirectory.close();
     await this.#port.leave();
-    await this.#forwarder.settle();
+    await this.#resolver.settle();
     this.#local.close();
     this.#router.close();
     this.#subscriptions.close();
     this.#relay.close();
     await this.#port.close();
-    this.#forwarder.close();
-    this.#cache.close();
+    this.#resolver.close();
     this.#sockets.close();
     await this.telemetry.close(this.#log);
+  }
+
+  /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
+  #clear(): void {
+    this.#cacheTotals.retain();
+    this.#resolver.clear();
+    this.#log.info('cleared cache');
+    this.#relay.onReconfigured();
+    void this.#local.reload();
   }
 
   /** Throws for an invalid configuration; the last good one stays active. */

@@ -1,7 +1,6 @@
 import {
   listen,
   NO_OPTIONS,
-  QueryForwarder,
   retryPlan,
   UpstreamServers,
   UpstreamSockets,
@@ -9,16 +8,21 @@ import {
 import { until } from '@kube-dns/testkit';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
 import {
-  AnswerCache,
+  type AnswerCache,
   type AnswerCacheOptions,
-  AnswerCounters,
+  type AnswerCounters,
   type CachingRules,
+  Resolver,
   ServerStatistics,
-  staleRules,
 } from '@kube-dns/resolver';
-import { type AnswererOptions, createAnswerer } from '../src/answer/dnsmasq-answerer.js';
+import {
+  DnsmasqAnswerer,
+  DnsmasqPolicy,
+  type DnsmasqPolicyOptions,
+} from '../src/answer/dnsmasq-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
 import { defaultOptions } from '../src/options/option-table.js';
+import type { LocalData } from '../src/local/local-data.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import type { StaleOptions } from '../src/options/values.js';
 import { Router } from '../src/routing/router.js';
@@ -36,6 +40,8 @@ export const NO_LOCAL_DATA = {
   origins: { fileOf: () => undefined, hasPtrRecord: () => false },
 };
 
+type LocalSetup = Pick<LocalData, 'answer' | 'answerByRule' | 'hasName' | 'origins'>;
+
 /** What an answerer has besides what all of them have. */
 export interface AnswererSetup {
   readonly rules?: readonly string[];
@@ -43,8 +49,8 @@ export interface AnswererSetup {
   readonly caching?: Partial<CachingRules>;
   readonly cache?: Partial<AnswerCacheOptions>;
   readonly maxInFlight?: number;
-  readonly replies?: Partial<AnswererOptions['replies']>;
-  readonly options?: Partial<AnswererOptions>;
+  readonly replies?: Partial<DnsmasqPolicyOptions['replies']>;
+  readonly options?: Partial<DnsmasqPolicyOptions> & { readonly local?: LocalSetup };
   readonly logsQueries?: boolean;
   readonly stale?: StaleOptions;
 }
@@ -55,10 +61,10 @@ export class AnswererTestbed {
   readonly log = recordedLog();
   /** Where the answers came from. */
   readonly sources = new SourceRecord();
-  readonly counters = new AnswerCounters();
   now = 1_000;
   /** There from `start` on. */
   cache!: AnswerCache;
+  counters!: AnswerCounters;
   port = 0;
   /** The clock of the forwarder and of servers. */
   #clockMs = 1_000_000;
@@ -88,22 +94,7 @@ export class AnswererTestbed {
   async start(setup: AnswererSetup = {}): Promise<void> {
     const { rules = [this.upstream.text], maxInFlight = 100, maxTtlSeconds = 0, stale } = setup;
     const { log } = this;
-    this.cache = new AnswerCache({
-      maxRecords: 100,
-      maxTtlSeconds,
-      nowSeconds: () => this.now,
-      ...(stale && { maxStaleSeconds: stale.maxAgeSeconds, staleTtlSeconds: stale.ttlSeconds }),
-      ...setup.cache,
-    });
     const now = () => this.#clockMs;
-    const plan = retryPlan(TIMEOUT_MS);
-    const forwarder = new QueryForwarder({
-      maxInFlight,
-      plan,
-      maxUdpBytes: 1232,
-      stale: stale && staleRules(stale, this.cache),
-      now,
-    });
     const sockets = new UpstreamSockets();
     const upstreams = new UpstreamServers(sockets, new ServerStatistics(), { now });
     const router = new Router({
@@ -112,33 +103,51 @@ export class AnswererTestbed {
       log: recordedLog(),
     });
     router.load();
-    this.#tick = () => {
-      forwarder.tick();
-      upstreams.probeDown();
-    };
-    const answerer = createAnswerer({
-      cache: this.cache,
-      chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.counters.hits)]]])),
-      forwarder,
-      local: NO_LOCAL_DATA,
-      counters: this.counters,
+    const queryLog = setup.logsQueries === true ? new QueryLog(log, true) : undefined;
+    const { local = NO_LOCAL_DATA } = setup.options ?? {};
+    const policy = new DnsmasqPolicy({
+      caching: { ...PLAIN_RULES, ...setup.caching },
+      replies: { ...defaultOptions(), ...setup.replies },
+      filteredTypes: [],
+      maxTtlSeconds,
+      local,
       router,
+      isStaleLate: stale !== undefined,
+      isOfCluster: undefined,
+      queryLog,
+      log,
+      now,
+      ...setup.options,
+    });
+    const resolver = new Resolver({
+      cache: {
+        maxRecords: 100,
+        maxTtlSeconds,
+        nowSeconds: () => this.now,
+        ...(stale && { maxStaleSeconds: stale.maxAgeSeconds, staleTtlSeconds: stale.ttlSeconds }),
+        ...setup.cache,
+      },
+      forwarding: { maxInFlight, plan: retryPlan(TIMEOUT_MS), maxUdpBytes: 1232, now },
+      staleAfterMs: stale?.timeoutMs,
       subscriptions: {
         find: () => undefined,
         search: () => undefined,
         publisherOf: () => undefined,
         optionsFor: () => NO_OPTIONS,
       },
-      caching: { ...PLAIN_RULES, ...setup.caching },
-      replies: { ...defaultOptions(), ...setup.replies },
-      filteredTypes: [],
-      maxTtlSeconds,
-      log,
-      now,
-      servesStaleLate: stale !== undefined,
-      ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
-      ...setup.options,
+      policy,
+      observer: queryLog,
     });
+    const { cache, counters, forwarder } = resolver;
+    if (queryLog !== undefined) forwarder.exchanges.add(queryLog);
+    this.cache = cache;
+    this.counters = counters;
+    this.#tick = () => {
+      forwarder.tick();
+      upstreams.probeDown();
+    };
+    const chaos = new ChaosAnswerer(new Map([['hits.bind', () => [String(counters.hits)]]]));
+    const answerer = new DnsmasqAnswerer({ chaos, local, router, resolver, queryLog });
     const listener = await listen({
       answerer,
       address: '127.0.0.1',
@@ -151,7 +160,7 @@ export class AnswererTestbed {
     this.port = listener.port;
     this.#closers.unshift(
       () => listener.close(),
-      () => forwarder.close(),
+      () => resolver.close(),
       () => upstreams.close(),
       () => sockets.close(),
     );

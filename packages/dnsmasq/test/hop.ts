@@ -1,46 +1,59 @@
 import { type LastSeen, neverSeen, PublisherProcess, type Relay } from '@kube-dns/push';
-import { AnswerCache } from '@kube-dns/resolver';
-import { keyOf, PLAIN_RULES } from '@kube-dns/resolver/testing';
-import { TYPE } from '@kube-dns/wire';
-import { ReplyIntake } from '../src/answer/reply-intake.js';
-import { defaultOptions } from '../src/options/option-table.js';
+import { type AnswerCache, type ReplyPipeline, Resolver } from '@kube-dns/resolver';
+import { keyOf } from '@kube-dns/resolver/testing';
+import { NO_OPTIONS, retryPlan } from '@kube-dns/transport';
+import { type Query, TYPE } from '@kube-dns/wire';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Routes } from '../src/routing/routes.js';
 
-import { recordedLog } from './recorded-log.js';
+import { policyWith, repliesWith } from './replies.js';
 
 const APEX = keyOf('z');
+const CLIENT = {
+  address: '192.0.2.1',
+  port: 5_000,
+  answersFrom: () => undefined,
+  defer: () => undefined as never,
+};
 const routes = new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] });
 
 /** A cache that was told changes by one process. */
 export class Hop {
   readonly heardAt: LastSeen = neverSeen();
-  readonly cache = new AnswerCache({
-    maxRecords: 1_000,
-    nowSeconds: () => 1,
-    heardAt: this.heardAt,
-  });
   readonly teller = new PublisherProcess(1, [APEX]);
-  readonly intake: ReplyIntake;
+  readonly cache: AnswerCache;
+  readonly replies: ReplyPipeline;
+  readonly #resolver: Resolver;
 
-  constructor(relayed?: Relay) {
-    const { teller } = this;
-    this.intake = new ReplyIntake({
-      cache: this.cache,
-      caching: PLAIN_RULES,
-      replies: defaultOptions(),
-      filteredTypes: [],
-      maxTtlSeconds: 0,
-      local: { hasName: () => false },
-      router: { routes },
-      subscriptions: {
-        find: (reply, at) => (teller.isLive && teller.is(reply, at) ? teller : undefined),
-        search: () => undefined,
-        publisherOf: () => (teller.isLive ? teller : undefined),
+  constructor(relay?: Relay) {
+    const { heardAt, teller } = this;
+    const subscriptions = {
+      find: (reply: Uint8Array, at: number) =>
+        teller.isLive && teller.is(reply, at) ? teller : undefined,
+      search: () => undefined,
+      publisherOf: () => (teller.isLive ? teller : undefined),
+      optionsFor: () => NO_OPTIONS,
+    };
+    const nothing = () => 0;
+    this.#resolver = new Resolver({
+      cache: { maxRecords: 1_000, nowSeconds: () => 1, heardAt },
+      forwarding: { maxInFlight: 1, plan: retryPlan(1), maxUdpBytes: 512 },
+      subscriptions,
+      relay,
+      policy: {
+        replies: policyWith({ routes }),
+        groupOf: () => undefined,
+        answerUncached: nothing,
+        answerUnrouted: nothing,
       },
-      relayed,
-      log: recordedLog(),
     });
+    this.cache = this.#resolver.cache;
+    this.replies = repliesWith({ cache: this.cache, routes, relay, subscriptions });
+  }
+
+  /** The length of the answer that its cache has; 0 for none. */
+  answer(query: Query, out: Uint8Array): number {
+    return this.#resolver.resolve(query, out, CLIENT);
   }
 
   /** Whether the answer of a name stays until it changes. */

@@ -77,8 +77,8 @@ describe('several servers that tell changes', () => {
   beforeEach(() => {
     servers.length = 0;
     now = 100;
-    const subscriptions = { servers } as unknown as Pick<Subscriptions, 'servers'>;
-    relayed = new Relay({ subscriptions: () => subscriptions, lastSeen: heardAt, now: () => now });
+    const subscriptions = { servers, lastSeen: heardAt, passOnTo: () => undefined };
+    relayed = new Relay(subscriptions as unknown as Subscriptions, () => now);
   });
   afterEach(() => relayed.close());
 

@@ -35,7 +35,10 @@ export class RouterTestbed {
     this.createWith({}, ...rules);
   }
 
-  createWith(more: Partial<RouterOptions>, ...rules: string[]): void {
+  createWith(
+    { events = NO_ROUTER_EVENTS, ...more }: Partial<RouterOptions> & { events?: RouterEvents },
+    ...rules: string[]
+  ): void {
     const { resolvPath, log, upstreams } = this;
     this.router = new Router({
       rules: rules.map(parseServerRule),
@@ -44,6 +47,7 @@ export class RouterTestbed {
       log,
       ...more,
     });
+    this.router.listen(events);
   }
 
   /** Applies the keys of a ConfigMap. */

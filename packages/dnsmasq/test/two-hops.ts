@@ -17,7 +17,6 @@ import {
   relayTargetOf,
   writeDso,
 } from '@kube-dns/wire';
-import { FilteredAnswers } from '../src/answer/filtered-answers.js';
 
 import { Hop } from './hop.js';
 import { MAX_BYTES, NAMES, questionFor, replyOf, truth, type Zone } from './hop-zone.js';
@@ -73,7 +72,6 @@ export class TwoHops {
   readonly #relayed: Relay;
   readonly #first: Hop;
   readonly #second = new Hop();
-  readonly #answers: FilteredAnswers;
   #session: Session | undefined;
   /** The number of the last change that each was told. */
   #firstKnows = 0;
@@ -90,14 +88,14 @@ export class TwoHops {
         return first.teller.isLive ? first.teller : undefined;
       },
     };
-    const subscriptions = { servers: [server] } as unknown as Pick<Subscriptions, 'servers'>;
-    this.#relayed = new Relay({
-      subscriptions: () => subscriptions,
+    const subscriptions = {
+      servers: [server],
       lastSeen: neverSeen(),
-    });
+      passOnTo: () => undefined,
+    };
+    this.#relayed = new Relay(subscriptions as unknown as Subscriptions);
     const first = new Hop(this.#relayed);
     this.#first = first;
-    this.#answers = new FilteredAnswers(first.cache, [], false, this.#relayed);
   }
 
   get #zone(): Zone {
@@ -152,9 +150,9 @@ export class TwoHops {
     const question = this.#questions.shift();
     if (question === undefined) return;
     const { name, query } = question;
-    const hit = this.#answers.answer(query, this.#out);
-    if (hit !== undefined) {
-      this.#replies.push({ question, reply: Buffer.from(this.#out.subarray(0, hit.length)) });
+    const length = this.#first.answer(query, this.#out);
+    if (length > 0) {
+      this.#replies.push({ question, reply: Buffer.from(this.#out.subarray(0, length)) });
       return;
     }
     const known = this.#flights.find((one) => one.isShared && one.name === name);
@@ -180,7 +178,7 @@ export class TwoHops {
     const [one] = this.#serverReplies.splice(at % Math.max(1, this.#serverReplies.length), 1);
     if (one === undefined) return;
     const { flight } = one;
-    const reply = this.#first.intake.take(one.reply, flight.isShared)!;
+    const reply = this.#first.replies.take(one.reply, flight.isShared)!;
     this.#flights.splice(this.#flights.indexOf(flight), 1);
     for (const question of flight.clients) {
       const length = adaptReply(
@@ -200,7 +198,7 @@ export class TwoHops {
     const [one] = this.#replies.splice(at % Math.max(1, this.#replies.length), 1);
     if (one === undefined) return;
     this.#open.delete(one.question);
-    this.#second.intake.take(one.reply, one.question.isShared);
+    this.#second.replies.take(one.reply, one.question.isShared);
   }
 
   /** The first cache is told the next change. */

@@ -1,3 +1,4 @@
+import type { Subscriptions } from '@kube-dns/push';
 import {
   type CachedEntry,
   cacheStep,
@@ -17,14 +18,13 @@ import {
   queryFor,
 } from '@kube-dns/telemetry';
 import { MAX_MESSAGE_BYTES, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
-import type { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
 import type { ServedBlock } from './answer/served-block.js';
 import type { ForwardRules } from './corefile/server-block.js';
 import type { ListenPoint, ListenPoints, ServedZone } from './listen/listen-points.js';
 
 interface NodeCacheExplainerOptions {
   readonly points: ListenPoints;
-  readonly subscriptions: ClusterSubscriptions;
+  readonly subscriptions: Subscriptions;
   /** The Corefile that is obeyed. */
   readonly corefile: string;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '@kube-dns/base';
 import { collectGarbage, type Log } from '@kube-dns/daemon';
+import { Subscriptions } from '@kube-dns/push';
 import { LoopDetector } from '@kube-dns/resolver';
 import type {
   AnswerObserver,
@@ -10,7 +11,6 @@ import type {
 } from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import { Blocks } from './answer/blocks.js';
-import { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
 import { Upstreams } from './answer/upstreams.js';
 import type { ServerBlock } from './corefile/server-block.js';
 import { HealthEndpoints } from './http-endpoints.js';
@@ -38,10 +38,10 @@ interface NodeCacheServerOptions {
 
 /** The parts of a running node-cache. */
 export class NodeCacheServer {
-  readonly upstreams: Upstreams;
-  readonly subscriptions: ClusterSubscriptions;
-  readonly blocks: Blocks;
+  readonly subscriptions: Subscriptions;
   readonly points: ListenPoints;
+  readonly upstreams: Upstreams;
+  readonly blocks: Blocks;
   readonly endpoints: HealthEndpoints;
   readonly probe: SelfProbe;
   readonly #options: NodeCacheServerOptions;
@@ -54,36 +54,30 @@ export class NodeCacheServer {
   #waits = 0;
   #isEnding = false;
 
+  /** Builds the parts, each from those above it. */
   constructor(options: NodeCacheServerOptions) {
-    const { engine, reusesPort, observer, log } = options;
+    const { engine, reusesPort, observer, clusterServer, exchanges, log } = options;
     this.#options = options;
-    const ownAddresses = () => this.points.addresses;
-    const loops = new LoopDetector(log, () => this.blocks.refresh());
+    const loops = new LoopDetector(log);
+    const subscriptions = new Subscriptions({ log });
+    this.probe = new SelfProbe({ sharesPort: reusesPort, onAnswer: () => this.#noteAnswer() });
+    const questions = { probe: this.probe, loops };
+    const points = new ListenPoints({ engine, reusesPort, own: questions, observer, log });
+    const upstreams = new Upstreams({ engine, own: points, loops, subscriptions, log });
+    subscriptions.reportTo(upstreams);
     this.#loops = loops;
-    this.upstreams = new Upstreams({
-      engine,
-      ownAddresses,
+    this.subscriptions = subscriptions;
+    this.points = points;
+    this.upstreams = upstreams;
+    this.blocks = new Blocks({
+      upstreams,
+      subscriptions,
       loops,
-      onBack: (server) => this.subscriptions.retry(server),
+      own: points,
+      clusterServer,
+      exchanges,
       log,
     });
-    this.subscriptions = new ClusterSubscriptions({
-      caches: () => this.blocks.clusterCaches(),
-      ownAddresses,
-      onChange: (name, zone) => this.blocks.forget(name, zone),
-      onLive: (server) => this.upstreams.noteAlive(server),
-      log,
-    });
-    this.probe = new SelfProbe({
-      server: () => this.#probedServer(),
-      sharesPort: reusesPort,
-      onAnswer: () => this.#noteAnswer(),
-    });
-    const own = { probe: this.probe, loops };
-    this.points = new ListenPoints({ engine, reusesPort, own, observer, log });
-    const { upstreams, subscriptions } = this;
-    const { clusterServer, exchanges } = options;
-    this.blocks = new Blocks({ upstreams, subscriptions, loops, clusterServer, exchanges, log });
     this.endpoints = new HealthEndpoints({ isReady: () => this.isReady, log });
   }
 
@@ -144,7 +138,7 @@ export class NodeCacheServer {
     }
     await this.endpoints.serve(blocks);
     this.blocks.probeLoops();
-    this.probe.start();
+    this.probe.start(this.#probedServer());
   }
 
   /** With the rules in, pods have no other DNS: not before the cluster's has answered through this one. */

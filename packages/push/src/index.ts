@@ -18,6 +18,7 @@ export {
 export { Relay } from './relay.js';
 export {
   type ChangeListener,
+  type ChangeSink,
   PublisherProcess,
   type SubscribedCache,
   type SubscribedServer,

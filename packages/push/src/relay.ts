@@ -11,19 +11,15 @@ import {
 } from '@kube-dns/wire';
 import { type PublishedZones, Publisher } from './publisher.js';
 import type { ChangeListener, PublisherProcess, Subscriptions } from './subscriber.js';
-import { type LastSeen, overlaps, versionLabels } from './version.js';
+import { overlaps, versionLabels } from './version.js';
 
 /** A server sends a heartbeat every 2 s; when one is late, subscribers get none either. */
 const LATE_SECONDS = 3;
 /** The numbers of subscriptions, and those of entries that have their TTL, too. */
 const NUMBERS = 256;
 
-export interface RelayOptions {
-  readonly subscriptions: () => Pick<Subscriptions, 'servers'>;
-  readonly lastSeen: LastSeen;
-  /** Seconds of the clock of `lastSeen`; that of the process by default. */
-  readonly now?: () => number;
-}
+/** The subscriptions whose changes are passed on. */
+type RelayedSubscriptions = Pick<Subscriptions, 'servers' | 'lastSeen' | 'passOnTo'>;
 
 /**
  * Passes on what servers tell: to its subscribers this process is a teller of its own, with its own instance and
@@ -33,7 +29,7 @@ export interface RelayOptions {
  */
 export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   readonly publisher: Publisher<'by-server' | 'configuration'>;
-  readonly #options: RelayOptions;
+  readonly #subscriptions: RelayedSubscriptions;
   readonly #now: () => number;
   /** The processes whose changes are passed on, and whether each number is of one. */
   readonly #sources = new Set<PublisherProcess>();
@@ -41,15 +37,17 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   /** Of the last answer. */
   labelCount = 0;
 
-  constructor(options: RelayOptions) {
-    this.#options = options;
-    this.#now = options.now ?? (() => performance.now() / 1_000);
+  /** `now`: seconds of the clock of `lastSeen`. */
+  constructor(subscriptions: RelayedSubscriptions, now = () => performance.now() / 1_000) {
+    this.#subscriptions = subscriptions;
+    this.#now = now;
     this.publisher = new Publisher({ zones: this, reasons: ['by-server', 'configuration'] });
+    subscriptions.passOnTo(this);
   }
 
   /** Its subscribers; undefined where no server can tell changes. */
   get sessions(): SessionService | undefined {
-    return this.#options.subscriptions().servers.length > 0 ? this.publisher : undefined;
+    return this.#subscriptions.servers.length > 0 ? this.publisher : undefined;
   }
 
   /** All whose changes are passed on have it. */
@@ -60,7 +58,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
 
   get isKnown(): boolean {
     const now = this.#now();
-    const { lastSeen } = this.#options;
+    const { lastSeen } = this.#subscriptions;
     for (const { number } of this.#sources)
       if (now - lastSeen[number]! > LATE_SECONDS) return false;
     return true;
@@ -75,7 +73,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   }
 
   rcodeFor(zone: Uint8Array): number {
-    const { servers } = this.#options.subscriptions();
+    const { servers } = this.#subscriptions;
     const able = servers.filter((server) => server.zones.some((own) => overlaps(own, zone)));
     if (able.some(({ live }) => live !== undefined && this.#sources.has(live)))
       return RCODE.NOERROR;

@@ -22,6 +22,7 @@ import {
   type ChangeSource,
   type LastSeen,
   MAX_SUBSCRIPTIONS,
+  neverSeen,
   WITH_TTL,
 } from './version.js';
 
@@ -387,13 +388,16 @@ export interface SubscribedServer {
   readonly zones: readonly Uint8Array[];
 }
 
-export interface SubscriptionsOptions extends Omit<ZoneServerOptions, 'server' | 'takeNumber'> {
-  /** The servers that may tell changes, and of which zones; a server may be there several times. */
-  readonly servers: readonly SubscribedServer[];
-  /** The addresses that this server listens on, once it does. */
-  readonly own: { readonly ownAddresses: readonly ServerAddress[] };
-  /** Whether servers are asked at all. */
-  readonly isEnabled: boolean;
+/** A cache that subscriptions keep right: it is told of each change before that is passed on. */
+export interface ChangeSink extends SubscribedCache {
+  /** The name has changed, or all below it, in a zone of the server: replies on their way may be older. */
+  forgetQuestions(name: Uint8Array, zone: Uint8Array): void;
+}
+
+export interface SubscriptionsOptions {
+  /** The servers that may announce changes, and of which zones, until `follow`; a server may be there several times. */
+  readonly servers?: readonly SubscribedServer[];
+  readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 /** Asks for the version of the zone: which process answers, and which changes it knows. */
@@ -403,37 +407,92 @@ const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSu
  * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
  * drop them from the cache. While a process tells its changes, its answers are kept until it says that they changed.
  */
-export class Subscriptions {
-  readonly servers: readonly ZoneServer[];
-  readonly #options: SubscriptionsOptions;
+export class Subscriptions implements SubscribedCache {
+  /** When the servers of subscriptions were last seen; the caches have the same. */
+  readonly lastSeen: LastSeen = neverSeen();
+  /** The same, also of those that do not live any more. */
+  readonly lastSeenEver: LastSeen = neverSeen();
+  readonly #log: Pick<Log, 'info' | 'warn'>;
+  readonly #sinks = new Set<ChangeSink>();
+  #listener: ChangeListener | undefined;
+  #upstreams: { noteAlive(server: ServerAddress): void } | undefined;
+  #servers: readonly ZoneServer[];
   #lastNumber = 0;
 
-  constructor(options: SubscriptionsOptions) {
-    this.#options = options;
-    this.servers = options.isEnabled ? this.#zoneServers(options.servers) : [];
+  constructor({ servers = [], log }: SubscriptionsOptions) {
+    this.#log = log;
+    this.#servers = this.#zoneServers(servers);
   }
 
-  /** To be called once it is known which addresses are this server's own. */
-  start(): void {
-    const { ownAddresses } = this.#options.own;
-    for (const one of this.servers) {
+  get servers(): readonly ZoneServer[] {
+    return this.#servers;
+  }
+
+  /** What changes is dropped from this cache, too, from now on. */
+  attach(sink: ChangeSink): void {
+    this.#sinks.add(sink);
+  }
+
+  detach(sink: ChangeSink): void {
+    this.#sinks.delete(sink);
+  }
+
+  /** Passes changes on to this one, once the caches have dropped what they change. */
+  passOnTo(listener: ChangeListener): void {
+    this.#listener = listener;
+  }
+
+  /** A server that announces changes is up. */
+  reportTo(upstreams: { noteAlive(server: ServerAddress): void }): void {
+    this.#upstreams = upstreams;
+  }
+
+  /** Subscribes to all servers but those at addresses of this one, which are known by then. */
+  start(ownAddresses: readonly ServerAddress[]): void {
+    for (const one of this.#servers) {
       if (!ownAddresses.some((own) => isOwnAddress(one.server, own))) one.connect();
     }
   }
 
+  /** Subscribes to these servers in place of those before, whose answers may be older than what these announce. */
+  follow(servers: readonly SubscribedServer[], ownAddresses: readonly ServerAddress[]): void {
+    const before = this.#servers;
+    this.close();
+    for (const { zones } of before) for (const zone of zones) this.dropBelow(zone);
+    this.#lastNumber = 0;
+    this.#servers = this.#zoneServers(servers);
+    this.start(ownAddresses);
+  }
+
+  // To all caches.
+
+  dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number {
+    let count = 0;
+    for (const sink of this.#sinks) count += sink.dropChanged(name, source, serial, zone);
+    return count;
+  }
+  dropBelow(zone: Uint8Array): void {
+    for (const sink of this.#sinks) sink.dropBelow(zone);
+  }
+  keptAnswers(subscription: number): number {
+    let count = 0;
+    for (const sink of this.#sinks) count += sink.keptAnswers(subscription);
+    return count;
+  }
+
   /** What pages, metrics and statistics show. */
   rows(): SubscriptionRow[] {
-    return this.servers.flatMap((one) => one.row() ?? []);
+    return this.#servers.flatMap((one) => one.row() ?? []);
   }
 
   /** The same of the one with this number, WITH_TTL more or not; undefined when it has ended. */
   rowOf(number: number): SubscriptionRow | undefined {
-    return this.servers.find((one) => one.hasNumber(number % WITH_TTL))?.row();
+    return this.#servers.find((one) => one.hasNumber(number % WITH_TTL))?.row();
   }
 
   /** A server replies again after it was down. */
   retry({ address, port }: ServerAddress): void {
-    const one = this.servers.find(
+    const one = this.#servers.find(
       ({ server }) => server.port === port && server.address === address,
     );
     one?.retry();
@@ -441,7 +500,7 @@ export class Subscriptions {
 
   /** The options that questions to a group of servers have. */
   optionsFor({ servers }: ServerGroup): AddedOptions {
-    for (const one of this.servers) {
+    for (const one of this.#servers) {
       if (one.live === undefined) continue;
       const { address, port } = one.server;
       for (const server of servers) {
@@ -453,14 +512,14 @@ export class Subscriptions {
 
   /** Whether one of these servers tells changes, or did. */
   hasAnnounced({ servers }: ServerGroup): boolean {
-    return this.servers.some(
+    return this.#servers.some(
       (one) => one.hasAnnounced && servers.some((server) => isSameServer(server, one.server)),
     );
   }
 
   /** The process whose instance is at an offset of a reply, and that tells its changes now. */
   find(reply: Uint8Array, at: number): PublisherProcess | undefined {
-    for (const one of this.servers) {
+    for (const one of this.#servers) {
       const instance = one.find(reply, at);
       if (instance !== undefined) return instance;
     }
@@ -469,7 +528,7 @@ export class Subscriptions {
 
   /** A process that tells changes of the zone that a name (lower-cased, in wire form) is in. */
   publisherOf(name: Uint8Array, nameLength: number): PublisherProcess | undefined {
-    for (const one of this.servers) {
+    for (const one of this.#servers) {
       const { live } = one;
       if (live?.has(name, nameLength) === true) return live;
     }
@@ -479,11 +538,12 @@ export class Subscriptions {
   /** A process that tells no changes has answered for such a name: it is looked for. */
   search(name: Uint8Array, nameLength: number): void {
     const nowMs = performance.now();
-    for (const one of this.servers) if (one.live?.has(name, nameLength) === true) one.search(nowMs);
+    for (const one of this.#servers)
+      if (one.live?.has(name, nameLength) === true) one.search(nowMs);
   }
 
   close(): void {
-    for (const one of this.servers) one.close();
+    for (const one of this.#servers) one.close();
   }
 
   /** Each server once, in the order given. */
@@ -499,9 +559,22 @@ export class Subscriptions {
   }
 
   #zoneServer(server: ServerAddress): ZoneServer {
-    const takeNumber = () =>
-      this.#lastNumber === MAX_SUBSCRIPTIONS ? undefined : ++this.#lastNumber;
-    return new ZoneServer({ ...this.#options, server, takeNumber });
+    const listenerNow = () => this.#listener;
+    return new ZoneServer({
+      server,
+      cache: this,
+      lastSeen: this.lastSeen,
+      lastSeenEver: this.lastSeenEver,
+      takeNumber: () => (this.#lastNumber === MAX_SUBSCRIPTIONS ? undefined : ++this.#lastNumber),
+      onChange: (name, zone) => {
+        for (const sink of this.#sinks) sink.forgetQuestions(name, zone);
+      },
+      onLive: (at) => this.#upstreams?.noteAlive(at),
+      get listener() {
+        return listenerNow();
+      },
+      log: this.#log,
+    });
   }
 }
 

@@ -1,16 +1,13 @@
-export { CachedAnswers } from './answer/cached-answers.js';
 export {
   AnswerCounters,
-  CachedForwarding,
-  type Forwarding,
-  type Intake,
   mayReadCache,
   type PrefetchOptions,
-  type StaleAnswers,
-  staleRules,
-} from './answer/cached-forwarding.js';
-export { ReplyPublisher } from './answer/reply-publisher.js';
-export { clampTtls } from './answer/clamp-ttls.js';
+  Resolver,
+  type ResolverObserver,
+  type ResolverPolicy,
+  type SentQuestion,
+} from './resolver.js';
+export { ReplyPipeline, type ReplyPipelineOptions, type ReplyPolicy } from './reply-pipeline.js';
 export {
   AnswerCache,
   type AnswerCacheOptions,
@@ -32,4 +29,5 @@ export {
 } from './status/server-facts.js';
 export { cacheFacts, cacheRows, flightFacts } from './status/status-rows.js';
 export { LoopDetector } from './upstream/loop-detector.js';
-export { noteHealth, ServerStatistics } from './upstream/server-statistics.js';
+export { ServerStatistics } from './upstream/server-statistics.js';
+export { groupOf, watchedServers } from './upstream/upstream-servers.js';

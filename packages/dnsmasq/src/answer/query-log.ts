@@ -1,9 +1,12 @@
 import type { Log } from '@kube-dns/daemon';
+import type { ResolverObserver } from '@kube-dns/resolver';
 import {
   type Client,
   type ExchangeObserver,
   type FailureReason,
+  type ReplyInspector,
   type ServerAddress,
+  type ServerGroup,
   serverText,
 } from '@kube-dns/transport';
 import {
@@ -85,13 +88,16 @@ const NODATA_TEXTS: ReadonlyMap<number, string> = new Map([
  * (src/cache.c, log_query). Lines that the reader of the log does not take are dropped by the log, so
  * answering never waits.
  */
-export class QueryLog implements ExchangeObserver {
+export class QueryLog implements ExchangeObserver, ResolverObserver {
   /** Of the query that is being answered; empty unless lines are numbered. */
   tag: QueryTag = '';
   readonly #log: Log;
   readonly #isExtra: boolean;
   readonly #cursor = new RecordCursor();
   #serial = 0;
+  /** The query that the forwarder gets, and whether it was sent to a server. */
+  #forwarding: Query | undefined;
+  #isSent = false;
 
   /** `isExtra` puts a number per query and the client in front of each line. */
   constructor(log: Log, isExtra: boolean) {
@@ -140,9 +146,45 @@ export class QueryLog implements ExchangeObserver {
     this.#writeMessage(tag ?? '', 'reply', message, {});
   }
 
-  /** An expired answer that a client gets, maybe later than its query. */
-  stale(message: Uint8Array): void {
+  answered(message: Uint8Array, isStale: boolean): void {
+    this.answer(isStale ? 'cached-stale' : 'cached', message);
+  }
+
+  gaveStale(message: Uint8Array): void {
     this.#writeMessage('', 'cached-stale', message, {});
+  }
+
+  /** The reply is logged with the tag of the query that it answers. */
+  watch(inspector: ReplyInspector): ReplyInspector {
+    const { tag } = this;
+    return (reply, isCacheable, outline) => {
+      const answer = inspector(reply, isCacheable, outline);
+      if (answer) this.reply(answer, tag);
+      return answer;
+    };
+  }
+
+  beforeForwarding(query: Query): void {
+    this.#forwarding = query;
+    this.#isSent = false;
+  }
+
+  sent(server: ServerAddress): void {
+    if (this.#forwarding === undefined) return;
+    this.forwarded(this.#forwarding, server);
+    this.#isSent = true;
+  }
+
+  /** Over TCP it may be sent later: the first server is logged. */
+  afterForwarding(query: Query, { servers }: ServerGroup, isWaiting: boolean): void {
+    this.#forwarding = undefined;
+    if (!isWaiting || this.#isSent) return;
+    if (query.isOverTcp) this.forwarded(query, servers[0]!);
+    else this.duplicate();
+  }
+
+  refused(message: Uint8Array, errorCode: number | undefined): void {
+    this.answer('config', message, errorCode === undefined ? {} : { errorCode });
   }
 
   #writeMessage(

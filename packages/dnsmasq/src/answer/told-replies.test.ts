@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
-import { AnswerCache } from '@kube-dns/resolver';
+import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
 import {
   addressRecords,
   askCache,
@@ -11,11 +11,9 @@ import {
   soaRecord,
 } from '@kube-dns/resolver/testing';
 import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import { recordedLog } from '../../test/recorded-log.js';
-import { defaultOptions } from '../options/option-table.js';
+import { repliesWith } from '../../test/replies.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
-import { ReplyIntake } from './reply-intake.js';
 
 const APEX = keyOf('z');
 const KNOWN = new Uint8Array(8).fill(1);
@@ -30,7 +28,7 @@ let heardAt: LastSeen;
 let cache: AnswerCache;
 let instance: PublisherProcess;
 let searched: number;
-let intake: ReplyIntake;
+let replies: ReplyPipeline;
 
 beforeEach(() => {
   now = 0;
@@ -41,20 +39,15 @@ beforeEach(() => {
   instance = new PublisherProcess(1, [APEX]);
   instance.become(KNOWN, APEX);
   instance.changes.noteAll(10);
-  intake = new ReplyIntake({
+  replies = repliesWith({
     cache,
     caching: { ...PLAIN_RULES, cachesNegatives: false, cachesToldNegatives: true },
-    replies: defaultOptions(),
-    filteredTypes: [],
-    maxTtlSeconds: 0,
-    local: { hasName: () => false },
-    router: { routes: new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] }) },
+    routes: new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] }),
     subscriptions: {
       find: (reply, at) => (instance.is(reply, at) ? instance : undefined),
       search: () => searched++,
       publisherOf: (name, length) => (instance.has(name, length) ? instance : undefined),
     },
-    log: recordedLog(),
   });
 });
 
@@ -79,7 +72,7 @@ function take(name: string, response: Response, told: Told = {}): void {
   if (isOwn) out[2]! |= FLAG.AA >> 8;
   const version = { labelCount: 1, instance: id, serial };
   const end = appendZoneVersion(out, plain.length + OPT.length, MAX_BYTES, version);
-  intake.take(out.subarray(0, end), true);
+  replies.take(out.subarray(0, end), true);
 }
 
 const ask = (name: string) => askCache(cache, name)?.rcode;
@@ -176,7 +169,7 @@ describe('a reply of another process behind that address', () => {
 
   it('has its TTL, and goes with a change, when it does not know versions', () => {
     for (const name of ['a.n.svc.z', 'b.n.svc.z']) {
-      intake.take(Buffer.from(responseFor({ name }, ADDRESS)), true);
+      replies.take(Buffer.from(responseFor({ name }, ADDRESS)), true);
     }
     expect(searched).toBe(0);
     change('a.n.svc.z');

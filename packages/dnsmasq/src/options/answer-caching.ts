@@ -1,10 +1,15 @@
+import type { Subscriptions } from '@kube-dns/push';
 import type { AnswerCacheOptions, CachingRules } from '@kube-dns/resolver';
 import { TYPE } from '@kube-dns/wire';
 import type { DnsmasqOptions } from './option-table.js';
 
-/** The options of the cache in the command line. */
-export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
+/** The options of the cache in the command line; `lastSeen` and `lastSeenEver` are those of the subscriptions. */
+export function cacheOptions(
+  options: DnsmasqOptions,
+  { lastSeen: heardAt, lastSeenEver }: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver'>,
+): AnswerCacheOptions {
   const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
+  const lastHeardAt = stale && lastSeenEver;
   const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
   const staleTtlSeconds = stale?.ttlSeconds ?? 0;
   const countsHits = options.prefetch !== undefined;
@@ -15,6 +20,8 @@ export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
     staleTtlSeconds,
     rotatesRecords,
     countsHits,
+    heardAt,
+    lastHeardAt,
   };
 }
 

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type DnsConfig, EMPTY_DNS_CONFIG, type Log } from '@kube-dns/daemon';
-import { LoopDetector } from '@kube-dns/resolver';
+import { groupOf, LoopDetector } from '@kube-dns/resolver';
 import {
   type HostPace,
   isOwnAddress,
   type ServerAddress,
-  ServerGroup,
+  type ServerGroup,
   ServerHosts,
   type ServerOrder,
   type ServerSource,
@@ -26,6 +26,25 @@ import type {
 } from '../options/server-value.js';
 import { domainTexts, type RoutedServer, Routes } from './routes.js';
 
+/** Is notified of what the router reads and builds. */
+export interface RouterEvents {
+  /** Every active rule was read; each server of the resolv file is a rule for every name. */
+  onRulesRead(rules: readonly ServerRule[]): void;
+  /** The routes were built again; queries in flight use the old ones. */
+  onRoutesChanged(): void;
+  /** The configured servers of these domains (in wire form) changed. */
+  onDomainsChanged(domains: readonly Uint8Array[]): void;
+  /** A resolv file that names servers changed and was read. */
+  onResolvFileChanged(): void;
+}
+
+export const NO_ROUTER_EVENTS: RouterEvents = {
+  onRulesRead: () => undefined,
+  onRoutesChanged: () => undefined,
+  onDomainsChanged: () => undefined,
+  onResolvFileChanged: () => undefined,
+};
+
 export interface RouterOptions {
   /** The rules of the command line. */
   readonly rules: readonly ServerRule[];
@@ -43,7 +62,6 @@ export interface RouterOptions {
   /** The server that resolves server names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
-  readonly events?: RouterEvents;
 }
 
 /**
@@ -54,7 +72,7 @@ export interface RouterOptions {
 export class Router {
   readonly loops: LoopDetector;
   readonly #options: RouterOptions;
-  readonly #events: RouterEvents;
+  #events = NO_ROUTER_EVENTS;
   readonly #hosts: ServerHosts;
   readonly #kubednsNames: KubednsNames | undefined;
   #config: DnsConfig = EMPTY_DNS_CONFIG;
@@ -69,10 +87,10 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
-    this.#events = options.events ?? NO_ROUTER_EVENTS;
     const { rules, kubednsServer } = options;
     this.#kubednsNames = kubednsServer && new KubednsNames(rules, kubednsServer);
-    this.loops = new LoopDetector(options.log, () => this.#build());
+    this.loops = new LoopDetector(options.log);
+    this.loops.listen(() => this.#build());
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.upstreams.sockets,
@@ -81,6 +99,11 @@ export class Router {
       onChange: () => this.#build(),
       ...(options.hostPace && { pace: options.hostPace }),
     });
+  }
+
+  /** Notifies of what is read and built from now on. */
+  listen(events: RouterEvents): void {
+    this.#events = events;
   }
 
   get routes(): Routes {
@@ -195,12 +218,8 @@ export class Router {
     groups: Map<string, ServerGroup>,
   ): ServerGroup {
     const servers = routed.map(({ server, source }) => this.#upstreamAt(server, source));
-    const existing = this.#groups.get(domain);
-    const isSame =
-      existing?.servers.length === servers.length &&
-      existing.servers.every((server, at) => server === servers[at]);
     const order = this.#options.order ?? 'preferred';
-    const group = isSame ? existing : new ServerGroup(domain, servers, order);
+    const group = groupOf(this.#groups.get(domain), domain, servers, order);
     groups.set(domain, group);
     return group;
   }
@@ -264,25 +283,6 @@ export class Router {
 function ruleOfEveryName(server: ServerAddress): ServerRule {
   return { domains: [ROOT_NAME], target: { kind: 'server', server } };
 }
-
-/** Is notified of what the router reads and builds. */
-export interface RouterEvents {
-  /** Every active rule was read; each server of the resolv file is a rule for every name. */
-  onRulesRead(rules: readonly ServerRule[]): void;
-  /** The routes were built again; queries in flight use the old ones. */
-  onRoutesChanged(): void;
-  /** The configured servers of these domains (in wire form) changed. */
-  onDomainsChanged(domains: readonly Uint8Array[]): void;
-  /** A resolv file that names servers changed and was read. */
-  onResolvFileChanged(): void;
-}
-
-export const NO_ROUTER_EVENTS: RouterEvents = {
-  onRulesRead: () => undefined,
-  onRoutesChanged: () => undefined,
-  onDomainsChanged: () => undefined,
-  onResolvFileChanged: () => undefined,
-};
 
 /** How many servers and local domains are listed (dnsmasq src/config.h, SERVERS_LOGGED, LOCALS_LOGGED). */
 const MAX_SERVERS = 30;

@@ -7,7 +7,7 @@ import { optionsText, queryWithOptions } from '../../test/edns-messages.js';
 import { queryFor, queryMessage, readQuery } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
-import { addsOptions, EdnsOptions, Neighbours } from './edns-forwarder.js';
+import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
 
 const TABLE = `IP address       HW type     Flags       HW address            Mask     Device
 10.0.0.1         0x1         0x2         02:fc:00:00:00:0A     *        eth0

@@ -1,13 +1,11 @@
 import { expect, it } from '@jest/globals';
-import { AnswerCache } from '@kube-dns/resolver';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { forwarderOptions } from './upstream-options.js';
 
 /** When a question that gets no reply is sent again, in ms after the first time. */
 function sendings(...argv: string[]): number[] {
-  const cache = new AnswerCache({ maxRecords: 1 });
-  const { plan } = forwarderOptions(parseOptions(argv), cache, recordedLog());
+  const { plan } = forwarderOptions(parseOptions(argv), recordedLog());
   const times: number[] = [];
   let atMs = 0;
   for (let retries = 0; ; retries++) {

@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { SubscribedServer, Subscriptions } from '@kube-dns/push';
-import { type AnswerCache, staleRules } from '@kube-dns/resolver';
 import {
   type QueryForwarderOptions,
   retryPlan,
@@ -17,7 +16,7 @@ import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 import { parseServer, type ServerRule } from '../options/server-value.js';
-import { addsOptions, EdnsOptions, Neighbours } from './edns-forwarder.js';
+import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
 
 // The options of the command line for upstream servers, as the parts that query them need them.
 
@@ -70,11 +69,7 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
 }
 
 /** How questions are forwarded, as the command line says. */
-export function forwarderOptions(
-  options: DnsmasqOptions,
-  cache: AnswerCache,
-  log: Log,
-): QueryForwarderOptions {
+export function forwarderOptions(options: DnsmasqOptions, log: Log): QueryForwarderOptions {
   return {
     maxInFlight: options.maxInFlight,
     plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
@@ -83,7 +78,6 @@ export function forwarderOptions(
     passesAd: options.passesAd,
     mixesCase: options.mixesCase,
     onOverflow: overflowLog(options.maxInFlight, log),
-    stale: options.stale && staleRules(options.stale, cache),
   };
 }
 
@@ -106,7 +100,7 @@ export function overflowLog(
   };
 }
 
-/** The servers of `--server=/ZONE/ADDRESS`, which may tell the changes of these zones. */
+/** The servers of `--server=/ZONE/ADDRESS`, which may announce the changes of these zones. */
 export function subscribedServers(rules: readonly ServerRule[]): SubscribedServer[] {
   return rules.flatMap(({ domains, target }) => {
     if (target.kind !== 'server' || domains.length === 0) return [];

@@ -1,9 +1,12 @@
-import type { AnswerCache, LoopDetector } from '@kube-dns/resolver';
+import type { LoopDetector } from '@kube-dns/resolver';
 import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
+import { encodeKey } from '@kube-dns/wire';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { type BlockParts, ServedBlock } from './served-block.js';
 
 interface BlocksOptions extends BlockParts {
+  /** Where this process listens. */
+  readonly own: { readonly addresses: readonly ServerAddress[] };
   readonly loops: LoopDetector;
   /** The address of the cluster's DNS, once it is known. */
   readonly clusterServer: () => ServerAddress | undefined;
@@ -17,37 +20,43 @@ export class Blocks {
   readonly #options: BlocksOptions;
   #all: readonly ServedBlock[] = [];
   #timer: NodeJS.Timeout | undefined;
+  /** The server and the zones that are subscribed to. */
+  #followed = '';
 
   constructor(options: BlocksOptions) {
     this.#options = options;
+    options.loops.listen(() => this.refresh());
   }
 
   get all(): readonly ServedBlock[] {
     return this.#all;
   }
 
-  /** The caches of the blocks that the cluster's DNS answers for. */
-  *clusterCaches(): Generator<AnswerCache> {
-    for (const { isOfCluster, cache } of this.#all) {
-      if (isOfCluster && cache !== undefined) yield cache;
-    }
-  }
-
   /**
    * Serves these blocks from now on, in this order. Throws a StartupError for a file that is missing or broken; the
-   * blocks before stay then.
+   * blocks before stay then, as they are.
    */
   apply(blocks: readonly ServerBlock[]): void {
     const before = new Map(this.#all.map((served) => [served.key, served]));
-    this.#all = blocks.map((block) => {
-      const isOfCluster = this.#isOfCluster(block);
-      const key = keyOf(block, isOfCluster);
-      const existing = before.get(key);
-      before.delete(key);
-      if (existing === undefined) return new ServedBlock(block, key, isOfCluster, this.#options);
-      existing.block = block;
-      return existing;
-    });
+    const created: ServedBlock[] = [];
+    try {
+      const served = blocks.map((block) => {
+        const isOfCluster = this.#isOfCluster(block);
+        const key = keyOf(block, isOfCluster);
+        const existing = before.get(key);
+        before.delete(key);
+        if (existing !== undefined) return existing;
+        const one = new ServedBlock(block, key, isOfCluster, this.#options);
+        created.push(one);
+        return one;
+      });
+      served.forEach((one, at) => (one.block = blocks[at]!));
+      this.#all = served;
+    } catch (error) {
+      for (const one of created) void one.close();
+      this.#retain();
+      throw error;
+    }
     this.#retain();
     for (const served of before.values()) void served.close();
     this.#followCluster();
@@ -84,13 +93,6 @@ export class Blocks {
     return groups.every((group) => group.isDown(true));
   }
 
-  /** A name, or all below it, has changed in a zone of the cluster: what is on its way may be older. */
-  forget(name: Uint8Array, zone: Uint8Array): void {
-    for (const { isOfCluster, forwarder } of this.#all) {
-      if (isOfCluster) forwarder.forgetQuestions(name, zone);
-    }
-  }
-
   /** The servers may be others now: resolv files have changed, or a loop was found. */
   refresh(): void {
     const changed = this.#all.filter(({ servers }) => servers?.refresh() === true);
@@ -99,7 +101,7 @@ export class Blocks {
 
   /** Answers what is in flight. */
   async settle(): Promise<void> {
-    await Promise.all(this.#all.map(({ forwarder }) => forwarder.settle()));
+    await Promise.all(this.#all.map(({ resolver }) => resolver.settle()));
   }
 
   /** Ends all of them; what is in flight is answered first. */
@@ -123,12 +125,21 @@ export class Blocks {
     );
   }
 
+  /** One subscription, for the zones of all blocks of the cluster; where its DNS announces no changes, TTLs rule. */
   #followCluster(): void {
-    const zones = this.#all
-      .filter(({ isOfCluster, cache }) => isOfCluster && cache !== undefined)
-      .flatMap(({ block }) => block.zones.map(({ zone }) => zone))
-      .filter((zone) => zone !== '.');
-    this.#options.subscriptions.follow(this.#options.clusterServer(), [...new Set(zones)]);
+    const { clusterServer, subscriptions, own } = this.#options;
+    const server = clusterServer();
+    const ofCluster = this.#all.filter(
+      ({ isOfCluster, cache }) => isOfCluster && cache !== undefined,
+    );
+    const served = ofCluster.flatMap(({ block }) => block.zones.map(({ zone }) => zone));
+    const names = [...new Set(served)].filter((zone) => zone !== '.');
+    const zones = names.map(encodeKey);
+    const followed = JSON.stringify([server?.address, server?.port, ...names]);
+    if (followed === this.#followed) return;
+    this.#followed = followed;
+    const servers = server === undefined || zones.length === 0 ? [] : [{ server, zones }];
+    subscriptions.follow(servers, own.addresses);
   }
 
   #retain(): void {

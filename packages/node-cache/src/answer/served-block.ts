@@ -1,23 +1,20 @@
 import type { Log } from '@kube-dns/daemon';
+import type { Subscriptions } from '@kube-dns/push';
 import {
-  AnswerCache,
-  AnswerCounters,
-  CachedAnswers,
-  CachedForwarding,
+  type AnswerCache,
+  type CacheableAnswer,
   type CachingRules,
-  EVERY_TYPE,
-  type Intake,
-  ReplyPublisher,
   ReplyReader,
-  staleRules,
+  type ReplyPolicy,
+  Resolver,
+  type ResolverPolicy,
 } from '@kube-dns/resolver';
 import {
   type Client,
   type ExchangeObserver,
-  QueryForwarder,
+  type QueryForwarder,
   retryPlan,
   type ServerGroup,
-  type StaleRules,
 } from '@kube-dns/transport';
 import {
   AnswerWriter,
@@ -26,7 +23,6 @@ import {
   EXTENDED_ERROR,
   extendedErrorOption,
   FLAG,
-  markReasons,
   MAX_NAME_BYTES,
   type Query,
   QUESTION_OFFSET,
@@ -34,7 +30,6 @@ import {
   RCODE_MASK,
   readUint16,
   readUint32,
-  reasonsOf,
   RecordCursor,
   SAFE_UDP_BYTES,
   SECTION,
@@ -42,7 +37,6 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { CacheBounds, CacheRules, ServerBlock } from '../corefile/server-block.js';
-import type { ClusterSubscriptions } from './cluster-subscriptions.js';
 import { HostsFile } from './hosts.js';
 import { ErrorLog } from './logs.js';
 import { BlockServers, type Upstreams } from './upstreams.js';
@@ -70,14 +64,14 @@ const NO_CHAOS = extendedErrorOption(EXTENDED_ERROR.NOT_SUPPORTED);
 /** What all blocks share. */
 export interface BlockParts {
   readonly upstreams: Upstreams;
-  readonly subscriptions: ClusterSubscriptions;
+  readonly subscriptions: Subscriptions;
   /** Sees what servers are asked, and reply. */
   readonly exchanges: ExchangeObserver | undefined;
   readonly log: Log;
 }
 
 /** One server block: its cache, its questions in flight, and its servers. */
-export class ServedBlock {
+export class ServedBlock implements ResolverPolicy {
   /** As the Corefile has it now: what is beside its answers may have changed. */
   block: ServerBlock;
   /** What it was made of, as text. */
@@ -88,15 +82,10 @@ export class ServedBlock {
   readonly hosts: HostsFile | undefined;
   /** Undefined without the plugin `forward`. */
   readonly servers: BlockServers | undefined;
-  readonly counters = new AnswerCounters();
   /** Undefined without the plugin `cache`. */
-  readonly cache: AnswerCache | undefined;
-  readonly forwarder: QueryForwarder;
-  /** Whether the last answer came from the cache, and whether that was asked at all. */
-  wasHit = false;
-  wasLookedUp = false;
-  readonly #subscriptions: ClusterSubscriptions;
-  readonly #cached: CachedForwarding | undefined;
+  readonly replies: BlockReplies | undefined;
+  readonly resolver: Resolver;
+  readonly #subscriptions: Subscriptions;
   readonly #from: ZoneSet<true>;
   readonly #except: ZoneSet<true>;
   readonly #writer = new AnswerWriter();
@@ -117,20 +106,49 @@ export class ServedBlock {
     this.#from = zoneSet(forward === undefined ? [] : [forward.from]);
     this.#except = zoneSet(forward?.except ?? []);
     this.#errors = block.logsErrors ? new ErrorLog(block.errorPatterns, log) : undefined;
-    this.cache = rules && this.#createCache(rules);
-    const stale = this.cache && this.#staleRules(rules!, this.cache);
-    this.forwarder = new QueryForwarder({
-      maxInFlight: maxConcurrent > 0 ? maxConcurrent : MAX_IN_FLIGHT,
-      plan: retryPlan(TIMEOUT_MS),
-      maxUdpBytes: block.maxUdpBytes ?? SAFE_UDP_BYTES,
-      passesAd: true,
-      unsentRcode: RCODE.SERVFAIL,
-      ...(rules !== undefined && { servfailMs: rules.servfailMs }),
-      stale,
+    this.replies = rules && new BlockReplies(rules, zones, isOfCluster);
+    this.resolver = new Resolver({
+      cache: {
+        maxRecords: rules === undefined ? 0 : rules.success.capacity + rules.denial.capacity,
+        maxStaleSeconds: rules?.stale?.maxAgeSeconds ?? MAX_STALE_SECONDS,
+        staleTtlSeconds: STALE_TTL_SECONDS,
+        rotatesRecords: block.rotatesRecords,
+        countsHits: rules?.prefetch !== undefined,
+        countsAnswers: true,
+        keepsTtls: rules?.keepsTtl === true,
+        heardAt: subscriptions.lastSeen,
+        lastHeardAt: subscriptions.lastSeenEver,
+      },
+      forwarding: {
+        maxInFlight: maxConcurrent > 0 ? maxConcurrent : MAX_IN_FLIGHT,
+        plan: retryPlan(TIMEOUT_MS),
+        maxUdpBytes: block.maxUdpBytes ?? SAFE_UDP_BYTES,
+        passesAd: true,
+        unsentRcode: RCODE.SERVFAIL,
+        ...(rules !== undefined && { servfailMs: rules.servfailMs }),
+      },
+      staleAfterMs: rules && staleAfterMs(rules, isOfCluster),
+      prefetch: rules?.prefetch,
+      subscriptions,
+      policy: this,
     });
-    if (this.#errors !== undefined) this.forwarder.exchanges.add(this.#errors);
-    if (exchanges !== undefined) this.forwarder.exchanges.add(exchanges);
-    this.#cached = this.cache && this.#cachedForwarding(rules!, this.cache, stale !== undefined);
+    const { exchanges: observers } = this.forwarder;
+    if (this.#errors !== undefined) observers.add(this.#errors);
+    if (exchanges !== undefined) observers.add(exchanges);
+    if (isOfCluster) subscriptions.attach(this.resolver);
+  }
+
+  /** Undefined without the plugin `cache`. */
+  get cache(): AnswerCache | undefined {
+    return this.replies && this.resolver.cache;
+  }
+
+  get forwarder(): QueryForwarder {
+    return this.resolver.forwarder;
+  }
+
+  get counters(): Resolver['counters'] {
+    return this.resolver.counters;
   }
 
   /** The servers that it forwards to; undefined while there are none. */
@@ -152,31 +170,33 @@ export class ServedBlock {
 
   /** Writes the answer to a question in its zones, or takes a reply path; returns what an Answerer does. */
   answer(query: Query, out: Uint8Array, client: Client): number {
-    this.wasHit = this.wasLookedUp = false;
     if (query.class === CLASS.CH) return this.#refuse(query, out, RCODE.REFUSED, NO_CHAOS);
     const fromHosts = this.hosts?.answer(query, out) ?? 0;
-    if (fromHosts > 0) return fromHosts;
-    this.wasLookedUp = this.#cached !== undefined;
-    const length = this.#cached?.answer(query, out, client) ?? 0;
-    this.wasHit = length > 0;
-    return this.wasHit ? length : this.#forward(query, out, client);
+    return fromHosts > 0 ? fromHosts : this.resolver.resolve(query, out, client);
+  }
+
+  // What its resolver asks for.
+
+  groupOf(): ServerGroup | undefined {
+    return this.group;
+  }
+
+  answerUncached(query: Query, out: Uint8Array): number {
+    if (this.isForwarded(query)) return 0;
+    return this.#refuse(query, out, RCODE.SERVFAIL, NOT_FORWARDED);
+  }
+
+  answerUnrouted(query: Query, out: Uint8Array): number {
+    return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
   }
 
   /** Answers what is in flight, then ends. */
   async close(): Promise<void> {
+    this.#subscriptions.detach(this.resolver);
     this.hosts?.close();
-    await this.forwarder.settle();
-    this.forwarder.close();
-    this.cache?.close();
+    await this.resolver.settle();
+    this.resolver.close();
     this.#errors?.close();
-  }
-
-  #forward(query: Query, out: Uint8Array, client: Client): number {
-    if (!this.isForwarded(query)) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_FORWARDED);
-    const { group } = this;
-    if (group === undefined) return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
-    if (this.#cached !== undefined) return this.#cached.forward(query, out, client, group);
-    return this.forwarder.forward(query, out, client, group);
   }
 
   #refuse(query: Query, out: Uint8Array, rcode: number, reason: Uint8Array): number {
@@ -184,54 +204,12 @@ export class ServedBlock {
     this.#writer.setRcode(rcode, reason);
     return this.#writer.finish();
   }
-
-  #createCache({ success, denial, stale, prefetch, keepsTtl }: CacheRules): AnswerCache {
-    const { heardAt, lastHeardAt } = this.#subscriptions;
-    return new AnswerCache({
-      maxRecords: success.capacity + denial.capacity,
-      maxStaleSeconds: stale?.maxAgeSeconds ?? MAX_STALE_SECONDS,
-      staleTtlSeconds: STALE_TTL_SECONDS,
-      rotatesRecords: this.block.rotatesRecords,
-      countsHits: prefetch !== undefined,
-      countsAnswers: true,
-      keepsTtls: keepsTtl,
-      heardAt,
-      lastHeardAt,
-    });
-  }
-
-  /** With `serve_stale` as it says, at once where it says so: undefined then. */
-  #staleRules({ stale }: CacheRules, cache: AnswerCache): StaleRules | undefined {
-    if (stale !== undefined && stale.verifyMs === undefined) return undefined;
-    const usualMs = this.isOfCluster ? CLUSTER_STALE_MS : STALE_MS;
-    return staleRules({ timeoutMs: stale?.verifyMs ?? usualMs }, cache);
-  }
-
-  #cachedForwarding(rules: CacheRules, cache: AnswerCache, isStaleLate: boolean): CachedForwarding {
-    const { block, servers, isOfCluster, forwarder, counters } = this;
-    const subscriptions = this.#subscriptions;
-    const zones = rules.zones.length > 0 ? rules.zones : block.zones.map(({ zone }) => zone);
-    return new CachedForwarding({
-      cached: new CachedAnswers(cache, isStaleLate),
-      forwarder,
-      intake: new BlockIntake({ cache, rules, zones, isOfCluster, subscriptions }),
-      groupOf: () => servers?.group,
-      subscriptions,
-      counters,
-      stale: isStaleLate ? { now: () => forwarder.now() } : undefined,
-      prefetch: rules.prefetch,
-    });
-  }
 }
 
-interface BlockIntakeOptions {
-  readonly cache: AnswerCache;
-  readonly rules: CacheRules;
-  /** The zones whose answers are cached. */
-  readonly zones: readonly string[];
-  /** Whether the block forwards to the DNS of the cluster, whose expired answers are served only briefly. */
-  readonly isOfCluster: boolean;
-  readonly subscriptions: ClusterSubscriptions;
+/** With `serve_stale` as it says, at once where it says so: undefined then. */
+function staleAfterMs({ stale }: CacheRules, isOfCluster: boolean): number | undefined {
+  if (stale !== undefined && stale.verifyMs === undefined) return undefined;
+  return stale?.verifyMs ?? (isOfCluster ? CLUSTER_STALE_MS : STALE_MS);
 }
 
 /** All records of an answer have one lifetime, that of the message. */
@@ -257,67 +235,65 @@ class OneTtl implements CachingRules {
 const TTL = new OneTtl();
 const READER = new ReplyReader(TTL);
 
-/** The targets of CNAMEs are asked for themselves, as in CoreDNS. */
-const NO_TARGETS = () => false;
-
-/** Processes the replies to a block's questions as CoreDNS's plugin `cache` does: TTLs within bounds, then stored. */
-class BlockIntake implements Intake {
-  readonly #options: BlockIntakeOptions;
+/** What CoreDNS's plugin `cache` does with the replies to a block's questions: TTLs within bounds, then stored. */
+class BlockReplies implements ReplyPolicy {
+  readonly reader = READER;
+  readonly maxTtlSeconds = undefined;
+  readonly passesErrors = true;
+  readonly endsExpired = true;
+  readonly #rules: CacheRules;
+  /** Whether the block forwards to the DNS of the cluster, whose expired answers are served only briefly. */
+  readonly #isOfCluster: boolean;
+  /** The zones whose answers are cached. */
   readonly #zones: ZoneSet<true>;
   readonly #uncachedSuccess: ZoneSet<true>;
   readonly #uncachedDenial: ZoneSet<true>;
-  readonly #teller: ReplyPublisher;
   readonly #cursor = new RecordCursor();
-  /** The name of the last question, lower-cased. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
-  #nameLength = 0;
+  /** Of the reply that is processed. */
+  #ttlSeconds = 0;
 
-  constructor(options: BlockIntakeOptions) {
-    const { rules, subscriptions, zones } = options;
-    this.#options = options;
-    this.#zones = zoneSet(zones);
+  /** `zones` are those of the block, where the rules name none. */
+  constructor(rules: CacheRules, zones: readonly string[], isOfCluster: boolean) {
+    this.#rules = rules;
+    this.#isOfCluster = isOfCluster;
+    this.#zones = zoneSet(rules.zones.length > 0 ? rules.zones : zones);
     this.#uncachedSuccess = zoneSet(rules.disabledSuccess);
     this.#uncachedDenial = zoneSet(rules.disabledDenial);
-    this.#teller = new ReplyPublisher(subscriptions);
   }
 
-  take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer {
-    const rcode = readUint16(received, 2) & RCODE_MASK;
-    if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return received;
-    this.#teller.find(received);
-    const reply = markReasons(received, this.#cursor);
-    const isDenial = rcode === RCODE.NXDOMAIN || readUint16(reply, 6) === 0;
-    if (!this.#isCached(reply, isDenial)) return reply;
-    const { rules } = this.#options;
-    const bounds = isDenial ? rules.denial : rules.success;
-    const ttl = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
-    TTL.set(ttl);
-    const isRead = READER.read(reply, this.#teller.isOfZone) && ttl > 0;
-    if (isRead && isCacheable) this.#store(reply, mayReplace, reply !== received);
-    else if (isCacheable && mayReplace) this.#dropExpired();
-    setMessageTtl(reply, ttl, this.#cursor);
+  rewrite(reply: Buffer): Buffer {
     return reply;
   }
 
-  #store(reply: Buffer, mayReplace: boolean, hasReasons: boolean): void {
-    const { cache, isOfCluster } = this.#options;
-    const { answer } = READER;
-    // NXDOMAIN would hide the answers of every type.
-    if (!mayReplace && (answer.type === EVERY_TYPE || cache.isLive(answer))) return;
-    answer.isOfCluster = isOfCluster;
-    answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
-    if (hasReasons) answer.reasons = reasonsOf(reply, this.#cursor);
-    this.#teller.store(cache, answer, NO_TARGETS);
+  judge(reply: Buffer): Buffer | undefined {
+    const isNxdomain = (readUint16(reply, 2) & RCODE_MASK) === RCODE.NXDOMAIN;
+    const isDenial = isNxdomain || readUint16(reply, 6) === 0;
+    if (!this.#isCached(reply, isDenial)) return reply;
+    const bounds = isDenial ? this.#rules.denial : this.#rules.success;
+    this.#ttlSeconds = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
+    TTL.set(this.#ttlSeconds);
+    return undefined;
   }
 
-  /** What is not cached is newer than what has expired, all the same; the name is that of the last question. */
-  #dropExpired(): void {
-    this.#options.cache.dropExpired(this.#name, this.#nameLength, READER.questionType);
+  mayStore(answer: CacheableAnswer, reply: Buffer): boolean {
+    answer.isOfCluster = this.#isOfCluster;
+    answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
+    return this.#ttlSeconds > 0;
+  }
+
+  /** The targets of CNAMEs are asked for themselves, as in CoreDNS. */
+  mayStoreTarget(): boolean {
+    return false;
+  }
+
+  finish(reply: Buffer): Buffer {
+    setMessageTtl(reply, this.#ttlSeconds, this.#cursor);
+    return reply;
   }
 
   #isCached(reply: Buffer, isDenial: boolean): boolean {
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
-    this.#nameLength = length;
     if (length <= 0 || this.#zones.find(this.#name, length) !== true) return false;
     const uncached = isDenial ? this.#uncachedDenial : this.#uncachedSuccess;
     return uncached.find(this.#name, length) !== true;

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
 import { errorText } from '@kube-dns/base';
 import { type Log, readTextFile, readTlsCa } from '@kube-dns/daemon';
-import { type LoopDetector, noteHealth, ServerStatistics } from '@kube-dns/resolver';
+import { groupOf, type LoopDetector, ServerStatistics, watchedServers } from '@kube-dns/resolver';
 import {
   isOwnAddress,
   parseResolvConf,
   type ServerAddress,
-  ServerGroup,
+  type ServerGroup,
   type UdpEngine,
   type UpstreamServer,
-  UpstreamServers,
+  type UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
 import type { ForwardRules, ForwardTarget } from '../corefile/server-block.js';
@@ -20,11 +20,10 @@ const EXIT_BAD_FILE = 1;
 interface UpstreamsOptions {
   readonly engine: UdpEngine;
   /** Where this process listens: it must not forward to itself. */
-  readonly ownAddresses: () => readonly ServerAddress[];
+  readonly own: { readonly addresses: readonly ServerAddress[] };
   /** Servers that forward to this process are not asked. */
   readonly loops: LoopDetector;
-  /** A server replies again after it was down. */
-  readonly onBack: (server: UpstreamServer) => void;
+  readonly subscriptions: { retry(server: ServerAddress): void };
   readonly log: Log;
 }
 
@@ -47,7 +46,7 @@ export class Upstreams {
    */
   at(addresses: readonly ServerAddress[], authoritiesFile: string): UpstreamServer[] {
     const servers = this.#trusting(readTlsCa(authoritiesFile, EXIT_BAD_FILE));
-    const own = this.#options.ownAddresses();
+    const own = this.#options.own.addresses;
     return addresses
       .filter((address) => !own.some((each) => isOwnAddress(address, each)))
       .filter(({ address, port }) => !this.#options.loops.isLooping({ address, port }))
@@ -79,19 +78,14 @@ export class Upstreams {
     const key = authorities ?? '';
     const existing = this.#byAuthorities.get(key);
     if (existing !== undefined) return existing;
-    const { log, onBack } = this.#options;
-    // Which counts stay is decided for all authorities together.
-    const counters = {
-      of: (text: string) => this.statistics.of(text),
-      retain: () => undefined,
-    };
-    const servers = new UpstreamServers(this.#sockets, counters, {
+    const { subscriptions, log } = this.#options;
+    const servers = watchedServers({
+      sockets: this.#sockets,
+      statistics: this.statistics,
+      sharesCounts: true,
       tlsCa: authorities,
-      onTlsFailure: ({ text }, why) => log.warn(`nameserver ${text}: ${why.text}`),
-      onHealthChange: (server) => {
-        noteHealth(server, this.statistics, log);
-        if (!server.health.isDown) onBack(server);
-      },
+      subscriptions,
+      log,
     });
     this.#byAuthorities.set(key, servers);
     return servers;
@@ -127,13 +121,10 @@ export class BlockServers {
     const { targets, policy, tlsCaFile } = this.#rules;
     const addresses = targets.flatMap((target) => this.#addressesOf(target));
     const servers = this.#upstreams.at(addresses, tlsCaFile);
-    const before = this.#group?.servers ?? [];
-    const isSame =
-      before.length === servers.length && servers.every((server, at) => server === before[at]);
-    if (isSame) return false;
+    const before = this.#group;
     const order = policy === 'sequential' ? 'strict' : 'preferred';
-    this.#group = servers.length === 0 ? undefined : new ServerGroup(this.#zone, servers, order);
-    return true;
+    this.#group = servers.length === 0 ? undefined : groupOf(before, this.#zone, servers, order);
+    return this.#group !== before;
   }
 
   #addressesOf(target: ForwardTarget): readonly ServerAddress[] {

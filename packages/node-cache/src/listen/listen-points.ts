@@ -246,8 +246,7 @@ class ZoneAnswerer implements Answerer {
     const timed = this.#client;
     timed.start(client, query, counters, zone?.lines);
     const length =
-      zone === undefined ? this.#refuse(query, out) : zone.block.answer(query, out, timed);
-    if (zone !== undefined) countLookup(zone, out);
+      zone === undefined ? this.#refuse(query, out) : answerFrom(zone, query, out, timed);
     if (length > 0) timed.note(out, length);
     return length;
   }
@@ -259,11 +258,21 @@ class ZoneAnswerer implements Answerer {
   }
 }
 
-function countLookup({ block, counters }: ServedZone, answer: Uint8Array): void {
-  if (!block.wasLookedUp) return;
-  if (!block.wasHit) counters.cacheMisses++;
-  else if (readUint16(answer, ANSWER_COUNT_AT) === 0) counters.cacheHits.denial++;
+/** Answers a query from the block of its zone, and counts whether its cache had the answer. */
+function answerFrom(
+  { block, counters }: ServedZone,
+  query: Query,
+  out: Uint8Array,
+  client: Client,
+): number {
+  const looked = block.counters;
+  const { lookups, cached } = looked;
+  const length = block.answer(query, out, client);
+  if (looked.lookups === lookups) return length;
+  if (looked.cached === cached) counters.cacheMisses++;
+  else if (readUint16(out, ANSWER_COUNT_AT) === 0) counters.cacheHits.denial++;
   else counters.cacheHits.success++;
+  return length;
 }
 
 const MS_PER_SECOND = 1_000;

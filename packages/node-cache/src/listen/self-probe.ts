@@ -20,8 +20,6 @@ const PERIOD_MS = 500;
 const PROBES_WHEN_SHARED = 4;
 
 export interface SelfProbeOptions {
-  /** Where this process listens now; undefined before it does. */
-  readonly server: () => ServerAddress | undefined;
   readonly sharesPort: boolean;
   /** This process has answered a probe. */
   readonly onAnswer: () => void;
@@ -36,14 +34,16 @@ export class SelfProbe {
   readonly #name = encodeKey(`${randomBytes(ID_BYTES).toString('hex')}.probe.node-cache`);
   readonly #writer = new AnswerWriter();
   readonly #pending = new Set<Exchange>();
+  #server: ServerAddress | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SelfProbeOptions) {
     this.#options = options;
   }
 
-  /** Asks now, and then twice a second. */
-  start(): void {
+  /** Asks now, and then twice a second. `server` is where this process listens, from now on; nothing is asked without. */
+  start(server: ServerAddress | undefined): void {
+    this.#server = server;
     this.#timer ??= setInterval(() => this.#ask(), PERIOD_MS).unref();
     this.#ask();
   }
@@ -67,7 +67,7 @@ export class SelfProbe {
   }
 
   #ask(): void {
-    const server = this.#options.server();
+    const server = this.#server;
     if (server === undefined) return;
     const count = this.#options.sharesPort ? PROBES_WHEN_SHARED : 1;
     for (let i = 0; i < count; i++) this.#send(server);

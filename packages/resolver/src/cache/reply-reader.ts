@@ -50,7 +50,7 @@ export class ReplyReader {
   questionType = 0;
   /** Whether the last reply had malformed names or data. */
   isMalformed = false;
-  readonly #rules: CachingRules;
+  readonly rules: CachingRules;
   #isTold = false;
   #isExtended: boolean | undefined;
   readonly #cursor = new RecordCursor();
@@ -59,7 +59,7 @@ export class ReplyReader {
   #reply: Uint8Array = new Uint8Array(0);
 
   constructor(rules: CachingRules) {
-    this.#rules = rules;
+    this.rules = rules;
   }
 
   /**
@@ -141,7 +141,7 @@ export class ReplyReader {
   }
 
   #readNegative(): boolean {
-    const { cachesNegatives, cachesToldNegatives, negativeTtlSeconds } = this.#rules;
+    const { cachesNegatives, cachesToldNegatives, negativeTtlSeconds } = this.rules;
     const { answer } = this;
     if (!cachesNegatives && !(this.#isTold && cachesToldNegatives)) return false;
     if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
@@ -212,11 +212,11 @@ export class ReplyReader {
     const type = this.questionType;
     if (type === TYPE.A || type === TYPE.AAAA || type === TYPE.SRV || type === TYPE.PTR)
       return true;
-    return type !== TYPE.ANY && type !== EVERY_TYPE && this.#rules.isExtraType(type);
+    return type !== TYPE.ANY && type !== EVERY_TYPE && this.rules.isExtraType(type);
   }
 
   #isLasting(): boolean {
-    return this.answer.lifetimeSeconds > 0 || this.#rules.cachesZeroTtls;
+    return this.answer.lifetimeSeconds > 0 || this.rules.cachesZeroTtls;
   }
 
   #cursorTtl(): number {
@@ -224,7 +224,7 @@ export class ReplyReader {
   }
 
   #cachedTtl(ttlSeconds: number): number {
-    const { minTtlSeconds, maxTtlSeconds } = this.#rules;
+    const { minTtlSeconds, maxTtlSeconds } = this.rules;
     const lowered = maxTtlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : ttlSeconds;
     return Math.max(lowered, minTtlSeconds);
   }

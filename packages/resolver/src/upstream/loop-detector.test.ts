@@ -17,11 +17,8 @@ beforeEach(async () => {
   messages = [];
   loops = 0;
   nowMs = 1_000;
-  detector = new LoopDetector(
-    { warn: (message) => messages.push(message) },
-    () => loops++,
-    () => nowMs,
-  );
+  detector = new LoopDetector({ warn: (message) => messages.push(message) }, () => nowMs);
+  detector.listen(() => loops++);
 });
 
 afterEach(async () => {

@@ -33,17 +33,21 @@ interface Probe {
  */
 export class LoopDetector {
   readonly #log: Pick<Log, 'warn'>;
-  readonly #onLoop: () => void;
+  #onLoop: (() => void) | undefined;
   readonly #now: () => number;
   /** The probes of the last seconds, oldest first, by their names. */
   readonly #probes = new Map<string, Probe>();
   readonly #looping = new Set<string>();
   readonly #exchanges = new Set<Exchange>();
 
-  /** `onLoop` is called for each server that is found; `now` is in milliseconds that never fall. */
-  constructor(log: Pick<Log, 'warn'>, onLoop: () => void, now = () => performance.now()) {
+  /** `now` is in milliseconds that never fall. */
+  constructor(log: Pick<Log, 'warn'>, now = () => performance.now()) {
     this.#now = now;
     this.#log = log;
+  }
+
+  /** Calls for each server that is found from now on. */
+  listen(onLoop: () => void): void {
     this.#onLoop = onLoop;
   }
 
@@ -84,7 +88,7 @@ export class LoopDetector {
     if (!this.isLooping(server)) {
       this.#looping.add(serverText(server));
       this.#log.warn(`NOT using nameserver ${serverText(server)} - query loop detected`);
-      this.#onLoop();
+      this.#onLoop?.();
     }
     return true;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { queryFor, type Question } from '../testing/messages.js';
-import { mayFillCache, mayReadCache, mayReplaceCached } from './cached-forwarding.js';
+import { queryFor, type Question } from './testing/messages.js';
+import { mayFillCache, mayReadCache, mayReplaceCached } from './resolver.js';
 
 describe('the answer to a question', () => {
   it.each<[string, Partial<Question>, boolean, boolean, boolean]>([

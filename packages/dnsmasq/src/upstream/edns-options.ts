@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Log } from '@kube-dns/daemon';
-import type { Forwarding } from '@kube-dns/resolver';
-import type {
-  AddedOptions,
-  Client,
-  QueryForwarder,
-  ReplyInspector,
-  ServerGroup,
-  StaleAnswer,
-} from '@kube-dns/transport';
+import type { SentQuestion } from '@kube-dns/resolver';
+import type { AddedOptions, Client } from '@kube-dns/transport';
 import {
   EDNS_OPTION,
   type Query,
@@ -19,66 +12,6 @@ import {
 } from '@kube-dns/wire';
 import { clientAddress } from '../local/local-answers.js';
 import type { EdnsChanges, SubnetRules, UmbrellaIds } from '../options/values.js';
-
-/** Forwards queries with EDNS options of the configuration (`--add-…`, `--umbrella`). */
-export class EdnsForwarder implements Forwarding {
-  readonly #forwarder: QueryForwarder;
-  readonly #options: EdnsOptions;
-
-  constructor(forwarder: QueryForwarder, options: EdnsOptions) {
-    this.#forwarder = forwarder;
-    this.#options = options;
-  }
-
-  get counters(): Forwarding['counters'] {
-    return this.#forwarder.counters;
-  }
-
-  get refusals(): Forwarding['refusals'] {
-    return this.#forwarder.refusals;
-  }
-
-  forward(
-    query: Query,
-    out: Uint8Array,
-    client: Client,
-    group: ServerGroup,
-    inspector: ReplyInspector,
-    added: AddedOptions,
-    stale?: StaleAnswer,
-  ): number {
-    const options = this.#optionsFor(query, client, added);
-    const own = this.#inspectorFor(options, inspector);
-    return this.#forwarder.forward(query, out, client, group, own, options, stale);
-  }
-
-  refresh(
-    query: Query,
-    group: ServerGroup,
-    inspector: ReplyInspector,
-    client: Client,
-    added: AddedOptions,
-    isPrefetch?: boolean,
-  ): boolean {
-    const options = this.#optionsFor(query, client, added);
-    const own = this.#inspectorFor(options, inspector);
-    return this.#forwarder.refresh(query, group, own, client, options, isPrefetch);
-  }
-
-  #optionsFor(query: Query, { address }: Client, { bytes }: AddedOptions): QueryOptions {
-    const options = this.#options.optionsFor(query, address);
-    if (bytes.length === 0) return options;
-    return { ...options, bytes: Buffer.concat([bytes, options.bytes]) };
-  }
-
-  /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
-  #inspectorFor({ isForAll, subnet }: QueryOptions, inspector: ReplyInspector): ReplyInspector {
-    return (reply, isCacheable, outline) => {
-      if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;
-      return inspector(reply, isCacheable && isForAll, outline);
-    };
-  }
-}
 
 /** EDNS options: Cisco's, and those of dnsmasq and Nominum (dnsmasq src/dns-protocol.h). */
 const OPTION = { UMBRELLA: 20292, MAC: 65001, MAC_TEXT: 65073, CPE_ID: 65074 } as const;
@@ -117,6 +50,20 @@ export class EdnsOptions {
     this.#neighbours = neighbours;
     this.#log = log;
     this.#now = now;
+  }
+
+  /** Adds the options; replies for another subnet than the query's are ignored, and none that is for one client only is cached. */
+  beforeSending(query: Query, { address }: Client, sent: SentQuestion): SentQuestion {
+    const added = this.optionsFor(query, address);
+    const { isForAll, subnet, hasClientSubnet } = added;
+    const { options, inspector } = sent;
+    return {
+      options: { bytes: Buffer.concat([options.bytes, added.bytes]), hasClientSubnet },
+      inspector: (reply, isCacheable, outline) => {
+        if (subnet !== undefined && this.isForeign(reply, subnet)) return null;
+        return inspector(reply, isCacheable && isForAll, outline);
+      },
+    };
   }
 
   /** The options for the query of a client at this address, in dnsmasq's order (src/edns0.c, add_edns0_config). */

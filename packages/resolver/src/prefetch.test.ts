@@ -1,17 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
-import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
-import { addressRecords, queryFor, type Question, storeReply } from '@kube-dns/resolver/testing';
-import { AnswerCache, AnswerCounters, type Forwarding } from '@kube-dns/resolver';
-import { FilteredAnswers } from './filtered-answers.js';
-import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
+import { NO_OPTIONS, retryPlan, type ServerGroup } from '@kube-dns/transport';
+import { ReplyReader } from './cache/reply-reader.js';
+import { Resolver } from './resolver.js';
+import { PLAIN_RULES, storeReply } from './testing/cached-answers.js';
+import { addressRecords, queryFor, type Question } from './testing/messages.js';
 
 const RULES = { hits: 3, percent: 10 };
 const UPSTREAM_SECONDS = 0.05;
 const TTL = 10;
 const NAME = 'popular.example';
 /** As if replies took the time above. */
-const GROUP = { replyLimitMs: 2 * 1_000 * UPSTREAM_SECONDS } as unknown;
+const GROUP = { replyLimitMs: 2 * 1_000 * UPSTREAM_SECONDS } as unknown as ServerGroup;
 const CLIENT = {
   address: '192.0.2.1',
   port: 5_000,
@@ -19,7 +18,7 @@ const CLIENT = {
   defer: () => undefined as never,
 };
 
-/** An answerer before a server that replies after a while, by a clock of its own. */
+/** A resolver before a server that replies after a while, by a clock of its own. */
 class Simulation {
   now = 100;
   /** Questions that were sent, and those of them that a client waits for. */
@@ -27,40 +26,42 @@ class Simulation {
   waits = 0;
   /** Whether a prefetch is sent. */
   isSent = true;
-  readonly cache: AnswerCache;
-  readonly #answerer: DnsmasqAnswerer;
+  readonly #resolver: Resolver;
   readonly #out = new Uint8Array(65_535);
   #replies: { readonly atSecond: number; readonly question: Question }[] = [];
 
   constructor(prefetching: boolean, ttl = TTL) {
-    this.cache = new AnswerCache({
-      maxRecords: 10,
-      countsHits: prefetching,
-      nowSeconds: () => this.now,
-    });
     this.#ttl = ttl;
-    const forwarder: Forwarding = {
-      counters: { sentForUdp: 0 },
-      refusals: { last: undefined },
-      forward: (query) => this.#send(query.type === 28 ? 'AAAA' : 'A', true),
-      refresh: () => this.isSent && this.#send('A', false) === 0,
-    };
-    const unused = () => 0;
-    this.#answerer = new DnsmasqAnswerer({
-      chaos: { owns: () => false, answer: unused },
-      local: NO_LOCAL_DATA,
-      cached: new FilteredAnswers(this.cache, [], false),
-      router: {
-        routes: { find: () => ({ group: GROUP }) },
-        loops: { isOwnProbe: () => false },
-      } as unknown as ConstructorParameters<typeof DnsmasqAnswerer>[0]['router'],
-      refusals: { answer: unused },
-      forwarder,
-      intake: { take: ((reply: Buffer) => reply) satisfies ReplyInspector },
-      subscriptions: { optionsFor: () => NO_OPTIONS },
-      counters: new AnswerCounters(),
+    this.#resolver = new Resolver({
+      cache: { maxRecords: 10, countsHits: prefetching, nowSeconds: () => this.now },
+      forwarding: { maxInFlight: 1, plan: retryPlan(1_000), maxUdpBytes: 1232 },
       prefetch: prefetching ? RULES : undefined,
+      subscriptions: {
+        find: () => undefined,
+        search: () => undefined,
+        publisherOf: () => undefined,
+        optionsFor: () => NO_OPTIONS,
+      },
+      policy: {
+        replies: {
+          reader: new ReplyReader(PLAIN_RULES),
+          maxTtlSeconds: undefined,
+          passesErrors: true,
+          endsExpired: false,
+          rewrite: (reply) => reply,
+          judge: () => undefined,
+          mayStore: () => true,
+          mayStoreTarget: () => true,
+          finish: (reply) => reply,
+        },
+        groupOf: () => GROUP,
+        answerUncached: () => 0,
+        answerUnrouted: () => 0,
+      },
     });
+    const { forwarder } = this.#resolver;
+    forwarder.forward = (query) => this.#send(query.type === 28 ? 'AAAA' : 'A', true);
+    forwarder.refresh = () => this.isSent && this.#send('A', false) === 0;
   }
 
   readonly #ttl: number;
@@ -70,10 +71,12 @@ class Simulation {
     this.now += afterSeconds;
     const isDue = ({ atSecond }: { readonly atSecond: number }) => atSecond <= this.now;
     for (const { question } of this.#replies.filter(isDue)) {
-      storeReply(this.cache, question, { answers: addressRecords(this.#ttl, '10.0.0.1') });
+      storeReply(this.#resolver.cache, question, {
+        answers: addressRecords(this.#ttl, '10.0.0.1'),
+      });
     }
     this.#replies = this.#replies.filter((reply) => !isDue(reply));
-    this.#answerer.answer(queryFor({ name: NAME, ...fields }), this.#out, CLIENT);
+    this.#resolver.resolve(queryFor({ name: NAME, ...fields }), this.#out, CLIENT);
   }
 
   #send(type: string, isWaitedFor: boolean): number {

@@ -10,30 +10,20 @@ import {
   responseFor,
   responseTo,
 } from '@kube-dns/resolver/testing';
-import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache } from '@kube-dns/resolver';
-import { defaultOptions } from '../options/option-table.js';
+import { repliesWith } from '../../test/replies.js';
+import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
 import { parseServerRule } from '../options/server-value.js';
 import { parseAddressRange, parseAlias } from '../options/values.js';
 import { Routes } from '../routing/routes.js';
-import { ReplyIntake } from './reply-intake.js';
 
-const log = recordedLog();
-const subscriptions = {
-  find: () => undefined,
-  search: () => undefined,
-  publisherOf: () => undefined,
-};
-const router = {
-  routes: new Routes({
-    rules: ['/stub.test/192.0.2.53', '/back.stub.test/#', '192.0.2.54'].map(parseServerRule),
-    resolvServers: [],
-  }),
-};
+const routes = new Routes({
+  rules: ['/stub.test/192.0.2.53', '/back.stub.test/#', '192.0.2.54'].map(parseServerRule),
+  resolvServers: [],
+});
 
-/** One with every rule there is. */
-function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake {
-  return new ReplyIntake({
+/** With every rule there is. */
+function everyRule(cache = new AnswerCache({ maxRecords: 50 })): ReplyPipeline {
+  return repliesWith({
     cache,
     caching: { ...PLAIN_RULES, isExtraType: () => true, negativeTtlSeconds: 5 },
     replies: {
@@ -50,24 +40,16 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
     },
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
-    local: { hasName: () => true },
-    router,
-    subscriptions,
-    log,
+    hasName: true,
+    routes,
   });
 }
 
-const PLAIN = {
-  cache: new AnswerCache({ maxRecords: 50 }),
-  caching: PLAIN_RULES,
-  replies: defaultOptions(),
-  filteredTypes: [],
-  maxTtlSeconds: 0,
-  local: { hasName: () => false },
-  router,
-  subscriptions,
-  log,
-};
+/** Removes records of type TXT. */
+function withoutTexts(): ReplyPipeline {
+  const cache = new AnswerCache({ maxRecords: 50 });
+  return repliesWith({ cache, filteredTypes: [TYPE.TXT], routes });
+}
 
 /** A TXT record, and behind it an address of another name, of 16 bytes. */
 const WITH_HIDDEN_TEXT: Response = {
@@ -89,7 +71,7 @@ const whole = responseFor(
 
 describe('a reply on its way to the clients', () => {
   it('loses filtered records, without damage to names that pointed there', () => {
-    const { texts, ttls, answers } = readAnswer(createIntake().take(Buffer.from(whole), true)!);
+    const { texts, ttls, answers } = readAnswer(everyRule().take(Buffer.from(whole), true)!);
     expect(texts).toEqual(['CNAME b.example', 'A 198.18.1.1', 'AAAA 2a00::2']);
     expect(answers.map(({ name }) => name)).toEqual(['a.example', 'b.example', 'c.b.example']);
     expect(ttls).toEqual([60, 60, 60]);
@@ -103,7 +85,7 @@ describe('a reply on its way to the clients', () => {
     ['any other name', 'a.example', []],
   ])('with a private address: %s', (_what, name, texts) => {
     const reply = responseFor({ name }, { answers: addressRecords(30, '10.0.0.1') });
-    expect(readAnswer(createIntake().take(reply, true)!).texts).toEqual(texts);
+    expect(readAnswer(everyRule().take(reply, true)!).texts).toEqual(texts);
   });
 
   it.each([
@@ -111,12 +93,12 @@ describe('a reply on its way to the clients', () => {
     ['192.0.2.130', 'NOERROR', ['A 198.18.3.1']],
   ])('has its addresses replaced before they are checked: %s', (address, rcode, texts) => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, address) });
-    expect(readAnswer(createIntake().take(reply, true)!)).toMatchObject({ rcode, texts });
+    expect(readAnswer(everyRule().take(reply, true)!)).toMatchObject({ rcode, texts });
   });
 
   it('is the same object where nothing is to be changed', () => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '192.0.2.1') });
-    expect(new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true)).toBe(reply);
+    expect(withoutTexts().take(reply, true)).toBe(reply);
   });
 
   it.each([
@@ -128,7 +110,7 @@ describe('a reply on its way to the clients', () => {
   ])('is SERVFAIL when a record is removed and another has %s', (_what, damage) => {
     const reply = responseFor({ name: 'a.example' }, WITH_HIDDEN_TEXT);
     damage(reply);
-    const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true)!;
+    const taken = withoutTexts().take(reply, true)!;
     expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], additionals: [] });
   });
 
@@ -139,20 +121,20 @@ describe('a reply on its way to the clients', () => {
     }));
     const reply = responseFor({ name: 'a.example' }, { ...WITH_HIDDEN_TEXT, authorities });
     expect(reply.length).toBeLessThan(16_000);
-    const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true)!;
+    const taken = withoutTexts().take(reply, true)!;
     expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], authorities: [] });
   });
 
   it('has private addresses only where it has addresses', () => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '10.0.0.1') });
     reply[reply.length - 13] = TYPE.NSEC; // in place of A
-    expect(createIntake().take(reply, false)).toBe(reply);
+    expect(everyRule().take(reply, false)).toBe(reply);
   });
 
   it('has its OPT and options when it is emptied', () => {
     const query = queryFor({ name: 'a.example', ednsBytes: 1232 });
     const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.200') });
-    const { rcode, additionals } = readAnswer(createIntake().take(reply, true)!);
+    const { rcode, additionals } = readAnswer(everyRule().take(reply, true)!);
     expect(rcode).toBe('NXDOMAIN');
     expect(additionals).toMatchObject([{ options: [{ code: 15, data: Buffer.from([0, 15]) }] }]);
   });
@@ -163,14 +145,14 @@ describe('a reply on its way to the clients', () => {
     const second = Buffer.from('00002904d000000000000006000f00020006', 'hex');
     reply.writeUInt16BE(2, 10);
     const both = Buffer.concat([reply, second]);
-    const { additionals } = readAnswer(createIntake().take(both, true)!);
+    const { additionals } = readAnswer(everyRule().take(both, true)!);
     expect(additionals).toMatchObject([{ options: [{ code: 15, data: Buffer.from([0, 15]) }] }]);
   });
 
   it.each([RCODE.SERVFAIL, RCODE.REFUSED, RCODE.NOTIMP])('is left alone with rcode %d', (rcode) => {
     const reply = responseFor({ name: 'a' }, { rcode, answers: addressRecords(30, '10.0.0.1') });
     const before = Buffer.from(reply);
-    expect(createIntake().take(reply, true)).toEqual(before);
+    expect(everyRule().take(reply, true)).toEqual(before);
   });
 
   it('can be anything: nothing is thrown, and the cache has only what can be read', () => {
@@ -187,10 +169,10 @@ describe('a reply on its way to the clients', () => {
       .uint8Array({ minLength: 12, maxLength: 300 })
       .map((bytes) => Buffer.from(bytes));
     const cache = new AnswerCache({ maxRecords: 50 });
-    const intake = createIntake(cache);
+    const replies = everyRule(cache);
     fc.assert(
       fc.property(fc.oneof(mutated, cut, random), (message) => {
-        const taken = intake.take(message, true);
+        const taken = replies.take(message, true);
         expect(taken === null || taken.length >= 12).toBe(true);
       }),
       { numRuns: 5_000 },

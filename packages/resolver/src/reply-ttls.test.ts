@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { RecordCursor } from '@kube-dns/wire';
-import { readAnswer } from '../testing/client.js';
-import { responseFor, soaRecord } from '../testing/messages.js';
-import { clampTtls } from './clamp-ttls.js';
+import { readAnswer } from './testing/client.js';
+import { responseFor, soaRecord } from './testing/messages.js';
+import { clampTtls } from './reply-pipeline.js';
 
 const cursor = new RecordCursor();
 

@@ -1,0 +1,458 @@
+import type { ChangeSink, ChangeSource, Relay, Subscriptions } from '@kube-dns/push';
+import {
+  type AddedOptions,
+  type Client,
+  QueryForwarder,
+  type QueryForwarderOptions,
+  type ReplyInspector,
+  type ServerGroup,
+  SOURCE,
+  type StaleAnswer,
+  type StaleReason,
+  type StaleRules,
+} from '@kube-dns/transport';
+import {
+  appendOpt,
+  CLASS,
+  EXTENDED_ERROR,
+  extendedErrorOption,
+  FLAG,
+  NO_EDNS_OPTIONS,
+  type Query,
+  QUESTION_FIXED_BYTES,
+  readUint16,
+} from '@kube-dns/wire';
+import { AnswerCache, type AnswerCacheOptions, type Hit } from './cache/answer-cache.js';
+import { type ReplyPolicy, ReplyPipeline } from './reply-pipeline.js';
+
+/** What a question is sent with, and what becomes of its reply. */
+export interface SentQuestion {
+  readonly options: AddedOptions;
+  readonly inspector: ReplyInspector;
+}
+
+/** What a program decides of each question. */
+export interface ResolverPolicy {
+  /** Undefined where replies go to clients as they came, and nothing is cached. */
+  readonly replies: ReplyPolicy | undefined;
+  /** The servers of a question; undefined where there are none. */
+  groupOf(query: Query): ServerGroup | undefined;
+  /**
+   * Writes an answer of the program itself to a question that the cache has no answer to, or only an expired one, which
+   * `isExpired` says; 0 when servers are to be asked.
+   */
+  answerUncached(query: Query, out: Uint8Array, isExpired: boolean, cache: AnswerCache): number;
+  /** Writes what clients get where there are no servers. */
+  answerUnrouted(query: Query, out: Uint8Array): number;
+  /** Cuts a cached answer to a question of this type, in place; returns its length. It is not changed unless this is defined. */
+  readonly cutCached?:
+    ((answer: Uint8Array, length: number, questionType: number) => number) | undefined;
+  /** The Extended DNS Error of an answer that was cut. */
+  readonly cutReason?: Uint8Array;
+  /** Changes how a question is sent for a client; it is sent as it came unless this is defined. */
+  readonly beforeSending?:
+    ((query: Query, client: Client, sent: SentQuestion) => SentQuestion) | undefined;
+}
+
+/** Sees what a Resolver does with each question. What it is given is valid only during the call. */
+export interface ResolverObserver {
+  /** A client gets an answer from the cache at once. */
+  answered(answer: Uint8Array, isStale: boolean): void;
+  /** A client gets an expired answer after all, maybe later than its query. */
+  gaveStale(answer: Uint8Array): void;
+  /** Watches for the reply to a question that is about to be sent; returns what is to inspect it. */
+  watch(inspector: ReplyInspector): ReplyInspector;
+  /** The forwarder gets a question; what the observer of its exchanges sees until the next call was sent for it. */
+  beforeForwarding(query: Query): void;
+  /** The forwarder has it, and the client waits; or it has an answer at once. */
+  afterForwarding(query: Query, group: ServerGroup, isWaiting: boolean): void;
+  /** That answer is a refusal, maybe with an Extended DNS Error. */
+  refused(answer: Uint8Array, errorCode: number | undefined): void;
+}
+
+/** Which answers are asked for again before they expire. */
+export interface PrefetchOptions {
+  /** Those that were asked for so often since they came. */
+  readonly hits: number;
+  /** When this share of their lifetime remains, which is as much more traffic. */
+  readonly percent: number;
+}
+
+export interface ResolverOptions {
+  readonly cache: AnswerCacheOptions;
+  readonly forwarding: Omit<QueryForwarderOptions, 'stale' | 'instance'>;
+  /** How long a client waits for servers where there is an expired answer; it gets that at once by default. */
+  readonly staleAfterMs?: number | undefined;
+  /** No answer is asked for before it expires by default. */
+  readonly prefetch?: PrefetchOptions | undefined;
+  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'find' | 'search' | 'publisherOf'>;
+  /** Passes the changes of servers on; none by default. */
+  readonly relay?: Pick<Relay, 'addTo' | 'translate' | 'instance'> | undefined;
+  readonly policy: ResolverPolicy;
+  readonly observer?: ResolverObserver | undefined;
+}
+
+/** Counts how queries were answered; each number only grows. */
+export class AnswerCounters {
+  /** UDP queries answered without forwarding, and those forwarded (dnsmasq's `hits` and `misses`). */
+  hits = 0;
+  misses = 0;
+  /** Questions that the cache was asked for, and answers that it had. */
+  lookups = 0;
+  cached = 0;
+  /** Queries answered with expired records; with a time for servers also by why. */
+  staleAnswers = 0;
+  readonly staleReasons: Record<StaleReason, number> = { timeout: 0, failure: 0, known: 0 };
+}
+
+/** After a question was asked in vain, its expired answer is given at once for so long (RFC 8767 section 5). */
+const RECHECK_MS = 30_000;
+/** Answers with shorter lifetimes would be asked for all the time before they expire. */
+const MIN_PREFETCHED_SECONDS = 10;
+/** A reply to such a question has so much time beside what its servers take, and not more than this for both. */
+const MARGIN_MS = 200;
+const MAX_LEAD_SECONDS = 2;
+
+/**
+ * Answers questions from its cache, and asks servers what is not there:
+ *
+ *     fresh    the client gets it; a popular one that expires soon is asked for again (prefetch)
+ *     expired  the client gets it, and it is asked for again; or, with a time for servers, the client waits for them
+ *              first, unless they were asked in vain a moment ago
+ *     none     the program answers itself, or servers are asked
+ *
+ * Which servers, what of a reply is cached and for how long are the policy's.
+ */
+export class Resolver implements ChangeSink {
+  readonly cache: AnswerCache;
+  readonly forwarder: QueryForwarder;
+  readonly counters = new AnswerCounters();
+  readonly #policy: ResolverPolicy;
+  readonly #replies: ReplyPipeline | undefined;
+  readonly #subscriptions: Pick<Subscriptions, 'optionsFor'>;
+  readonly #relay: Pick<Relay, 'addTo'> | undefined;
+  readonly #observer: ResolverObserver | undefined;
+  readonly #isStaleLate: boolean;
+  readonly #prefetchOptions: PrefetchOptions | undefined;
+  /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
+  readonly #cacheReply: ReplyInspector = (reply, isCacheable, outline) =>
+    this.#replies!.take(reply, isCacheable, true, outline);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, outline) =>
+    this.#replies!.take(reply, isCacheable, false, outline);
+  readonly #passReply: ReplyInspector = (reply, _isCacheable, outline) =>
+    this.#replies!.take(reply, false, true, outline);
+
+  constructor(options: ResolverOptions) {
+    const { policy, subscriptions, relay, forwarding, staleAfterMs } = options;
+    this.#policy = policy;
+    this.#subscriptions = subscriptions;
+    this.#relay = relay;
+    this.#observer = options.observer;
+    this.#isStaleLate = staleAfterMs !== undefined;
+    this.#prefetchOptions = options.prefetch;
+    this.cache = new AnswerCache(options.cache);
+    const stale = staleAfterMs === undefined ? undefined : staleRules(staleAfterMs, this.cache);
+    this.forwarder = new QueryForwarder({ ...forwarding, stale, instance: relay?.instance });
+    const { cache } = this;
+    const replies = policy.replies;
+    this.#replies = replies && new ReplyPipeline({ policy: replies, cache, subscriptions, relay });
+  }
+
+  /** Writes the answer to a question, or takes a reply path; returns what an Answerer does. */
+  resolve(query: Query, out: Uint8Array, client: Client): number {
+    const policy = this.#policy;
+    let stale: OfferedAnswer | undefined;
+    const hit = this.#lookup(query, out);
+    if (hit !== undefined) {
+      const { length } = hit;
+      if (hit.isStale) stale = this.#giveExpired(hit, query, out, client);
+      else this.#giveFresh(hit, query, out, client);
+      if (stale === undefined) {
+        this.counters.cached++;
+        return length;
+      }
+    }
+    const own = policy.answerUncached(query, out, stale !== undefined, this.cache);
+    if (own > 0) return own;
+    const group = policy.groupOf(query);
+    if (group === undefined) return policy.answerUnrouted(query, out);
+    return this.#forward(query, out, client, group, stale);
+  }
+
+  // What changes, and what is dropped with it.
+
+  /** Any answer may have changed. */
+  clear(): void {
+    this.cache.clear();
+  }
+  /** The servers of a domain, and all below it, are others: those before may have had other answers. */
+  dropBelow(domain: Uint8Array): void {
+    this.cache.dropBelow(domain);
+  }
+  /** A name of a zone has changed, or all below it. Replies about the zone that are on their way may be older. */
+  dropNotified(name: Uint8Array, zone: Uint8Array): void {
+    this.cache.dropNotified(name, zone);
+    this.forwarder.forgetQuestions(zone);
+  }
+  /** The same of a server that announces changes; returns how many answers were dropped. */
+  dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number {
+    return this.cache.dropChanged(name, source, serial, zone);
+  }
+  keptAnswers(subscription: number): number {
+    return this.cache.keptAnswers(subscription);
+  }
+  /** What is in flight below a domain, or anywhere, is not cached; what failed below another is asked again. */
+  forgetQuestions(domain?: Uint8Array, failed?: Uint8Array): void {
+    this.forwarder.forgetQuestions(domain, failed);
+  }
+
+  /** Waits until what is in flight now is answered. */
+  settle(): Promise<void> {
+    return this.forwarder.settle();
+  }
+
+  /** Waiting clients get no answer. May be called twice. */
+  close(): void {
+    this.forwarder.close();
+    this.cache.close();
+  }
+
+  // The cache.
+
+  #lookup(query: Query, out: Uint8Array): Hit | undefined {
+    if (this.#replies === undefined) return undefined;
+    this.counters.lookups++;
+    if (!mayReadCache(query)) return undefined;
+    const hit = this.cache.lookup(query, out);
+    return hit === undefined ? undefined : this.#finish(hit, query, out);
+  }
+
+  /** Ends an answer that the cache wrote into `out`, as clients get it. */
+  #finish(hit: Hit, query: Query, out: Uint8Array): Hit {
+    const policy = this.#policy;
+    const { reasons } = hit;
+    let options = hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS;
+    if (policy.cutCached !== undefined) {
+      const whole = hit.length;
+      hit.length = policy.cutCached(out, whole, query.type);
+      if (hit.length < whole) options = policy.cutReason!;
+    }
+    if (reasons.length > 0) options = Buffer.concat([options, reasons]);
+    hit.length = appendOpt(query, out, hit.length, 0, options);
+    if (query.asksZoneVersion && this.#relay !== undefined) {
+      hit.length = this.#relay.addTo(query, out, hit.length, hit.subscription);
+    }
+    return hit;
+  }
+
+  /** Clients learn how long ago an answer expired where they waited for servers. */
+  #staleOption({ isDenial, staleSeconds }: Hit): Uint8Array {
+    return this.#isStaleLate ? ageOption(isDenial, staleSeconds) : STALE;
+  }
+
+  #giveFresh(hit: Hit, query: Query, out: Uint8Array, client: Client): void {
+    client.answersFrom(SOURCE.CACHE);
+    this.#observer?.answered(out.subarray(0, hit.length), false);
+    const prefetch = this.#prefetchOptions;
+    if (prefetch !== undefined && hit.hits >= prefetch.hits) {
+      this.#prefetch(prefetch, hit, query, client);
+    }
+  }
+
+  /** Undefined when the client gets it now; else what it gets unless the servers, which are to be asked, reply in time. */
+  #giveExpired(hit: Hit, query: Query, out: Uint8Array, client: Client): OfferedAnswer | undefined {
+    const message = out.subarray(0, hit.length);
+    const group = this.#policy.groupOf(query);
+    if (!this.#isStaleLate) {
+      client.answersFrom(SOURCE.STALE);
+      this.counters.staleAnswers++;
+      this.#observer?.answered(message, true);
+      if (group !== undefined) this.#refresh(query, client, group, false);
+      return undefined;
+    }
+    if (group !== undefined && !isHeld(hit.triedAtMs, group, this.forwarder.now)) {
+      return new OfferedAnswer(message.slice(), this.counters, this.#observer);
+    }
+    client.answersFrom(SOURCE.STALE);
+    noteGiven(message, 'known', this.counters, this.#observer);
+    return undefined;
+  }
+
+  // The servers.
+
+  #forward(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    group: ServerGroup,
+    stale: StaleAnswer | undefined,
+  ): number {
+    const { forwarder } = this;
+    if (this.#replies === undefined) return forwarder.forward(query, out, client, group);
+    const observer = this.#observer;
+    let options = this.#subscriptions.optionsFor(group);
+    let inspector = this.#inspectorFor(query);
+    if (this.#policy.beforeSending !== undefined) {
+      ({ options, inspector } = this.#policy.beforeSending(query, client, { options, inspector }));
+    }
+    if (observer === undefined) {
+      return forwarder.forward(query, out, client, group, inspector, options, stale);
+    }
+    observer.beforeForwarding(query);
+    const length = forwarder.forward(query, out, client, group, inspector, options, stale);
+    observer.afterForwarding(query, group, length <= 0);
+    if (length > 0 && stale === undefined) {
+      observer.refused(out.subarray(0, length), forwarder.refusals.last?.code);
+    }
+    return length;
+  }
+
+  /** Asks again for a popular answer that expires soon, so that no client has to wait. */
+  #prefetch({ percent }: PrefetchOptions, hit: Hit, query: Query, client: Client): void {
+    const group = this.#policy.groupOf(query);
+    if (group === undefined || !mayFillCache(query) || !isDue(hit, percent, group)) return;
+    if (this.#refresh(query, client, group, true)) hit.notePrefetched();
+  }
+
+  /** Asks again; no client waits for it. */
+  #refresh(query: Query, client: Client, group: ServerGroup, isPrefetch: boolean): boolean {
+    let options = this.#subscriptions.optionsFor(group);
+    let inspector = this.#inspectorFor(query);
+    if (this.#policy.beforeSending !== undefined) {
+      ({ options, inspector } = this.#policy.beforeSending(query, client, { options, inspector }));
+    }
+    return this.forwarder.refresh(query, group, inspector, client, options, isPrefetch);
+  }
+
+  #inspectorFor(query: Query): ReplyInspector {
+    const inspector = this.#cachingFor(query);
+    return this.#observer === undefined ? inspector : this.#observer.watch(inspector);
+  }
+
+  #cachingFor(query: Query): ReplyInspector {
+    if (!mayFillCache(query)) return this.#passReply;
+    return mayReplaceCached(query) ? this.#cacheReply : this.#cacheNewReply;
+  }
+}
+
+/** Whether the answer to a question may come from the cache. */
+export function mayReadCache(query: Query): boolean {
+  // Without RD the answer would show what other clients asked for (cache snooping), and cached answers
+  // have no DNSSEC records.
+  return query.isRecursionDesired && !query.isDnssecOk && query.class === CLASS.IN;
+}
+
+/** Whether the answer to a question may be stored in the cache. */
+export function mayFillCache(query: Query): boolean {
+  // An answer that was not validated upstream (CD) is only for the client that asked for it.
+  return query.class === CLASS.IN && (query.flags & FLAG.CD) === 0;
+}
+
+/** Whether the answer to a question may replace a cached one: clients get answers to plain questions. */
+export function mayReplaceCached(query: Query): boolean {
+  return query.isRecursionDesired && !query.isDnssecOk;
+}
+
+/** How long the forwarder waits where there is an expired answer; what was asked in vain is noted in the cache. */
+function staleRules(timeoutMs: number, cache: AnswerCache): StaleRules {
+  return {
+    timeoutMs,
+    onTried: (question, atMs, isSilent) => {
+      const length = question.length - QUESTION_FIXED_BYTES;
+      cache.noteTried(question, length, readUint16(question, length), isSilent ? -atMs : atMs);
+    },
+  };
+}
+
+/** An expired answer for a client that asks a server. */
+class OfferedAnswer implements StaleAnswer {
+  readonly message: Uint8Array;
+  readonly #counters: AnswerCounters;
+  readonly #observer: ResolverObserver | undefined;
+
+  constructor(
+    message: Uint8Array,
+    counters: AnswerCounters,
+    observer: ResolverObserver | undefined,
+  ) {
+    this.message = message;
+    this.#counters = counters;
+    this.#observer = observer;
+  }
+
+  onGiven(reason: StaleReason): void {
+    noteGiven(this.message, reason, this.#counters, this.#observer);
+  }
+}
+
+function noteGiven(
+  message: Uint8Array,
+  reason: StaleReason,
+  counters: AnswerCounters,
+  observer: ResolverObserver | undefined,
+): void {
+  counters.staleAnswers++;
+  counters.staleReasons[reason]++;
+  observer?.gaveStale(message);
+}
+
+/**
+ * Whether a question is not asked now: it was, in vain, less than 30 s ago. When no server replied to anything then,
+ * only until one does, which is found out.
+ */
+function isHeld(triedAtMs: number, group: ServerGroup, now: () => number): boolean {
+  if (triedAtMs === 0) return false;
+  const nowMs = now();
+  const sinceMs = Math.abs(triedAtMs);
+  if (nowMs - sinceMs >= RECHECK_MS) return false;
+  if (triedAtMs > 0) return true;
+  if (group.repliedAtMs > sinceMs) return false;
+  group.look(nowMs);
+  return true;
+}
+
+/**
+ * Whether it is time to ask for an answer again: PERCENT of the lifetime that the next answer adds remain, so that
+ * there is as much more traffic, or what its servers may take for their reply.
+ */
+function isDue(
+  { lifetimeSeconds, secondsLeft }: Hit,
+  percent: number,
+  group: ServerGroup,
+): boolean {
+  if (lifetimeSeconds < MIN_PREFETCHED_SECONDS) return false;
+  const share = (lifetimeSeconds * percent) / (100 + percent);
+  const lead = Math.min((group.replyLimitMs + MARGIN_MS) / 1_000, MAX_LEAD_SECONDS);
+  return secondsLeft <= Math.max(share, lead);
+}
+
+const STALE = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER);
+
+const DIGITS = 7;
+const HEAD_BYTES = 6;
+const BEFORE = 'expired ';
+const AFTER = ' s ago';
+const ZERO = 48;
+
+/** Options by number of digits, which are written into them. */
+const STALE_ANSWER = ageOptions(EXTENDED_ERROR.STALE_ANSWER);
+const STALE_NXDOMAIN = ageOptions(EXTENDED_ERROR.STALE_NXDOMAIN);
+
+function ageOptions(code: number): readonly Uint8Array[] {
+  return Array.from({ length: DIGITS + 1 }, (_, digits) =>
+    extendedErrorOption(code, BEFORE + '0'.repeat(digits) + AFTER),
+  );
+}
+
+/** Says how long ago an answer expired, as an Extended DNS Error; valid until the next call. */
+function ageOption(isDenial: boolean, seconds: number): Uint8Array {
+  let rest = Math.min(Math.floor(seconds), 10 ** DIGITS - 1);
+  let digits = 1;
+  for (let more = rest; more >= 10; more = Math.floor(more / 10)) digits++;
+  const option = (isDenial ? STALE_NXDOMAIN : STALE_ANSWER)[digits]!;
+  for (let at = HEAD_BYTES + BEFORE.length + digits - 1; digits > 0; digits--, at--) {
+    option[at] = ZERO + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  return option;
+}
