@@ -56,6 +56,22 @@ describe('a new Corefile', () => {
     expect(testbed.server.points.all[0]).toBe(point);
   });
 
+  it('with a missing file leaves the blocks before as they are, and nothing of its own', async () => {
+    const testbed = await start(() => ADDRESS, WORLD);
+    const { blocks, upstreams } = testbed.server;
+    const [served] = blocks.all;
+    const { block } = served!;
+    const other = CLUSTER.replace('UPSTREAM', '192.0.2.3');
+    const logged = WORLD.replace('errors', 'errors\n    log');
+    const broken =
+      'x.example:PORT {\n    forward . tls://192.0.2.2 {\n        tls /missing/ca.pem\n    }\n}\n';
+    await expect(testbed.serve(other + logged + broken)).rejects.toThrow('/missing/ca.pem');
+    expect(blocks.all).toEqual([served]);
+    expect(served!.block).toBe(block);
+    const servers = Array.from(upstreams.all(), ({ address }) => address);
+    expect(servers).toEqual(['127.0.0.1']);
+  });
+
   it('that cannot be listened on leaves what there is', async () => {
     const testbed = await start(() => ADDRESS, CLUSTER);
     const other = CLUSTER.replaceAll('cluster.local', 'other.local');

@@ -182,7 +182,7 @@ export class DnsmasqExplainer {
     return [{ step: 'filter', text, origins }];
   }
 
-  /** As FilteredAnswers.answerFromSibling has it. */
+  /** As DnsmasqPolicy has it. */
   #siblingStep(
     { name, nameLength, type }: Query,
     entry: CachedEntry | undefined,
