@@ -20,7 +20,7 @@ import {
 } from '@kube-dns/transport';
 import { Resolver, ServerStatistics, watchedServers } from '@kube-dns/resolver';
 import { Telemetry } from '@kube-dns/telemetry';
-import { ChaosAnswerer, chaosTexts } from './answer/chaos.js';
+import { ChaosAnswerer, chaosTexts, DNSMASQ_VERSION } from './answer/chaos.js';
 import { DnsmasqAnswerer, DnsmasqPolicy } from './answer/dnsmasq-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
@@ -30,15 +30,15 @@ import type { ResolvFiles } from './config/resolv-files.js';
 import { dnsmasqStatus, Pages } from './status.js';
 import { DnsPort, servedOpcodes } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
-import { logStart } from './log/start-lines.js';
 import { AppliedConfig, CacheTotals, metricFamilies } from './metrics/metric-families.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { EXIT_BAD_FILE } from './errors.js';
-import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import { Router } from './routing/router.js';
 
 import {
+  cacheOptions,
+  cachingRules,
   ednsOptions,
   forwarderOptions,
   isOfCluster,
@@ -300,5 +300,29 @@ export class DnsmasqServer {
     this.#router.configure(config);
     this.telemetry.useQueryLog(config.queryLog ?? this.#flags['query-log']);
     this.#config.note(version);
+  }
+}
+
+/** dnsmasq src/dnsmasq.c, main. */
+const LARGE_CACHE = 10_000;
+
+/** The first lines of the log, worded as dnsmasq does. */
+function logStart(
+  {
+    cacheSize,
+    usesResolvFile,
+    resolvFiles,
+  }: Pick<DnsmasqOptions, 'cacheSize' | 'usesResolvFile' | 'resolvFiles'>,
+  log: Pick<Log, 'info' | 'warn'>,
+): void {
+  const cache = cacheSize > 0 ? `cachesize ${cacheSize}` : 'cache disabled';
+  log.info(`started, version ${DNSMASQ_VERSION} ${cache}`);
+  if (cacheSize > LARGE_CACHE) {
+    log.warn(
+      `cache size greater than ${LARGE_CACHE} may cause performance issues, and is unlikely to be useful.`,
+    );
+  }
+  if (!usesResolvFile && resolvFiles.length > 0) {
+    log.warn('warning: ignoring resolv-file flag because no-resolv is set');
   }
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { SubscribedServer, Subscriptions } from '@kube-dns/push';
+import type { AnswerCacheOptions, CachingRules } from '@kube-dns/resolver';
 import {
   type QueryForwarderOptions,
   retryPlan,
@@ -11,6 +12,7 @@ import {
   type SourcePorts,
   type UdpEngine,
 } from '@kube-dns/transport';
+import { TYPE } from '@kube-dns/wire';
 import type { NannyFlags } from '../config/flags.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
@@ -18,7 +20,7 @@ import type { DnsmasqOptions } from '../options/option-table.js';
 import { parseServer, type ServerRule } from '../options/server-value.js';
 import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
 
-// The options of the command line for upstream servers, as the parts that query them need them.
+// The options of the command line for the cache and for upstream servers, as the parts that need them have them.
 
 /** The EDNS options that queries are sent with; undefined without any. */
 export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
@@ -65,6 +67,43 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
     ...(queryPort !== undefined && { fixed: queryPort }),
     ...(minPort > 0 && { min: minPort }),
     ...(maxPort > 0 && { max: maxPort }),
+  };
+}
+
+/** The options of the cache in the command line; `lastSeen` and `lastSeenEver` are those of the subscriptions. */
+export function cacheOptions(
+  options: DnsmasqOptions,
+  { lastSeen: heardAt, lastSeenEver }: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver'>,
+): AnswerCacheOptions {
+  const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
+  const lastHeardAt = stale && lastSeenEver;
+  const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
+  const staleTtlSeconds = stale?.ttlSeconds ?? 0;
+  const countsHits = options.prefetch !== undefined;
+  return {
+    maxRecords,
+    maxTtlSeconds,
+    maxStaleSeconds,
+    staleTtlSeconds,
+    rotatesRecords,
+    countsHits,
+    heardAt,
+    lastHeardAt,
+  };
+}
+
+/** The rules for caching answers in the command line. */
+export function cachingRules(options: DnsmasqOptions): CachingRules {
+  const extraTypes = new Set(options.cachedTypes);
+  const isEveryType = extraTypes.has(TYPE.ANY);
+  return {
+    isExtraType: (type) => isEveryType || extraTypes.has(type),
+    cachesNegatives: options.cachesNegatives,
+    cachesToldNegatives: options.cachesToldNegatives,
+    negativeTtlSeconds: options.negTtlSeconds,
+    minTtlSeconds: options.minCacheTtlSeconds,
+    maxTtlSeconds: options.maxCacheTtlSeconds,
+    cachesZeroTtls: options.maxStaleSeconds > 0,
   };
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { TYPE } from '@kube-dns/wire';
 import { AnswerCache } from '@kube-dns/resolver';
 import { addressRecords, askCache, storeReply } from '@kube-dns/resolver/testing';
-import { cachingRules } from './answer-caching.js';
-import { parseOptions } from './parse-options.js';
+import { parseOptions } from '../options/parse-options.js';
+import { cachingRules } from './upstream-options.js';
 
 const rulesOf = (...argv: string[]) => cachingRules(parseOptions(argv));
 
