@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { needsPrograms, unless } from '@kube-dns/testkit';
 import { COMMANDS, PROGRAM_FLAGS } from '../src/program.js';
-import { runHere } from './support/run-here.js';
+import { runHere } from './support/run-command.js';
 
 let folder: string;
 const scripts = new Map<string, string>();

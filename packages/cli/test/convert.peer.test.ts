@@ -14,7 +14,7 @@ import {
   unless,
 } from '@kube-dns/testkit';
 import { parseAllDocuments } from 'yaml';
-import { runHere } from './support/run-here.js';
+import { runHere } from './support/run-command.js';
 
 const own = ownedBy(afterEach);
 const MANIFESTS = new URL('../../../manifests/kube-dns', import.meta.url);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { runProgram } from '@kube-dns/testkit';
 import { findObject, STOCK_FILE, STOCK_OBJECTS } from '@kube-dns/testkit/manifests';
-import { runHere } from './support/run-here.js';
+import { runHere } from './support/run-command.js';
 
 const STANDARD = fileURLToPath(new URL('fixtures/standard.Corefile', import.meta.url));
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));

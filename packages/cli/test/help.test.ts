@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { COMMANDS } from '../src/program.js';
-import { runHere } from './support/run-here.js';
+import { runHere } from './support/run-command.js';
 
 describe('kube-dns', () => {
   it.each([

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
-import { runHere } from './support/run-here.js';
+import { runHere } from './support/run-command.js';
 
 const WEB = '{ name: web, command: [node, --version] }';
 

@@ -8,8 +8,8 @@ import {
   type FieldError,
 } from '../errors.js';
 import { isJsonObject, type JsonObject, type KubeObject } from '../object.js';
-import { refuseConfigKey, refuseLabel, refuseSubdomain } from './names.js';
-import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
+import { refuseConfigKey, refuseLabel } from './names.js';
+import { column, resourceKind } from './resource-kind.js';
 
 /** `core/v1.ConfigMap`. */
 export interface ConfigMap extends KubeObject {
@@ -30,20 +30,11 @@ function keysOf({ data, binaryData }: ConfigMap): [field: string, key: string][]
 }
 
 /** The table entry of ConfigMaps. */
-export const configMapKind: ResourceKind<ConfigMap> = {
-  ...PLAIN_KIND,
-  group: '',
+export const configMapKind = resourceKind<ConfigMap>({
   kind: 'ConfigMap',
-  plural: 'configmaps',
-  singular: 'configmap',
-  shortNames: ['cm'],
-  refuseName: refuseSubdomain,
+  names: ['configmaps', 'cm'],
   shape: { data: { map: 'string' }, binaryData: { map: 'string' }, immutable: 'bool' },
-  columns: [
-    NAME_COLUMN,
-    column('Data', 'Number of keys.', (map) => keysOf(map).length, { type: 'integer' }),
-    AGE_COLUMN,
-  ],
+  columns: [column('Data', 'Number of keys.', (map) => keysOf(map).length, { type: 'integer' })],
 
   validate(map) {
     const errors: FieldError[] = [];
@@ -69,7 +60,7 @@ export const configMapKind: ResourceKind<ConfigMap> = {
     }
     return errors;
   },
-};
+});
 
 /** `core/v1.Namespace`. */
 export interface Namespace extends KubeObject {
@@ -86,13 +77,9 @@ export const PERMANENT_NAMESPACES: readonly string[] = ['default', 'kube-system'
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
 /** The table entry of namespaces. */
-export const namespaceKind: ResourceKind<Namespace> = {
-  ...PLAIN_KIND,
-  group: '',
+export const namespaceKind = resourceKind<Namespace>({
   kind: 'Namespace',
-  plural: 'namespaces',
-  singular: 'namespace',
-  shortNames: ['ns'],
+  names: ['namespaces', 'ns'],
   isNamespaced: false,
   refuseName: refuseLabel,
   shape: {
@@ -100,11 +87,7 @@ export const namespaceKind: ResourceKind<Namespace> = {
     status: { fields: { phase: 'string', conditions: { list: 'object' } } },
   },
   mergeKeys: { 'spec.finalizers': '', 'status.conditions': 'type' },
-  columns: [
-    NAME_COLUMN,
-    column('Status', 'Phase of the namespace.', ({ status }) => status.phase),
-    AGE_COLUMN,
-  ],
+  columns: [column('Status', 'Phase of the namespace.', ({ status }) => status.phase)],
 
   setDefaults(namespace, previous) {
     namespace.metadata.labels = {
@@ -119,7 +102,7 @@ export const namespaceKind: ResourceKind<Namespace> = {
         : { phase: 'Active' };
   },
   selectableFields: ({ status }) => ({ 'status.phase': status.phase }),
-};
+});
 
 /** `core/v1.Node`; only fields that are printed or selected by are typed, others are stored unchecked. */
 export interface Node extends KubeObject {
@@ -148,16 +131,11 @@ function rolesOf({ metadata }: Node): string {
 }
 
 /** The table entry of nodes. */
-export const nodeKind: ResourceKind<Node> = {
-  ...PLAIN_KIND,
-  group: '',
+export const nodeKind = resourceKind<Node>({
   kind: 'Node',
-  plural: 'nodes',
-  singular: 'node',
-  shortNames: ['no'],
+  names: ['nodes', 'no'],
   isNamespaced: false,
   createsWithStatus: true,
-  refuseName: refuseSubdomain,
   shape: { spec: 'object', status: 'object' },
   mergeKeys: {
     'spec.taints': 'key',
@@ -166,10 +144,8 @@ export const nodeKind: ResourceKind<Node> = {
     'status.conditions': 'type',
   },
   columns: [
-    NAME_COLUMN,
     column('Status', 'Whether the node is ready.', statusOf),
     column('Roles', 'Roles that the labels name.', rolesOf),
-    AGE_COLUMN,
     column(
       'Internal-IP',
       'Address within the cluster.',
@@ -180,7 +156,7 @@ export const nodeKind: ResourceKind<Node> = {
   selectableFields: ({ spec }) => ({
     'spec.unschedulable': String(spec?.unschedulable === true),
   }),
-};
+});
 
 /**
  * `core/v1.Pod`. There is no kubelet: the client writes the status, and most of the specification
@@ -247,16 +223,11 @@ export function podMergeKeys(path: string): Readonly<Record<string, string>> {
 }
 
 /** The table entry of pods. */
-export const podKind: ResourceKind<Pod> = {
-  ...PLAIN_KIND,
-  group: '',
+export const podKind = resourceKind<Pod>({
   kind: 'Pod',
-  plural: 'pods',
-  singular: 'pod',
-  shortNames: ['po'],
+  names: ['pods', 'po'],
   categories: ['all'],
   returnsDeleted: true,
-  refuseName: refuseSubdomain,
   shape: { spec: 'object', status: 'object' },
   mergeKeys: {
     ...podMergeKeys('spec'),
@@ -264,11 +235,9 @@ export const podKind: ResourceKind<Pod> = {
     'status.podIPs': 'ip',
   },
   columns: [
-    NAME_COLUMN,
     column('Ready', 'Ready containers of all containers.', readinessOf),
     column('Status', 'Phase of the pod.', ({ status }) => text(status.phase)),
     column('Restarts', 'Restarts of all containers.', restartsOf, { type: 'integer' }),
-    AGE_COLUMN,
     column('IP', 'Address of the pod.', ({ status }) => text(status.podIP) || '<none>', {
       wide: true,
     }),
@@ -307,4 +276,4 @@ export const podKind: ResourceKind<Pod> = {
     'status.podIP': text(status.podIP),
     'status.nominatedNodeName': text(status.nominatedNodeName),
   }),
-};
+});

@@ -9,7 +9,7 @@ import {
 import type { JsonObject, KubeObject } from '../object.js';
 import { parseIp, refuseSpecialIp } from './ip.js';
 import { refuseFqdn, refuseLabel, refuseSubdomain } from './names.js';
-import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
+import { column, resourceKind } from './resource-kind.js';
 import { OBJECT_REFERENCE, type Shape } from './shape.js';
 
 /** The protocols that services, Endpoints and slices accept. */
@@ -144,32 +144,23 @@ function summary({ subsets = [] }: Endpoints): string {
 }
 
 /** The table entry of Endpoints. */
-export const endpointsKind: ResourceKind<Endpoints> = {
-  ...PLAIN_KIND,
-  group: '',
+export const endpointsKind = resourceKind<Endpoints>({
   kind: 'Endpoints',
-  plural: 'endpoints',
-  singular: 'endpoints',
-  shortNames: ['ep'],
+  names: ['endpoints', 'ep'],
   createsOnUpdate: true,
-  refuseName: refuseSubdomain,
   shape: {
     subsets: {
       list: { fields: { addresses: ADDRESSES, notReadyAddresses: ADDRESSES, ports: PORTS } },
     },
   },
-  columns: [
-    NAME_COLUMN,
-    column('Endpoints', 'Addresses and ports that are ready.', summary),
-    AGE_COLUMN,
-  ],
+  columns: [column('Endpoints', 'Addresses and ports that are ready.', summary)],
 
   setDefaults({ subsets = [] }) {
     for (const { ports = [] } of subsets) setPortDefaults(ports);
   },
   validate: ({ subsets = [] }) =>
     subsets.flatMap((subset, i) => validateSubset(subset, `subsets[${i}]`)),
-};
+});
 
 /** One endpoint of a slice. */
 export interface SliceEndpoint {
@@ -231,13 +222,10 @@ function validateEndpoint(
 }
 
 /** The table entry of EndpointSlices. */
-export const endpointSliceKind: ResourceKind<EndpointSlice> = {
-  ...PLAIN_KIND,
+export const endpointSliceKind = resourceKind<EndpointSlice>({
   group: 'discovery.k8s.io',
   kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  singular: 'endpointslice',
-  refuseName: refuseSubdomain,
+  names: ['endpointslices'],
   shape: {
     addressType: 'string',
     endpoints: {
@@ -257,7 +245,6 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
     ports: PORTS,
   },
   columns: [
-    NAME_COLUMN,
     column('AddressType', 'Family of the addresses.', ({ addressType }) => addressType),
     column('Ports', 'Ports of every endpoint.', ({ ports }) =>
       shorten(
@@ -271,7 +258,6 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
         '<unset>',
       ),
     ),
-    AGE_COLUMN,
   ],
 
   setDefaults(slice) {
@@ -309,4 +295,4 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
     endpoints,
     ports,
   }),
-};
+});

@@ -1,6 +1,6 @@
 import type { FieldError } from '../errors.js';
 import type { KubeObject } from '../object.js';
-import type { NameRule } from './names.js';
+import { refuseSubdomain, type NameRule } from './names.js';
 import type { Fields } from './shape.js';
 
 const SECOND = 1000;
@@ -87,10 +87,10 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   selectableFields(object: T): Readonly<Record<string, string>>;
 }
 
-/** The defaults of most kinds, to be spread into their tables. */
-export const PLAIN_KIND = {
+/** The defaults of most kinds. */
+const PLAIN_KIND = {
+  group: '',
   version: 'v1',
-  shortNames: [],
   categories: [],
   isNamespaced: true,
   isScalable: false,
@@ -99,6 +99,7 @@ export const PLAIN_KIND = {
   createsWithStatus: false,
   needsVersion: false,
   returnsDeleted: false,
+  refuseName: refuseSubdomain,
   setDefaults: () => undefined,
   validate: () => [],
   validateUpdate: () => [],
@@ -127,9 +128,26 @@ export function column<T extends KubeObject>(
 }
 
 /** The columns that every table has. */
-export const NAME_COLUMN = column(
+const NAME_COLUMN = column(
   'Name',
   'Name of the object, unique within its namespace.',
   ({ metadata }) => metadata.name,
 );
-export const AGE_COLUMN = column('Age', 'Time since the object was created.', ageOf);
+const AGE_COLUMN = column('Age', 'Time since the object was created.', ageOf);
+
+/** A row of the table of kinds: what differs from most kinds. */
+export type KindRow<T extends KubeObject> = Pick<ResourceKind<T>, 'kind' | 'shape'> &
+  Partial<Omit<ResourceKind<T>, 'plural' | 'singular' | 'shortNames'>> & {
+    /** The plural and the short names in discovery; the singular is the kind in lower case. */
+    readonly names: readonly [plural: string, ...shortNames: string[]];
+  };
+
+/** The table entry of a row: its columns stand between name and age, the wide ones behind these. */
+export function resourceKind<T extends KubeObject>(row: KindRow<T>): ResourceKind<T> {
+  const { names, columns: own = [], ...rest } = row;
+  const [plural, ...shortNames] = names;
+  const [shown, wide] = [0, 1].map((wanted) => own.filter(({ priority }) => priority === wanted));
+  const columns = [NAME_COLUMN, ...shown!, AGE_COLUMN, ...wide!];
+  const singular = row.kind.toLowerCase();
+  return { ...PLAIN_KIND, plural, singular, shortNames, ...rest, columns };
+}

@@ -18,7 +18,7 @@ import {
   refusePortName,
   refuseQualifiedName,
 } from './names.js';
-import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
+import { column, resourceKind } from './resource-kind.js';
 import type { Fields } from './shape.js';
 
 /** One port of a service. */
@@ -462,13 +462,9 @@ function selectorOf({ spec }: Service): string {
  * The table entry of services. Names may start with a digit, as servers with
  * RelaxedServiceNameValidation (KEP-5311) allow.
  */
-export const serviceKind: ResourceKind<Service> = {
-  ...PLAIN_KIND,
-  group: '',
+export const serviceKind = resourceKind<Service>({
   kind: 'Service',
-  plural: 'services',
-  singular: 'service',
-  shortNames: ['svc'],
+  names: ['services', 'svc'],
   categories: ['all'],
   createsOnUpdate: true,
   returnsDeleted: true,
@@ -484,7 +480,6 @@ export const serviceKind: ResourceKind<Service> = {
   },
   mergeKeys: { 'spec.ports': 'port', 'status.conditions': 'type' },
   columns: [
-    NAME_COLUMN,
     column('Type', 'How the service is reached.', ({ spec }) => spec.type),
     column(
       'Cluster-IP',
@@ -497,7 +492,6 @@ export const serviceKind: ResourceKind<Service> = {
       externalAddressOf,
     ),
     column('Port(s)', 'Ports, with node port and protocol.', portsOf),
-    AGE_COLUMN,
     column('Selector', 'Labels of the pods behind the service.', selectorOf, { wide: true }),
   ],
 
@@ -508,4 +502,4 @@ export const serviceKind: ResourceKind<Service> = {
     'spec.clusterIP': spec.clusterIP ?? '',
     'spec.type': spec.type,
   }),
-};
+});

@@ -3,36 +3,19 @@ import { invalidValue, required, type FieldError } from '../errors.js';
 import { copyJson, isJsonObject, type JsonObject, type KubeObject } from '../object.js';
 import { REPLACED } from '../patch.js';
 import { podMergeKeys, validateContainers } from './core-kinds.js';
-import { refusePathSegment, refuseSubdomain } from './names.js';
-import {
-  AGE_COLUMN,
-  column,
-  NAME_COLUMN,
-  PLAIN_KIND,
-  type Column,
-  type ResourceKind,
-} from './resource-kind.js';
+import { refusePathSegment } from './names.js';
+import { column, resourceKind, type KindRow, type ResourceKind } from './resource-kind.js';
 import { OBJECT_REFERENCE, type Fields, type Shape } from './shape.js';
 
-/** The properties of a kind that is only stored: its row in the table of such kinds. */
-interface StoredKindRow<T extends KubeObject> extends Pick<
-  ResourceKind<T>,
-  'group' | 'kind' | 'shape'
-> {
-  /** The plural and the short names in discovery; the singular is the kind in lower case. */
-  readonly names: readonly [plural: string, ...shortNames: string[]];
-  /** Properties that differ from those of most kinds. */
-  readonly options?: Partial<ResourceKind<T>>;
-  /** Columns between name and age. */
-  readonly columns?: readonly Column<T>[];
+/** A row of the table of kinds that are only stored. */
+type StoredKindRow<T extends KubeObject> = KindRow<T> & {
   /** Defaults of missing fields; objects are filled in at every depth. */
   readonly defaults?: JsonObject;
   /** A top-level field, or a field of `spec`, that cannot change, and the message for a change. */
   readonly immutable?: readonly [path: string, why: string];
   /** Whether changes of `spec` count as generations. */
   readonly hasGenerations?: boolean;
-  readonly validate?: (object: T) => FieldError[];
-}
+};
 
 function fillIn(object: JsonObject, defaults: JsonObject): void {
   for (const [key, value] of Object.entries(defaults)) {
@@ -57,22 +40,15 @@ function requireFields(object: object, fields: readonly string[], path = ''): Fi
 }
 
 /** The table entry of a kind without further effect: it is checked, stored and printed. */
-function storedKind<T extends KubeObject>(row: StoredKindRow<T>): ResourceKind<T> {
-  const { group, kind, shape, names, columns = [], defaults = {}, immutable } = row;
-  const [plural, ...shortNames] = names;
-  return {
-    ...PLAIN_KIND,
-    group,
-    kind,
-    shape,
-    plural,
-    shortNames,
-    singular: kind.toLowerCase(),
-    refuseName: refuseSubdomain,
-    ...row.options,
-    columns: [NAME_COLUMN, ...columns, AGE_COLUMN],
+function storedKind<T extends KubeObject>({
+  defaults = {},
+  immutable,
+  hasGenerations = false,
+  ...row
+}: StoredKindRow<T>): ResourceKind<T> {
+  return resourceKind<T>({
+    ...row,
     setDefaults: (object) => fillIn(object as unknown as JsonObject, defaults),
-    validate: row.validate ?? PLAIN_KIND.validate,
     validateUpdate(object, previous) {
       if (immutable === undefined) return [];
       const [path, why] = immutable;
@@ -80,8 +56,8 @@ function storedKind<T extends KubeObject>(row: StoredKindRow<T>): ResourceKind<T
       if (isDeepStrictEqual(value, valueAt(previous, path))) return [];
       return [invalidValue(path, value, why)];
     },
-    generationOf: (object) => (row.hasGenerations ? valueAt(object, 'spec') : undefined),
-  };
+    generationOf: (object) => (hasGenerations ? valueAt(object, 'spec') : undefined),
+  });
 }
 
 /** `apps/v1.Deployment`. There is no controller: it creates no pods, and its status stays empty. */
@@ -179,7 +155,9 @@ export const STORED_KINDS = {
     group: RBAC,
     kind: 'ClusterRole',
     names: ['clusterroles'],
-    options: { isNamespaced: false, createsOnUpdate: true, refuseName: refusePathSegment },
+    isNamespaced: false,
+    createsOnUpdate: true,
+    refuseName: refusePathSegment,
     shape: {
       rules: {
         list: {
@@ -201,7 +179,9 @@ export const STORED_KINDS = {
     group: RBAC,
     kind: 'ClusterRoleBinding',
     names: ['clusterrolebindings'],
-    options: { isNamespaced: false, createsOnUpdate: true, refuseName: refusePathSegment },
+    isNamespaced: false,
+    createsOnUpdate: true,
+    refuseName: refusePathSegment,
     shape: {
       roleRef: { fields: REFERENCE },
       subjects: { list: { fields: { ...REFERENCE, namespace: 'string' } } },
@@ -224,7 +204,8 @@ export const STORED_KINDS = {
     group: 'apps',
     kind: 'DaemonSet',
     names: ['daemonsets', 'ds'],
-    options: { categories: ['all'], mergeKeys: podMergeKeys('spec.template.spec') },
+    categories: ['all'],
+    mergeKeys: podMergeKeys('spec.template.spec'),
     shape: {
       spec: {
         fields: {
@@ -246,11 +227,9 @@ export const STORED_KINDS = {
     group: 'apps',
     kind: 'Deployment',
     names: ['deployments', 'deploy'],
-    options: {
-      categories: ['all'],
-      isScalable: true,
-      mergeKeys: podMergeKeys('spec.template.spec'),
-    },
+    categories: ['all'],
+    isScalable: true,
+    mergeKeys: podMergeKeys('spec.template.spec'),
     shape: {
       spec: {
         fields: {
@@ -279,10 +258,8 @@ export const STORED_KINDS = {
     group: 'policy',
     kind: 'PodDisruptionBudget',
     names: ['poddisruptionbudgets', 'pdb'],
-    options: {
-      needsVersion: true,
-      mergeKeys: { 'spec.selector': REPLACED, 'status.conditions': 'type' },
-    },
+    needsVersion: true,
+    mergeKeys: { 'spec.selector': REPLACED, 'status.conditions': 'type' },
     hasGenerations: true,
     shape: {
       spec: {
@@ -315,7 +292,8 @@ export const STORED_KINDS = {
     group: '',
     kind: 'ServiceAccount',
     names: ['serviceaccounts', 'sa'],
-    options: { returnsDeleted: true, mergeKeys: { secrets: 'name', imagePullSecrets: 'name' } },
+    returnsDeleted: true,
+    mergeKeys: { secrets: 'name', imagePullSecrets: 'name' },
     shape: {
       automountServiceAccountToken: 'bool',
       secrets: { list: OBJECT_REFERENCE },

@@ -7,16 +7,15 @@ import {
   type CommandContext,
 } from '@kube-dns/testkit';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
-import { ClusterPlan } from '../cluster/cluster-plan.js';
+import type { ClusterPlan } from '../cluster/cluster-plan.js';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { StallProbeMethods } from '../dns/stall-probe.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
+import { startCluster, type TestbedCluster } from '../load/testbed.js';
 import { followingKubedns } from '../servers/peers.js';
 import { type CommonValues, sizeOf, type SizeValues } from './command.js';
 
 const MIB = 2 ** 20;
-/** The generator is not measured; it may take the memory that it needs. */
-const CLUSTER_NODE_FLAGS = ['--expose-gc', '--max-old-space-size=8192'];
 
 /** A cluster of the given size and the kubedns that follows it, each in its own process. */
 export class ClusterTestbed {
@@ -30,15 +29,15 @@ export class ClusterTestbed {
   private constructor(
     values: CommonValues,
     context: CommandContext,
-    cluster: Remote<BenchClusterMethods>,
-    found: { readonly plan: ClusterPlan; readonly dnsPort: number; readonly url: string },
+    { plan, apiUrl, remote }: TestbedCluster,
+    dnsPort: number,
   ) {
     this.#values = values;
     this.#context = context;
-    this.cluster = cluster;
-    this.plan = found.plan;
-    this.dnsPort = found.dnsPort;
-    this.#url = found.url;
+    this.cluster = remote;
+    this.plan = plan;
+    this.dnsPort = dnsPort;
+    this.#url = apiUrl;
   }
 
   /** Fills an API server. */
@@ -49,17 +48,13 @@ export class ClusterTestbed {
     const { owned, progress, report } = context;
     const size = sizeOf(values);
     progress(`filling an API server: ${size.services} services, ${size.slices} slices`);
-    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
-    const cluster = owned.add(
-      new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags: CLUSTER_NODE_FLAGS }),
-    );
-    const { url, listBytes } = await cluster.call('start', size);
+    const cluster = await startCluster(owned, size);
+    const { listBytes } = cluster;
     report.add('services', size.services, '');
     report.add('endpoint slices', size.slices, '');
     report.add('lists of services', (listBytes.services ?? 0) / MIB, 'MiB');
     report.add('lists of endpoint slices', (listBytes.endpointslices ?? 0) / MIB, 'MiB');
-    const plan = new ClusterPlan(size);
-    return new ClusterTestbed(values, context, cluster, { plan, dnsPort: await freePort(), url });
+    return new ClusterTestbed(values, context, cluster, await freePort());
   }
 
   async startKubedns(): Promise<Kubedns> {

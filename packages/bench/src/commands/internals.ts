@@ -22,13 +22,12 @@ import {
   RunningProgram,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
-import { ClusterPlan } from '../cluster/cluster-plan.js';
 import type { DnsmasqCostsMethods } from '../internals/dnsmasq-costs.js';
 import type { KubednsCostsMethods } from '../internals/kubedns-costs.js';
 import type { LibraryCostsMethods } from '../internals/library-costs.js';
 import type { Measured } from '../internals/measured.js';
 import { Series } from '../load/scores.js';
+import { startCluster } from '../load/testbed.js';
 import { COMMON_OPTIONS } from './command.js';
 
 const MIB = 2 ** 20;
@@ -63,17 +62,12 @@ async function subjectOf(image: ImageName, owned: Owned): Promise<Subject> {
   const isKnown = () => hasAddress(port, KNOWN);
   switch (image) {
     case 'kubedns': {
-      const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
-      const nodeFlags = ['--expose-gc'];
-      const api = owned.add(
-        new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags }),
-      );
-      const { url } = await api.call('start', SIZE);
+      const { plan, apiUrl } = await startCluster(owned, SIZE);
       const args = [
-        ...[`--kube-master-url=${url}`, '--dns-bind-address=127.0.0.1', `--dns-port=${port}`],
+        ...[`--kube-master-url=${apiUrl}`, '--dns-bind-address=127.0.0.1', `--dns-port=${port}`],
         ...[`--healthz-port=${otherPort}`, '--nameservers=127.0.0.1:9'],
       ];
-      const name = new ClusterPlan(SIZE).dnsName(0);
+      const name = plan.dnsName(0);
       return { atMostMib: 26, args, ask: () => hasAddress(port, name) };
     }
     case 'dnsmasq': {

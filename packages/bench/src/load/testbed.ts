@@ -55,6 +55,20 @@ export interface TestbedCluster {
   readonly plan: ClusterPlan;
   readonly apiUrl: string;
   readonly remote: Remote<BenchClusterMethods>;
+  /** Bytes of JSON in a list of everything, by resource. */
+  readonly listBytes: Readonly<Record<string, number>>;
+}
+
+/** The cluster is not measured; it may take the memory that it needs. */
+const CLUSTER_NODE_FLAGS = ['--expose-gc', '--max-old-space-size=8192'];
+
+/** Fills an API server in a process of its own. */
+export async function startCluster(owned: Owned, size: ClusterSize): Promise<TestbedCluster> {
+  const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
+  const how = { nodeFlags: CLUSTER_NODE_FLAGS };
+  const remote = owned.add(new Remote<BenchClusterMethods>('the API server', entry, how));
+  const { url: apiUrl, listBytes } = await remote.call('start', size);
+  return { plan: new ClusterPlan(size), apiUrl, remote, listBytes };
 }
 
 /** kubedns and the dnsmasq in front of it, which is told the changes. */
@@ -82,7 +96,6 @@ export const KUBE_DNS = 'kube-dns';
 const READY_LIMIT_MS = 120_000;
 /** What our dnsmasq logs once it is told the changes. */
 export const SUBSCRIBED = /tells the changes of cluster\.local/;
-const CLUSTER_NODE_FLAGS = ['--expose-gc'];
 
 /** Starts the servers of a workload, each on its core; closing `owned` ends them. */
 export class ServerTestbed {
@@ -97,14 +110,9 @@ export class ServerTestbed {
   }
 
   async cluster(size: ClusterSize): Promise<TestbedCluster> {
-    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
-    const nodeFlags = CLUSTER_NODE_FLAGS;
-    const remote = this.owned.add(
-      new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags }),
-    );
-    const { url: apiUrl } = await remote.call('start', size);
-    await pinProcess(remote.pid, this.#cores?.upstream);
-    return { plan: new ClusterPlan(size), apiUrl, remote };
+    const cluster = await startCluster(this.owned, size);
+    await pinProcess(cluster.remote.pid, this.#cores?.upstream);
+    return cluster;
   }
 
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {

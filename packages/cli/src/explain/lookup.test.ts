@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, afterEach } from '@jest/globals';
-import { runHere } from '../../test/support/run-here.js';
+import { runHere } from '../../test/support/run-command.js';
 import {
   assumedResolver,
   decidingOutcome,

@@ -5,8 +5,7 @@ import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiser
 import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube-dns/testkit';
 import { parseAllDocuments } from 'yaml';
 import { explainUsage } from '../../src/explain/options.js';
-import { startCommand } from '../support/run-command.js';
-import { type Ran, runHere } from '../support/run-here.js';
+import { startCommand, type Ran, runHere } from '../support/run-command.js';
 import { COREDNS_ROWS } from './support/coredns-rows.js';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');

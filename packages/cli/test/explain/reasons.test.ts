@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { Dnsmasq, endPrograms, Kubedns, ScriptedNameServer } from '@kube-dns/testkit';
-import { runHere } from '../support/run-here.js';
+import { runHere } from '../support/run-command.js';
 
 /** Long enough to be cached while the tests run. */
 const TTL = 600;

@@ -1,5 +1,5 @@
 import type { ResultData } from '../../../src/compare/result.js';
-import { runHere, type Ran } from '../../support/run-here.js';
+import { runHere, type Ran } from '../../support/run-command.js';
 
 /** Runs `kube-dns compare` to its end. */
 export function runCompare(args: readonly string[]): Promise<Ran> {
