@@ -12,9 +12,9 @@ import {
 import {
   type AddressSize,
   countOf,
+  type EndpointGroup,
   IPV4_BYTES,
   IPV6_BYTES,
-  NO_IPV4,
   NO_PORTS,
   type PackedAddresses,
   type PortList,
@@ -23,7 +23,6 @@ import type { ServiceIndex } from '../zone/service-index.js';
 import { addressType, MAX_LABEL_BYTES, type ZoneName } from '../zone/zone-names.js';
 import {
   EndpointSet,
-  findHost,
   type Hosts,
   MAX_SET_ENDPOINTS,
   portsOf,
@@ -155,18 +154,61 @@ export class ServiceAnswerer {
     }
     if (part !== 'service' && part !== 'host') return false;
     const before = writer.answerCount();
-    const records = this.#records;
-    records.collectAddresses(question, size);
-    // Several services may have an address, and an endpoint may be in two slices.
-    const mayRepeat = this.#isOfSeveral || question.usesSlices;
-    if (!this.#isOfSeveral) this.#seen.clear();
-    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
-      const { addresses, index } = records.locate(this.#shuffle.next());
-      const at = index * size;
-      if (mayRepeat && !this.#seen.add(addresses.bytes, at, size, 0)) continue;
-      if (!addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds)) break;
+    if (question.usesSlices) this.#addEndpoints(question, size, owner, writer);
+    else if (part === 'service') {
+      const addresses = question.service.addresses(size);
+      this.#addAddresses(addresses, undefined, 0, countOf(addresses), owner, writer);
+    } else {
+      const set = question.service.endpoints;
+      for (let i = 0; i < question.hostCount; i++) {
+        const host = question.hostNumbers[i]!;
+        const start = set.startOf(host, size);
+        const count = set.endOf(host, size) - start;
+        this.#addAddresses(set.addresses(size), set.numbers, start, count, owner, writer);
+      }
     }
     return writer.answerCount() > before;
+  }
+
+  /** Adds addresses by their indexes from `first` on, or by those that are there in `numbers`. */
+  #addAddresses(
+    addresses: PackedAddresses,
+    numbers: Int32Array | undefined,
+    first: number,
+    count: number,
+    owner: Uint8Array | undefined,
+    writer: AnswerWriter,
+  ): void {
+    const { size, bytes } = addresses;
+    const shuffle = this.#shuffle;
+    const ttl = this.#ttlSeconds;
+    // Several services may have an address.
+    const mayRepeat = this.#isOfSeveral;
+    for (let left = shuffle.start(count); left > 0; left--) {
+      const number = first + shuffle.next();
+      const at = (numbers === undefined ? number : numbers[number]!) * size;
+      if (mayRepeat && !this.#seen.add(bytes, at, size, 0)) continue;
+      if (!addAddress(writer, SECTION.ANSWER, owner, addresses, at, ttl)) return;
+    }
+  }
+
+  /** Adds addresses out of the slices, of which an endpoint may be in two. */
+  #addEndpoints(
+    question: ServiceQuestion,
+    size: AddressSize,
+    owner: Uint8Array | undefined,
+    writer: AnswerWriter,
+  ): void {
+    const records = this.#records;
+    records.collectEndpoints(question, size);
+    if (!this.#isOfSeveral) this.#seen.clear();
+    for (let left = this.#shuffle.start(records.count); left > 0; left--) {
+      const { hosts, index } = records.locate(this.#shuffle.next());
+      const group = hosts as EndpointGroup;
+      const at = index * size;
+      if (!this.#seen.add(group.bytes, at, size, 0)) continue;
+      if (!addAddress(writer, SECTION.ANSWER, owner, group, at, this.#ttlSeconds)) return;
+    }
   }
 
   /** Writes the SRV records, and the addresses of their targets. */
@@ -233,22 +275,18 @@ export class ServiceAnswerer {
   }
 }
 
-/** A run of records that are next to each other: addresses, or hosts with each of the same ports. */
+/** A run of records that are next to each other: endpoints, or hosts with each of the same ports. */
 class Run {
   /** The hosts; undefined for the service itself. */
   hosts: Hosts | undefined;
-  addresses: PackedAddresses = NO_IPV4;
-  /** Where the indexes of the addresses are; undefined where they follow each other. */
-  numbers: Int32Array | undefined;
-  /** The first host, the first index of an address, or where the indexes begin. */
   first = 0;
   /** Each host has `portCount` ports of the list, from `firstPort` on. */
   ports: PortList = NO_PORTS;
   firstPort = 0;
   portCount = 1;
   hasNamedPorts = false;
-  /** The number after that of the last record. */
-  end = 0;
+  /** The number of the first record. */
+  start = 0;
   /** Of the record that was located last: the index of its host or address, and its port. */
   index = 0;
   port = NO_PORT;
@@ -264,29 +302,20 @@ class NumberedRecords {
   readonly #runs: Run[] = [];
   #runCount = 0;
 
-  /** Collects the addresses of one family of a service, or of the hosts that a question asks for. */
-  collectAddresses(question: ServiceQuestion, size: AddressSize): void {
+  /** Collects the endpoints of one family in the slices of a service, or those of them that a question asks for. */
+  collectEndpoints(question: ServiceQuestion, size: AddressSize): void {
     this.#clear();
-    const { service, usesSlices } = question;
     if (question.part === 'host') {
       for (let i = 0; i < question.hostCount; i++) {
-        const hosts = question.hosts[i]!;
-        const host = question.hostNumbers[i]!;
-        if (hosts instanceof EndpointSet) {
-          const start = hosts.startOf(host, size);
-          const count = hosts.endOf(host, size) - start;
-          this.#addAddresses(hosts.addresses(size), hosts.numbers, start, count);
-        } else if (hosts.size === size) this.#addAddresses(hosts, undefined, host, 1);
+        const group = question.hosts[i] as EndpointGroup;
+        if (group.size === size) this.#addRun(group, question.hostNumbers[i]!, 1, NO_PORTS);
       }
-    } else if (usesSlices) {
-      for (const { groups } of service.slices) {
-        for (const group of groups) {
-          if (group.size === size) this.#addAddresses(group, undefined, 0, countOf(group));
-        }
+      return;
+    }
+    for (const { groups } of question.service.slices) {
+      for (const group of groups) {
+        if (group.size === size) this.#addRun(group, 0, countOf(group), NO_PORTS);
       }
-    } else {
-      const addresses = service.addresses(size);
-      this.#addAddresses(addresses, undefined, 0, countOf(addresses));
     }
   }
 
@@ -319,39 +348,31 @@ class NumberedRecords {
 
   /** Finds a record by its number. */
   locate(number: number): Run {
-    const runs = this.#runs;
-    let at = 0;
-    for (let end = this.#runCount - 1; at < end;) {
-      const middle = (at + end) >>> 1;
-      if (runs[middle]!.end <= number) at = middle + 1;
-      else end = middle;
-    }
-    const run = runs[at]!;
-    const rest = number - (at === 0 ? 0 : runs[at - 1]!.end);
-    const { portCount, ports, numbers } = run;
+    const run = this.#runs[this.#runCount === 1 ? 0 : this.#runOf(number)]!;
+    const rest = number - run.start;
+    const { portCount, ports } = run;
     const host = portCount === 1 ? rest : Math.floor(rest / portCount);
-    run.index = numbers === undefined ? run.first + host : numbers[run.first + host]!;
+    run.index = run.first + host;
     if (ports === NO_PORTS) return run;
     const port = run.firstPort + rest - host * portCount;
     run.port = run.hasNamedPorts ? ports.ports[port]!.port : ports.numbers[port]!;
     return run;
   }
 
+  #runOf(number: number): number {
+    const runs = this.#runs;
+    let at = 0;
+    for (let end = this.#runCount - 1; at < end;) {
+      const middle = (at + end + 1) >>> 1;
+      if (runs[middle]!.start <= number) at = middle;
+      else end = middle - 1;
+    }
+    return at;
+  }
+
   #clear(): void {
     this.count = 0;
     this.#runCount = 0;
-  }
-
-  #addAddresses(
-    addresses: PackedAddresses,
-    numbers: Int32Array | undefined,
-    first: number,
-    count: number,
-  ): void {
-    const run = this.#addRun(first, count);
-    run.addresses = addresses;
-    run.numbers = numbers;
-    run.ports = NO_PORTS;
   }
 
   /** Adds consecutive hosts that have the same ports, as far as the question asks for these. */
@@ -365,24 +386,23 @@ class NumberedRecords {
     if (question.hasPort && !question.findPorts(ports)) return;
     // A question without a port: every number once, port 0 only when there are no ports.
     const portCount = question.hasPort ? question.portCount : Math.max(1, ports.numbers.length);
-    const run = this.#addRun(first, count * portCount);
-    run.hosts = hosts;
-    run.numbers = undefined;
-    run.ports = ports;
+    const run = this.#addRun(hosts, first, count * portCount, ports);
     run.firstPort = question.hasPort ? question.firstPort : 0;
     run.portCount = portCount;
     run.hasNamedPorts = question.hasPort;
   }
 
-  #addRun(first: number, records: number): Run {
+  #addRun(hosts: Hosts | undefined, first: number, records: number, ports: PortList): Run {
     const run = (this.#runs[this.#runCount++] ??= new Run());
+    run.hosts = hosts;
     run.first = first;
+    run.ports = ports;
     run.firstPort = 0;
     run.portCount = 1;
     run.hasNamedPorts = false;
     run.port = NO_PORT;
+    run.start = this.count;
     this.count += records;
-    run.end = this.count;
     return run;
   }
 }
@@ -446,7 +466,7 @@ class SrvTargets {
       else if ((hosts.labels?.[host] ?? '') === '') {
         this.#add(hosts, undefined, host, host + 1, writer);
       } else if (!service.isLarge) {
-        this.#addHost(service.endpoints, findHost(service.endpoints, this.#name, 0, 0), writer);
+        this.#addHost(service.endpoints, service.endpoints.find(this.#name, 0), writer);
       }
     }
   }

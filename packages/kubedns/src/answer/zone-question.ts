@@ -5,7 +5,7 @@ import { IPV4_BYTES, type Port, type PortList } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
 import { podAddress, readPodIpv4, ZoneName } from '../zone/zone-names.js';
-import { findHost, type Hosts, portsOf, type ZoneService } from '../zone/zone-service.js';
+import { findEndpoint, type Hosts, portsOf, type ZoneService } from '../zone/zone-service.js';
 
 /** Labels of a service's name before the apex: itself, its namespace, `svc`. */
 export const SERVICE_LABELS = 3;
@@ -387,29 +387,27 @@ export class ServiceQuestion {
     const at = name.startOf(fromApex);
     if (this.usesSlices) {
       for (const { groups } of this.service.slices) {
-        for (const group of groups) this.#addHosts(group, at);
+        for (const group of groups) {
+          let host = findEndpoint(group, this.#name, at, 0);
+          while (host >= 0 && this.#addHost(group, host)) {
+            host = findEndpoint(group, this.#name, at, host + 1);
+          }
+        }
       }
     } else {
       const set = this.service.endpointsWith(this.#name, at);
-      if (set !== undefined) this.#addHosts(set, at);
+      let host = set === undefined ? -1 : set.find(this.#name, at);
+      while (host >= 0 && this.#addHost(set!, host)) host = set!.findNext(host);
     }
     return this.hostCount > 0;
   }
 
-  #addHosts(hosts: Hosts, at: number): void {
-    let host = findHost(hosts, this.#name, at, 0);
-    for (
-      ;
-      host >= 0 && this.hostCount < MAX_HOSTS;
-      host = findHost(hosts, this.#name, at, host + 1)
-    ) {
-      // One of a set with a configured label is the only one, and wins over those whose generated label is the same.
-      const isOnly = !this.usesSlices && hosts.labels?.[host] !== '';
-      if (isOnly) this.hostCount = 0;
-      this.hosts[this.hostCount] = hosts;
-      this.hostNumbers[this.hostCount++] = host;
-      if (isOnly) return;
-    }
+  /** False when there is no room for another one. */
+  #addHost(hosts: Hosts, host: number): boolean {
+    if (this.hostCount === MAX_HOSTS) return false;
+    this.hosts[this.hostCount] = hosts;
+    this.hostNumbers[this.hostCount++] = host;
+    return true;
   }
 
   #doesHostServe(): boolean {

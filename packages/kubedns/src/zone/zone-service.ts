@@ -97,9 +97,8 @@ export class ZoneService {
 
   /** The set, where a host of it may have the label at `at`, lower-cased in wire form: no other label makes one. */
   endpointsWith(name: Uint8Array, at: number): EndpointSet | undefined {
-    const isThere =
-      this.#endpoints !== undefined ||
-      this.#groups().some((group) => findHost(group, name, at, 0) >= 0);
+    if (this.#endpoints !== undefined) return this.#endpoints;
+    const isThere = this.#groups().some((group) => findEndpoint(group, name, at, 0) >= 0);
     return isThere ? this.endpoints : undefined;
   }
 
@@ -182,15 +181,17 @@ export class EndpointSet {
   readonly labels: string[] = [];
   readonly hashes: Uint32Array;
   readonly #ports: PortList[] = [];
+  /** A hash table (open addressing): a host plus one, by the hash of its label; 0 for none. Half of it is empty. */
+  readonly #slots: Int32Array;
   /** The numbers of the addresses of all hosts, grouped by slot: a host and a family. `#starts`: where each group begins. */
   readonly numbers: Int32Array;
   readonly #starts: Int32Array;
 
   constructor(groups: readonly EndpointGroup[]) {
     const families = { [IPV4_BYTES]: new Family(), [IPV6_BYTES]: new Family() };
-    const byLabel = new Map<string, number>();
-    const hashes: number[] = [];
     const total = groups.reduce((sum, group) => sum + countOf(group), 0);
+    const hashes = new Uint32Array(total);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, total) * 2)));
     /** Slot × total + number of the address: each endpoint once, though it may be in two slices. */
     const endpoints = new Set<number>();
     let joined: { left: PortList; right: PortList; both: PortList } | undefined;
@@ -200,14 +201,15 @@ export class EndpointSet {
       for (let i = 0, at = 0; at < bytes.length; i++, at += size) {
         const label = group.labels?.[i] ?? '';
         const address = family.numberOf(bytes.slice(at, at + size));
-        const existing = label === '' ? family.hosts[address] : byLabel.get(label);
-        const host = existing ?? this.labels.push(label) - 1;
+        const hash = labelHash(group, i);
+        const existing = label === '' ? (family.hosts[address] ?? -1) : this.#hostOf(label, hash);
+        const host = existing >= 0 ? existing : this.labels.push(label) - 1;
         endpoints.add(slotOf(host, size) * total + address);
-        if (existing === undefined) {
-          hashes.push(labelHash(group, i));
+        if (existing < 0) {
+          hashes[host] = hash;
           this.#ports.push(ports);
+          this.#slots[this.#emptySlot(hash)] = host + 1;
           if (label === '') family.hosts[address] = host;
-          else byLabel.set(label, host);
         } else if (this.#ports[host] !== ports) {
           // A host that is in several slices serves the ports of all of them.
           const left = this.#ports[host]!;
@@ -218,7 +220,7 @@ export class EndpointSet {
         }
       }
     }
-    this.hashes = Uint32Array.from(hashes);
+    this.hashes = hashes;
     this.#starts = new Int32Array(this.hostCount * 2 + 1);
     for (const endpoint of endpoints) this.#starts[Math.floor(endpoint / total) + 1]!++;
     for (let i = 1; i < this.#starts.length; i++) this.#starts[i]! += this.#starts[i - 1]!;
@@ -239,6 +241,37 @@ export class EndpointSet {
     return this.#ports[host]!;
   }
 
+  /**
+   * The host with the label at `at`, lower-cased in wire form: the one that is configured so, else the first one whose
+   * generated label it is; -1 when there is none.
+   */
+  find(name: Uint8Array, at: number): number {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let slot = this.#firstSlot(hashOfName(name, at)); ; slot = (slot + 1) & mask) {
+      const host = slots[slot]! - 1;
+      if (host < 0) break;
+      if (isLabel(this.labels[host]!, name, at)) return host;
+    }
+    const generated = readHashLabel(name, at);
+    if (generated < 0) return -1;
+    for (let slot = this.#firstSlot(generated); ; slot = (slot + 1) & mask) {
+      const host = slots[slot]! - 1;
+      if (host < 0) return -1;
+      if (this.hashes[host] === generated && this.labels[host] === '') return host;
+    }
+  }
+
+  /** The next host with the same generated label; -1 when there is none. */
+  findNext(host: number): number {
+    if (this.labels[host] !== '') return -1;
+    let next = this.hashes.indexOf(this.hashes[host]!, host + 1);
+    while (next >= 0 && this.labels[next] !== '') {
+      next = this.hashes.indexOf(this.hashes[host]!, next + 1);
+    }
+    return next;
+  }
+
   addresses(size: AddressSize): PackedAddresses {
     return size === IPV4_BYTES ? this.#ipv4 : this.#ipv6;
   }
@@ -250,6 +283,26 @@ export class EndpointSet {
 
   endOf(host: number, size: AddressSize): number {
     return this.#starts[slotOf(host, size) + 1]!;
+  }
+
+  /** The host with this configured label; -1 when there is none. */
+  #hostOf(label: string, hash: number): number {
+    const slots = this.#slots;
+    let slot = this.#firstSlot(hash);
+    while (slots[slot] !== 0 && this.labels[slots[slot]! - 1] !== label) {
+      slot = (slot + 1) & (slots.length - 1);
+    }
+    return slots[slot]! - 1;
+  }
+
+  #firstSlot(hash: number): number {
+    return (hash ^ (hash >>> 15)) & (this.#slots.length - 1);
+  }
+
+  #emptySlot(hash: number): number {
+    let slot = this.#firstSlot(hash);
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & (this.#slots.length - 1);
+    return slot;
   }
 }
 
@@ -292,26 +345,31 @@ export function writeHostLabel(hosts: Hosts, host: number, out: Uint8Array, at: 
 }
 
 /**
- * The first host from `from` on with the label at `at`, lower-cased in wire form, configured or generated;
+ * The first endpoint of a group from `from` on with the label at `at`, lower-cased in wire form, configured or generated;
  * -1 when there is none.
  */
-export function findHost(hosts: Hosts, name: Uint8Array, at: number, from: number): number {
-  const { labels, hashes } = hosts;
+export function findEndpoint(
+  group: EndpointGroup,
+  name: Uint8Array,
+  at: number,
+  from: number,
+): number {
+  const { labels, hashes } = group;
   const generated = readHashLabel(name, at);
   if (labels === undefined && generated < 0) return -1;
   const configured = hashOfName(name, at);
-  const count = hosts instanceof EndpointSet ? hosts.hostCount : countOf(hosts);
-  for (let host = from; host < count; host++) {
+  const count = countOf(group);
+  for (let i = from; i < count; i++) {
     if (hashes !== undefined) {
-      host = indexOfEither(hashes, configured, generated, host);
-      if (host < 0) return -1;
+      i = indexOfEither(hashes, configured, generated, i);
+      if (i < 0) return -1;
     }
-    const label = labels?.[host] ?? '';
+    const label = labels?.[i] ?? '';
     const isFound =
       label === ''
-        ? generated >= 0 && generatedHash(hosts, host) === generated
+        ? generated >= 0 && generatedHash(group, i) === generated
         : isLabel(label, name, at);
-    if (isFound) return host;
+    if (isFound) return i;
   }
   return -1;
 }
