@@ -193,7 +193,9 @@ export class EndpointSet {
     const hashes = new Uint32Array(total);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, total) * 2)));
     /** Slot × total + number of the address: each endpoint once, though it may be in two slices. */
-    const endpoints = new Set<number>();
+    const endpoints: number[] = [];
+    /** The same, since a configured label was there twice: before that no endpoint can be. */
+    let known: Set<number> | undefined;
     let joined: { left: PortList; right: PortList; both: PortList } | undefined;
     for (const group of groups) {
       const { size, bytes, ports } = group;
@@ -204,7 +206,10 @@ export class EndpointSet {
         const hash = labelHash(group, i);
         const existing = label === '' ? (family.hosts[address] ?? -1) : this.#hostOf(label, hash);
         const host = existing >= 0 ? existing : this.labels.push(label) - 1;
-        endpoints.add(slotOf(host, size) * total + address);
+        const endpoint = slotOf(host, size) * total + address;
+        if (existing >= 0 && label !== '') known ??= new Set(endpoints);
+        if (existing < 0 || known?.has(endpoint) === false) endpoints.push(endpoint);
+        known?.add(endpoint);
         if (existing < 0) {
           hashes[host] = hash;
           this.#ports.push(ports);
@@ -224,7 +229,7 @@ export class EndpointSet {
     this.#starts = new Int32Array(this.hostCount * 2 + 1);
     for (const endpoint of endpoints) this.#starts[Math.floor(endpoint / total) + 1]!++;
     for (let i = 1; i < this.#starts.length; i++) this.#starts[i]! += this.#starts[i - 1]!;
-    this.numbers = new Int32Array(endpoints.size);
+    this.numbers = new Int32Array(endpoints.length);
     const next = this.#starts.slice();
     for (const endpoint of endpoints) {
       this.numbers[next[Math.floor(endpoint / total)]!++] = endpoint % total;
