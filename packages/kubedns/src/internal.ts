@@ -1,7 +1,7 @@
 // The parsers and the answerer of this container, which packages/proofs tests with hostile bytes and packages/bench measures, and the tables of its README.
 export { composeAnswerer } from './answer/kubedns-answerer.js';
 export { QueryStatistics } from './answer/query-statistics.js';
-export { ClusterState } from './watch/cluster-watch.js';
+export { ClusterState } from './watch/projections.js';
 export { ItemReader, LineReader } from './watch/json-stream.js';
 export { type ApiObject, ObjectStore } from './watch/store.js';
 export { parseRetryAfter } from './watch/api-client.js';

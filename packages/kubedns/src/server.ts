@@ -47,8 +47,7 @@ import { Federations } from './federation/federations.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 
-import { AnnouncedRecords } from './subscription/announced-records.js';
-import { ClusterZones } from './subscription/cluster-zones.js';
+import { AnnouncedRecords, ClusterZones } from './subscription/announced-records.js';
 
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';

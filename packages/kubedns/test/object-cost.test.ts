@@ -1,6 +1,6 @@
 import { stepsOf } from './support/steps.js';
 import { expect, it } from '@jest/globals';
-import { ClusterState } from '../src/watch/cluster-watch.js';
+import { ClusterState } from '../src/watch/projections.js';
 import { LineReader } from '../src/watch/json-stream.js';
 import { type ApiObject, ObjectStore } from '../src/watch/store.js';
 import { ClusterZone } from '../src/zone/cluster-zone.js';

@@ -37,8 +37,7 @@ import type { ZoneName } from '../zone/zone-names.js';
 import { Forwarding } from './forwarding.js';
 import type { QueryStatistics, System } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
-import { ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
-import { ZONE_READ } from './zone-question.js';
+import { ZONE_READ, ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
 
 export interface KubednsAnswererOptions extends ZoneAnswererOptions {
   readonly ptr: PtrMode;

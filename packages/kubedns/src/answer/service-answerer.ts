@@ -17,20 +17,23 @@ import {
   IPV6_BYTES,
   NO_PORTS,
   type PackedAddresses,
+  type Port,
   type PortList,
 } from '../watch/projections.js';
-import type { ServiceIndex } from '../zone/service-index.js';
+import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
 import { addressType, MAX_LABEL_BYTES, type ZoneName } from '../zone/zone-names.js';
 import {
   EndpointSet,
+  findEndpoint,
   type Hosts,
   MAX_SET_ENDPOINTS,
   portsOf,
   type ZoneService,
 } from '../zone/zone-service.js';
 import { MAX_DRAWS, Shuffle } from './shuffle.js';
-import type { ServiceQuestion } from './zone-question.js';
 
+/** Labels of a service's name before the apex: itself, its namespace, `svc`. */
+export const SERVICE_LABELS = 3;
 /** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
 const SRV_PRIORITY = 10;
 const SRV_TOTAL_WEIGHT = 100;
@@ -46,6 +49,214 @@ const HOST_NAME_BYTES = MAX_LABEL_BYTES + MAX_NAME_BYTES;
 const FAMILIES = [IPV4_BYTES, IPV6_BYTES] as const;
 /** Scratch of `addAddress`, valid within one call: it must not allocate. */
 const addressRdata = new Uint8Array(IPV6_BYTES);
+
+/** The part of a service that a name asks for; `absent` when the name does not exist. */
+export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
+
+/** What a service lacks that a name asks for; `below-service`: no name of a service has so many labels. */
+export type MissingPart = 'host' | 'port' | 'below-service';
+
+/** In place of the offset of a port's label: every named port of the protocol. */
+const ANY_PORT = -1;
+/** Maximum endpoints of one hostname: more do not fit into any message. */
+const MAX_HOSTS = 4_096;
+
+/** The part of one service in a question: itself, a host, or a port. Reused for every question. */
+export class ServiceQuestion {
+  /** The number of the service in the index. */
+  number = NO_SERVICE;
+  /** Where the service's own name begins in the name that was read. */
+  nameAt = 0;
+  part: Part = 'absent';
+  /** For the part `absent`. */
+  missing: MissingPart = 'host';
+  /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
+  isSingle = false;
+  /**
+   * Whether the answer is made from the slices of a headless service and not from its set of endpoints: of a large
+   * service, and of those that a wildcard matches, each of which would need a set.
+   */
+  usesSlices = false;
+  /** The hosts of `host` and `host-port`, by number; several of a set only where they share a generated label. */
+  readonly hosts: Hosts[] = [];
+  readonly hostNumbers: number[] = [];
+  hostCount = 0;
+  /** The ports that the last `findPorts` found: they are next to each other in the list. */
+  firstPort = 0;
+  portCount = 0;
+  #name!: Uint8Array;
+  /** Offsets of the labels of port and protocol. */
+  #portAt = ANY_PORT;
+  #protocolAt = 0;
+  readonly #index: ServiceIndex;
+
+  constructor(index: ServiceIndex) {
+    this.#index = index;
+  }
+
+  get service(): ZoneService {
+    return this.#index.serviceAt(this.number);
+  }
+
+  /** The ports of the service itself, where it is not headless. */
+  get ports(): PortList {
+    return this.#index.portsAt(this.number);
+  }
+
+  /** Reads the labels before those of an existing service, which has this number. */
+  read(number: number, name: ZoneName): void {
+    this.number = number;
+    this.#name = name.bytes;
+    this.nameAt = name.count < SERVICE_LABELS ? 0 : name.startOf(SERVICE_LABELS - 1);
+    this.hostCount = 0;
+    this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
+    this.usesSlices = !this.isSingle && usesSlices(this.service, name);
+    this.part = this.#partOf(name);
+  }
+
+  /** Whether it asks for a port: by its name and protocol. */
+  get hasPort(): boolean {
+    return this.part === 'port' || this.part === 'host-port';
+  }
+
+  /** How many of its hosts are targets: those of a set that share a label are one. */
+  get targetCount(): number {
+    return this.usesSlices ? this.hostCount : Math.min(this.hostCount, 1);
+  }
+
+  /**
+   * Finds the ports of a list that it asks for, by protocol and name; an unnamed port never matches. False when there
+   * are none.
+   */
+  findPorts({ ports }: PortList): boolean {
+    let first = 0;
+    for (let end = ports.length; first < end;) {
+      const middle = (first + end) >>> 1;
+      if (this.#comparePort(ports[middle]!) < 0) first = middle + 1;
+      else end = middle;
+    }
+    let end = first;
+    for (let last = ports.length; end < last;) {
+      // Mostly one port matches, or none: the first tries are the next ports.
+      const middle = end < first + 2 ? end : (end + last) >>> 1;
+      if (this.#comparePort(ports[middle]!) > 0) last = middle;
+      else end = middle + 1;
+    }
+    this.firstPort = first;
+    // Those without a name are the first of their protocol.
+    const isNamed = end > first && ports[end - 1]!.name !== '';
+    this.portCount = isNamed ? end - first : 0;
+    return isNamed;
+  }
+
+  #comparePort({ protocol, name }: Port): number {
+    const order = compareLabel(protocol, this.#name, this.#protocolAt);
+    return order !== 0 || this.#portAt === ANY_PORT
+      ? order
+      : compareLabel(name, this.#name, this.#portAt);
+  }
+
+  #partOf(name: ZoneName): Part {
+    switch (name.count - SERVICE_LABELS) {
+      // A wildcard in place of the service.
+      case -1:
+      case 0:
+        return 'service';
+      case 1:
+        if (name.isService(SERVICE_LABELS)) {
+          return this.#readProtocol(name) ? 'protocol' : this.#absent('port');
+        }
+        return this.#readHost(name, SERVICE_LABELS) ? 'host' : this.#absent('host');
+      case 2:
+        return this.#readPort(name) && this.#someServe() ? 'port' : this.#absent('port');
+      case 3:
+        if (!this.#readPort(name)) return this.#absent('port');
+        if (!this.#readHost(name, SERVICE_LABELS + 2)) return this.#absent('host');
+        return this.#doesHostServe() ? 'host-port' : this.#absent('port');
+      default:
+        return this.#absent('below-service');
+    }
+  }
+
+  #absent(missing: MissingPart): Part {
+    this.missing = missing;
+    return 'absent';
+  }
+
+  #readProtocol(name: ZoneName): boolean {
+    this.#protocolAt = name.startOf(SERVICE_LABELS);
+    this.#portAt = ANY_PORT;
+    return this.#someServe();
+  }
+
+  #readPort(name: ZoneName): boolean {
+    this.#protocolAt = name.startOf(SERVICE_LABELS);
+    this.#portAt = name.startOf(SERVICE_LABELS + 1);
+    return name.isService(SERVICE_LABELS) && name.isService(SERVICE_LABELS + 1);
+  }
+
+  /** Finds the hosts with a configured or a generated label. */
+  #readHost(name: ZoneName, fromApex: number): boolean {
+    const at = name.startOf(fromApex);
+    if (this.usesSlices) {
+      for (const { groups } of this.service.slices) {
+        for (const group of groups) {
+          let host = findEndpoint(group, this.#name, at, 0);
+          while (host >= 0 && this.#addHost(group, host)) {
+            host = findEndpoint(group, this.#name, at, host + 1);
+          }
+        }
+      }
+    } else {
+      const set = this.service.endpointsWith(this.#name, at);
+      let host = set === undefined ? -1 : set.find(this.#name, at);
+      while (host >= 0 && this.#addHost(set!, host)) host = set!.findNext(host);
+    }
+    return this.hostCount > 0;
+  }
+
+  /** False when there is no room for another one. */
+  #addHost(hosts: Hosts, host: number): boolean {
+    if (this.hostCount === MAX_HOSTS) return false;
+    this.hosts[this.hostCount] = hosts;
+    this.hostNumbers[this.hostCount++] = host;
+    return true;
+  }
+
+  #doesHostServe(): boolean {
+    for (let i = 0; i < this.targetCount; i++) {
+      if (this.findPorts(portsOf(this.hosts[i]!, this.hostNumbers[i]!))) return true;
+    }
+    return false;
+  }
+
+  /** Whether the service, or any endpoint of a headless one, has the port. */
+  #someServe(): boolean {
+    if (this.isSingle || !this.service.isHeadless) return this.findPorts(this.ports);
+    let last: PortList | undefined;
+    for (const { groups } of this.service.slices) {
+      for (const { ports } of groups) {
+        if (ports !== last && this.findPorts(ports)) return true;
+        last = ports;
+      }
+    }
+    return false;
+  }
+}
+
+function usesSlices(service: ZoneService, { hasWildcard }: ZoneName): boolean {
+  return service.isLarge || (hasWildcard && service.isHeadless);
+}
+
+/** Compares a text with the label at `at` after its underscore, by code unit as the list is sorted. */
+function compareLabel(text: string, name: Uint8Array, at: number): number {
+  const length = name[at]! - 1;
+  for (let i = 0; i < length && i < text.length; i++) {
+    const order = text.charCodeAt(i) - name[at + 2 + i]!;
+    if (order !== 0) return order;
+  }
+  return text.length - length;
+}
 
 /**
  * Writes the records of services, in random order, until the message is full. Answers about one service that

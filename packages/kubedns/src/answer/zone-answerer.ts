@@ -1,5 +1,7 @@
+import { TraceKind } from '@kube-dns/base';
 import {
   type AnswerWriter,
+  decodeName,
   encodeRdata,
   EXTENDED_ERROR,
   extendedErrorOption,
@@ -12,11 +14,245 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import type { PodMode } from '../config/flags.js';
-import type { Service } from '../watch/projections.js';
+import { IPV4_BYTES, type Service } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { addressType } from '../zone/zone-names.js';
-import { ServiceAnswerer } from './service-answerer.js';
-import { ZoneQuestion, type ZoneQuestionOptions, type ZoneReading } from './zone-question.js';
+import { NO_SERVICE } from '../zone/service-index.js';
+import { addressType, podAddress, readPodIpv4, ZoneName } from '../zone/zone-names.js';
+import type { ZoneService } from '../zone/zone-service.js';
+import {
+  type MissingPart,
+  type Part,
+  SERVICE_LABELS,
+  ServiceAnswerer,
+  ServiceQuestion,
+} from './service-answerer.js';
+
+export interface ZoneQuestionOptions {
+  readonly zone: ClusterZone;
+  readonly pods: PodMode;
+  /** Whether `*` is a wildcard; else no name with it exists. */
+  readonly wildcards: boolean;
+  readonly random: () => number;
+  /**
+   * The CNAME target of a federated name, in wire form; `undefined` for any other name, `null` while the
+   * target is unknown.
+   */
+  readonly federate?: ((name: ZoneName) => Uint8Array | null | undefined) | undefined;
+}
+
+/**
+ * The kind of a name in the zone. `interior` names exist without records (empty non-terminals, RFC 4592
+ * section 2.2.2); `absent` ones do not exist; `unavailable` ones cannot be answered now; of `unfinished`
+ * ones nothing was found within the limits of a wildcard.
+ */
+export type NameKind =
+  | 'apex'
+  | 'version'
+  | 'name-server'
+  | 'interior'
+  | 'service'
+  | 'cname'
+  | 'pod'
+  | 'wildcard'
+  | 'unfinished'
+  | 'unavailable'
+  | 'absent';
+
+/** What a name of the kind `absent` lacks. */
+export type Missing =
+  /** Directly below the zone there is no such name, or none below one that has no names below it. */
+  | 'subtree'
+  | 'wildcard'
+  | 'namespace'
+  | 'service'
+  /** A service of type ExternalName has no names below it. */
+  | 'below-external-name'
+  | 'endpoints'
+  | MissingPart
+  /** The names of pods are off. */
+  | 'pod-names'
+  /** The label is no address. */
+  | 'pod-address'
+  | 'below-pod';
+
+/** How a name of the zone was read, for its explanation. */
+export interface ZoneReading {
+  readonly kind: NameKind;
+  readonly missing: Missing | undefined;
+  /** The labels below the zone, the one next to it first; safe to show. */
+  readonly labels: readonly string[];
+  readonly hasWildcard: boolean;
+  readonly isFederated: boolean;
+  /** Of the kind `service`. */
+  readonly part: Part;
+  /** Of the kind `pod`. */
+  readonly address: Uint8Array;
+  /** Of the kind `cname`. */
+  readonly cname: Uint8Array;
+  /** Of the kind `wildcard`: the services, and whether these are all. */
+  readonly matches: readonly ZoneService[];
+  readonly areAllMatched: boolean;
+}
+
+/** How the name of a question in the zone was read. */
+export const ZONE_READ = new TraceKind<ZoneReading>();
+
+/** The name of a question, or of a CNAME target, and its kind. Reused for every question. */
+export class ZoneQuestion {
+  kind: NameKind = 'absent';
+  /** For the kind `absent`. */
+  missing: Missing = 'subtree';
+  readonly name = new ZoneName();
+  /** The part of the service, for the kind `service`. */
+  readonly service: ServiceQuestion;
+  /** The matching services, for the kind `wildcard`. */
+  matches: readonly ZoneService[] = [];
+  /** Whether these are all, or as many as one question may find. */
+  areAllMatched = true;
+  /** The target in wire form, for the kind `cname`. */
+  cname: Uint8Array = new Uint8Array(0);
+  /** Whether the CNAME is that of a federated name. */
+  isFederated = false;
+  /** The address, for the kind `pod`. */
+  address: Uint8Array = new Uint8Array(0);
+  readonly #ipv4 = new Uint8Array(IPV4_BYTES);
+  readonly #options: ZoneQuestionOptions;
+  readonly #zone: ClusterZone;
+
+  constructor(options: ZoneQuestionOptions) {
+    this.#options = options;
+    this.#zone = options.zone;
+    this.service = new ServiceQuestion(options.zone.index);
+  }
+
+  /** Reads a lower-cased name that the zone contains; `apexAt`: where the zone's own name begins in it. */
+  read(
+    bytes: Uint8Array,
+    length: number,
+    apexAt = suffixOffset(bytes, length, this.#zone.apex),
+  ): void {
+    const { name } = this;
+    this.isFederated = false;
+    name.read(bytes, length, apexAt);
+    this.kind = name.hasWildcard ? this.#wildcardKind() : this.#kindOf();
+  }
+
+  #kindOf(): NameKind {
+    const { name } = this;
+    if (name.count === 0) return 'apex';
+    if (name.is(0, 'svc')) return this.#serviceKind();
+    if (name.is(0, 'pod')) return this.#podKind();
+    if (name.is(0, 'dns')) {
+      if (name.count === 1) return 'interior';
+      if (name.count === 2 && name.is(1, 'ns')) return 'name-server';
+    } else if (name.count === 1 && name.is(0, 'dns-version')) return 'version';
+    return this.#absent('subtree');
+  }
+
+  #absent(missing: Missing): NameKind {
+    this.missing = missing;
+    return 'absent';
+  }
+
+  /** What was read, as it stays when the next name is read. */
+  reading(): ZoneReading {
+    const { kind, name, isFederated, address, cname, matches, areAllMatched } = this;
+    const { hasWildcard } = name;
+    return {
+      kind,
+      missing: kind === 'absent' ? this.missing : undefined,
+      labels: Array.from({ length: name.count }, (_, i) => shownLabel(name.bytes, name.startOf(i))),
+      hasWildcard,
+      isFederated,
+      part: this.service.part,
+      address: address.slice(),
+      cname,
+      matches,
+      areAllMatched,
+    };
+  }
+
+  /** Addresses win over CNAMEs: an answer can have only one CNAME, and nothing beside it. */
+  #wildcardKind(): NameKind {
+    if (!this.#options.wildcards) return this.#absent('wildcard');
+    const hasPart = (service: ZoneService) => {
+      if (service.service!.cname !== undefined) return true;
+      this.service.read(service.number, this.name);
+      return this.service.part !== 'absent';
+    };
+    const { random } = this.#options;
+    const found = this.#zone.matchWildcard(this.name, hasPart, random);
+    this.areAllMatched = found.isComplete;
+    this.matches = found.services.filter(({ service }) => service!.cname === undefined);
+    if (this.matches.length > 0) return 'wildcard';
+    const cnames = found.services.filter(({ service }) => service!.cname !== undefined);
+    if (cnames.length === 0) return this.areAllMatched ? this.#absent('wildcard') : 'unfinished';
+    this.cname = cnames[Math.floor(random() * cnames.length)]!.service!.cname!;
+    return 'cname';
+  }
+
+  #serviceKind(): NameKind {
+    const { name } = this;
+    const { bytes, length, count } = name;
+    if (count === 1) return 'interior';
+    if (count === 2) {
+      if (this.#zone.hasNamespace(bytes, name.startOf(1))) return 'interior';
+      return this.#absent('namespace');
+    }
+    const target = this.#options.federate?.(name);
+    if (target === null) return 'unavailable';
+    if (target !== undefined) {
+      this.cname = target;
+      this.isFederated = true;
+      return 'cname';
+    }
+    const { index, services } = this.#zone;
+    const number = index.find(bytes, name.startOf(SERVICE_LABELS - 1), length - services.length);
+    if (number === NO_SERVICE) return this.#absent('service');
+    if (!index.isSingle(number)) {
+      const kind = this.#kindOfService(index.serviceAt(number), count);
+      if (kind !== 'service') return kind;
+    }
+    this.service.read(number, name);
+    return this.service.part === 'absent' ? this.#absent(this.service.missing) : 'service';
+  }
+
+  #kindOfService(service: ZoneService, labels: number): NameKind {
+    // Its endpoints arrived before its Service object.
+    if (service.service === undefined) return this.#absent('service');
+    const { cname } = service.service;
+    if (cname !== undefined) {
+      this.cname = cname;
+      return labels === SERVICE_LABELS ? 'cname' : this.#absent('below-external-name');
+    }
+    // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
+    return service.isHeadless && !service.hasEndpoints ? this.#absent('endpoints') : 'service';
+  }
+
+  /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
+  #podKind(): NameKind {
+    const { name } = this;
+    const { hasAllNamespaces } = this.#zone;
+    if (this.#options.pods === 'disabled') return this.#absent('pod-names');
+    if (name.count === 1) return 'interior';
+    if (name.count > 3) return this.#absent('below-pod');
+    if (hasAllNamespaces && !this.#zone.hasNamespace(name.bytes, name.startOf(1))) {
+      return this.#absent('namespace');
+    }
+    // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
+    if (name.count === 2) return 'interior';
+    const at = name.startOf(2);
+    const address = readPodIpv4(name.bytes, at, this.#ipv4) ? this.#ipv4 : podAddress(name.text(2));
+    if (address === undefined) return this.#absent('pod-address');
+    this.address = address;
+    return 'pod';
+  }
+}
+
+/** A label at an offset, as it can be shown. */
+function shownLabel(bytes: Uint8Array, at: number): string {
+  return decodeName(Uint8Array.of(...bytes.subarray(at, at + 1 + bytes[at]!), 0));
+}
 
 /** Of a federated name, while the zone and region of this node are not known. */
 const UNAVAILABLE = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'zone of this node unknown');

@@ -13,9 +13,8 @@ import {
 } from '@kube-dns/daemon';
 import type { ApiReader } from '../watch/api-client.js';
 import { ListWatch } from '../watch/list-watch.js';
-import type { WatchPace } from '../watch/pace.js';
 import type { Projection } from '../watch/store.js';
-import { Task } from '../watch/task.js';
+import { Task, type WatchPace } from '../watch/pace.js';
 import type { KubednsFlags } from './flags.js';
 
 export interface ConfigurationOptions {

@@ -3,7 +3,7 @@ import { errorText, nearest } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { decodeName, TYPE, typeText } from '@kube-dns/wire';
-import type { Missing } from '../answer/zone-question.js';
+import type { Missing } from '../answer/zone-answerer.js';
 import type { ApiReader } from '../watch/api-client.js';
 import { ItemReader, listKind, Unread } from '../watch/json-stream.js';
 import {

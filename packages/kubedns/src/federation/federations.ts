@@ -3,7 +3,7 @@ import { errorText } from '@kube-dns/base';
 import { isDnsLabel, type Log } from '@kube-dns/daemon';
 import { encodeKey, MAX_NAME_BYTES, NameTable, prependLabels } from '@kube-dns/wire';
 import type { ApiReader } from '../watch/api-client.js';
-import { Task } from '../watch/task.js';
+import { Task } from '../watch/pace.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneName } from '../zone/zone-names.js';
 

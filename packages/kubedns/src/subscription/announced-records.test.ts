@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeName, encodeKey, reverseName } from '@kube-dns/wire';
+import { decodeName, encodeKey, RCODE, reverseName, ROOT_NAME } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { Answers } from '../../test/support/answers.js';
 import { contents, histories, tell } from '../../test/support/object-histories.js';
@@ -9,7 +9,7 @@ import {
   serviceObject,
   sliceObject,
 } from '../../test/support/objects.js';
-import type { ZoneChanges } from './announced-records.js';
+import { ClusterZones, type ZoneChanges } from './announced-records.js';
 
 /** The names that were announced, as text. */
 class Announced implements ZoneChanges {
@@ -155,3 +155,23 @@ describe('AnnouncedRecords', () => {
 });
 
 const IPV6 = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+
+const APEX = encodeKey('cluster.local');
+
+it.each([
+  ['the zone and all above it', APEX, RCODE.NOERROR],
+  ['a name below the zone', encodeKey('svc.cluster.local'), RCODE.NOERROR],
+  ['every name', ROOT_NAME, RCODE.NOERROR],
+  ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
+  ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
+])('answers subscriptions to %s as it should', (_, zone, rcode) => {
+  expect(new ClusterZones(APEX, () => true).rcodeFor(zone)).toBe(rcode);
+});
+
+it('takes none before the cluster is listed', () => {
+  const zones = new ClusterZones(APEX, () => false);
+  expect([zones.rcodeFor(APEX), zones.rcodeFor(encodeKey('com'))]).toEqual([
+    RCODE.SERVFAIL,
+    RCODE.NOTAUTH,
+  ]);
+});

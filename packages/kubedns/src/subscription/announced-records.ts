@@ -1,17 +1,18 @@
-import { encodeKey, encodeReverseName, prependLabels } from '@kube-dns/wire';
-import type { RecordStore } from '../watch/cluster-watch.js';
+import { overlaps, type PublishedZones } from '@kube-dns/push';
+import { encodeKey, encodeReverseName, prependLabels, RCODE } from '@kube-dns/wire';
 import type {
   EndpointGroup,
   EndpointSlice,
   PackedAddresses,
+  RecordStore,
   Service,
 } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
 
-/** Is told the names whose records changed. */
+/** Takes the names whose records changed. */
 export interface ZoneChanges {
-  /** Whether anybody wants to know. */
+  /** Whether there are subscribers. */
   readonly isObserved: boolean;
   /** Whether names are taken; else they need not be found. */
   readonly takesNames: boolean;
@@ -148,5 +149,27 @@ function eachEndpoint(
     for (let at = 0; at < bytes.length; at += size) {
       look(`${labels?.[at / size] ?? ''}/${bytes.slice(at, at + size)}`, group, at);
     }
+  }
+}
+
+const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
+
+/** The cluster's zone and those of reverse names: what changes there is announced. */
+export class ClusterZones implements PublishedZones {
+  readonly apex: Uint8Array;
+  readonly isKnown = true;
+  readonly #isSynced: () => boolean;
+
+  /** `isSynced`: the zone is complete; before, there is no change to announce. */
+  constructor(apex: Uint8Array, isSynced: () => boolean) {
+    this.apex = apex;
+    this.#isSynced = isSynced;
+  }
+
+  /** The rcode for a subscription to a zone: it is to be one of ours, or above or below one. */
+  rcodeFor(zone: Uint8Array): number {
+    const isOurs = [this.apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone));
+    if (!isOurs) return RCODE.NOTAUTH;
+    return this.#isSynced() ? RCODE.NOERROR : RCODE.SERVFAIL;
   }
 }

@@ -15,7 +15,7 @@ import {
 import { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, StreamError } from '../errors.js';
 import { shownValue } from './json-stream.js';
-import { withLimit } from './task.js';
+import { withLimit } from './pace.js';
 
 /** One GET request. */
 export interface ApiRequest {

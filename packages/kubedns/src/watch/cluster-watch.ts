@@ -1,87 +1,10 @@
 import type { Log } from '@kube-dns/daemon';
-import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
 import type { ApiReader } from './api-client.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics } from './list-watch.js';
-import type { WatchPace } from './pace.js';
-import {
-  checkLabels,
-  type EndpointNames,
-  type EndpointSlice,
-  isSameService,
-  isSameSlice,
-  projectEndpoints,
-  projectEndpointSlice,
-  projectService,
-  type Service,
-  serviceBytes,
-  sliceBytes,
-} from './projections.js';
-import type { ObjectSink, Projection, StoreLimits } from './store.js';
-import { Task } from './task.js';
-
-/** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
-export interface RecordStore {
-  /** A service was added, changed or deleted (undefined); `key` is `namespace/name`. */
-  putService(key: string, service: Service | undefined): void;
-  /** A slice was added (no `before`), changed, or deleted (no `after`). */
-  replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void;
-  putNamespace(name: string, exists: boolean): void;
-}
-
-/** As measured, with its entry in the zone. */
-const NAMESPACE_BYTES = 900;
-
-/**
- * Projects the objects of each resource on arrival, and passes changes to the record store: not those of
- * annotations, labels, nodes and other fields that are in no answer.
- */
-export class ClusterState {
-  readonly services: ObjectSink<V1Service, Service>;
-  readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
-  /** Endpoints objects become slices; duplicates of real slices are merged in the zone. */
-  readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
-  readonly namespaces: ObjectSink<V1Namespace, Projection>;
-
-  /** `endpointNames` is `hash` unless given. */
-  constructor({
-    records,
-    endpointNames: names = 'hash',
-  }: {
-    readonly records: RecordStore;
-    readonly endpointNames?: EndpointNames;
-  }) {
-    this.services = {
-      project: (_key, object, onRejected) => projectService(object, { names, onRejected }),
-      isSame: isSameService,
-      bytesOf: serviceBytes,
-      change: (key, _before, after) => records.putService(key, after),
-    };
-    const slices = {
-      bytesOf: sliceBytes,
-      isSame: isSameSlice,
-      change: (_key: string, before?: EndpointSlice, after?: EndpointSlice) =>
-        records.replaceSlice(before, after),
-    };
-    this.endpointSlices = {
-      project: (_key, object, onRejected) => projectEndpointSlice(object, { names, onRejected }),
-      ...slices,
-    };
-    this.endpoints = {
-      project: (_key, object, onRejected) => projectEndpoints(object, { names, onRejected }),
-      ...slices,
-    };
-    this.namespaces = {
-      project: (name) => {
-        checkLabels(name);
-        return { version: '', listNumber: 0 };
-      },
-      isSame: () => true,
-      bytesOf: () => NAMESPACE_BYTES,
-      change: (key, _before, after) => records.putNamespace(key, after !== undefined),
-    };
-  }
-}
+import { Task, type WatchPace } from './pace.js';
+import { ClusterState, type EndpointNames, type RecordStore } from './projections.js';
+import type { StoreLimits } from './store.js';
 
 /**
  * The source of the endpoints of headless services. `auto` uses slices, and Endpoints while access to slices

@@ -1,9 +1,8 @@
 import { StreamError } from '../errors.js';
 import type { ApiReader } from './api-client.js';
 import { ItemReader, listKind } from './json-stream.js';
-import { MAX_PAUSE_MS, restartReason, type WatchPace } from './pace.js';
+import { MAX_PAUSE_MS, restartReason, Task, type WatchPace, withLimit } from './pace.js';
 import type { ApiObject } from './store.js';
-import { Task, withLimit } from './task.js';
 
 /** A small object that is listed alone, to learn the version of its resource. It need not exist. */
 export interface Landmark {

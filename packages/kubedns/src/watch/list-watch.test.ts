@@ -3,7 +3,7 @@ import { recordedLog } from '../../test/support/recorded-log.js';
 import type { ApiBody, ApiRequest } from './api-client.js';
 import { ListWatch } from './list-watch.js';
 import type { ApiObject, Projection } from './store.js';
-import { Task } from './task.js';
+import { Task } from './pace.js';
 
 const PATH = '/api/v1/services';
 const GIB = 1024 ** 3;

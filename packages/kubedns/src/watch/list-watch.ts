@@ -6,12 +6,15 @@ import { History, type Landmark } from './history.js';
 import { ItemReader, LineReader, listKind, readObjectHead, Unread } from './json-stream.js';
 import {
   DEFAULT_PACE,
+  LoopTurn,
   needsList,
   RESTART_REASONS,
   restartReason,
   type RestartReason,
   RetryPauses,
+  Task,
   type WatchPace,
+  withLimit,
 } from './pace.js';
 import {
   type ApiObject,
@@ -22,7 +25,6 @@ import {
   type StoreLimits,
   versionOf,
 } from './store.js';
-import { LoopTurn, Task, withLimit } from './task.js';
 
 export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
   readonly client: ApiReader;

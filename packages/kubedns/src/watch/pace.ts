@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { BackOff } from '@kube-dns/base';
 import { ApiError, StreamError } from '../errors.js';
 
 /** Limits and pauses of a list/watch loop. */
@@ -112,9 +114,9 @@ export class RetryPauses {
   readonly #random: () => number;
   readonly #now: () => number;
   /** Of tries to which there was no answer. */
-  readonly #absences: Backoff;
+  readonly #absences: BackOff;
   /** Of all other tries that failed. */
-  readonly #failures: Backoff;
+  readonly #failures: BackOff;
   #absentSinceMs = Infinity;
   #openSinceMs = Infinity;
   #hasChange = false;
@@ -127,8 +129,9 @@ export class RetryPauses {
     this.#pace = pace;
     this.#random = random;
     this.#now = now;
-    this.#absences = new Backoff(random, pace.firstPauseMs);
-    this.#failures = new Backoff(random, pace.firstPauseMs);
+    const growth = { firstMs: pace.firstPauseMs, longestMs: MAX_PAUSE_MS, random };
+    this.#absences = new BackOff(growth);
+    this.#failures = new BackOff(growth);
   }
 
   /** The watch is open. */
@@ -194,25 +197,83 @@ function isAbsence(error: unknown): boolean {
   return error instanceof StreamError && error.reason === 'idle';
 }
 
-/** Growing pauses: a base doubled from the first to a longest one, of which half is random. */
-class Backoff {
-  readonly #random: () => number;
-  readonly #firstMs: number;
-  #nextMs: number;
+/**
+ * Something that takes time: a loop, a try, a request, a guard. It ends with the task around it, or when it is
+ * aborted, and its pauses end with it. All that waits here waits in one.
+ */
+export class Task {
+  /** Aborted when the task is, with the same reason: ends its requests. */
+  readonly signal: AbortSignal;
+  readonly #abort = new AbortController();
 
-  constructor(random: () => number, firstMs: number) {
-    this.#random = random;
-    this.#nextMs = this.#firstMs = firstMs;
+  constructor(outer?: AbortSignal) {
+    const { signal } = this.#abort;
+    this.signal = outer === undefined ? signal : AbortSignal.any([outer, signal]);
   }
 
-  next(longestMs = MAX_PAUSE_MS): number {
-    const base = Math.min(this.#nextMs, longestMs);
-    this.#nextMs = Math.min(base * 2, longestMs);
-    return base / 2 + (this.#random() * base) / 2;
+  get isAborted(): boolean {
+    return this.signal.aborted;
   }
 
-  /** The next failure is the first. */
-  reset(): void {
-    this.#nextMs = this.#firstMs;
+  abort(reason = new Error('ended')): void {
+    this.#abort.abort(reason);
+  }
+
+  /** Resolves after so long, or at the end of the task: to whether it goes on. Does not keep the process alive. */
+  pause(ms: number): Promise<boolean> {
+    const { signal } = this;
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        resolve(false);
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', end);
+        resolve(true);
+      }, ms);
+      timer.unref();
+      signal.addEventListener('abort', end, { once: true });
+    });
+  }
+}
+
+/**
+ * Does what must be done within a time limit: then the task is aborted with a StreamError (`idle`). `problem` is the
+ * error's text, as `no answer`; the limit is added.
+ */
+export async function withLimit<T>(
+  outer: AbortSignal,
+  limitMs: number,
+  problem: string,
+  work: (task: Task) => Promise<T>,
+): Promise<T> {
+  const task = new Task(outer);
+  const timer = setTimeout(() => {
+    task.abort(new StreamError('idle', `${problem} within ${limitMs} ms`));
+  }, limitMs);
+  try {
+    return await work(task);
+  } finally {
+    // The signal stays: the body of an answer may outlive the limit of its head.
+    clearTimeout(timer);
+  }
+}
+
+/** Maximum time of work before other events get their turn. Three lists at a time may have one each. */
+const TURN_MS = 4;
+
+/** Cuts long work into turns of the event loop, by time: `if (turn.isOver) await turn.next()`. */
+export class LoopTurn {
+  #endMs = performance.now() + TURN_MS;
+
+  get isOver(): boolean {
+    return performance.now() >= this.#endMs;
+  }
+
+  /** Resolves in another turn of the event loop, after timers and sockets were served. */
+  async next(): Promise<void> {
+    await setImmediate();
+    this.#endMs = performance.now() + TURN_MS;
   }
 }

@@ -1,13 +1,14 @@
 import type {
   V1Endpoints,
   V1EndpointSlice,
+  V1Namespace,
   V1ObjectReference,
   V1Service,
 } from '@kubernetes/client-node';
 import { MAX_PORT } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
-import type { Projection } from './store.js';
+import type { ObjectSink, Projection } from './store.js';
 
 /** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
 export const ENDPOINT_NAMES = ['hash', 'ip', 'pod'] as const;
@@ -469,4 +470,67 @@ class CountLimit {
 export function dashedLabel(address: string): string {
   const dashed = address.toLowerCase().replace(/[.:]/g, '-');
   return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
+}
+
+/** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
+export interface RecordStore {
+  /** A service was added, changed or deleted (undefined); `key` is `namespace/name`. */
+  putService(key: string, service: Service | undefined): void;
+  /** A slice was added (no `before`), changed, or deleted (no `after`). */
+  replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void;
+  putNamespace(name: string, exists: boolean): void;
+}
+
+/** As measured, with its entry in the zone. */
+const NAMESPACE_BYTES = 900;
+
+/**
+ * Projects the objects of each resource on arrival, and passes changes to the record store: not those of
+ * annotations, labels, nodes and other fields that are in no answer.
+ */
+export class ClusterState {
+  readonly services: ObjectSink<V1Service, Service>;
+  readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
+  /** Endpoints objects become slices; duplicates of real slices are merged in the zone. */
+  readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
+  readonly namespaces: ObjectSink<V1Namespace, Projection>;
+
+  /** `endpointNames` is `hash` unless given. */
+  constructor({
+    records,
+    endpointNames: names = 'hash',
+  }: {
+    readonly records: RecordStore;
+    readonly endpointNames?: EndpointNames;
+  }) {
+    this.services = {
+      project: (_key, object, onRejected) => projectService(object, { names, onRejected }),
+      isSame: isSameService,
+      bytesOf: serviceBytes,
+      change: (key, _before, after) => records.putService(key, after),
+    };
+    const slices = {
+      bytesOf: sliceBytes,
+      isSame: isSameSlice,
+      change: (_key: string, before?: EndpointSlice, after?: EndpointSlice) =>
+        records.replaceSlice(before, after),
+    };
+    this.endpointSlices = {
+      project: (_key, object, onRejected) => projectEndpointSlice(object, { names, onRejected }),
+      ...slices,
+    };
+    this.endpoints = {
+      project: (_key, object, onRejected) => projectEndpoints(object, { names, onRejected }),
+      ...slices,
+    };
+    this.namespaces = {
+      project: (name) => {
+        checkLabels(name);
+        return { version: '', listNumber: 0 };
+      },
+      isSame: () => true,
+      bytesOf: () => NAMESPACE_BYTES,
+      change: (key, _before, after) => records.putNamespace(key, after !== undefined),
+    };
+  }
 }

@@ -6,11 +6,11 @@ import {
   readUint32,
   writeUint32,
 } from '@kube-dns/wire';
-import type { RecordStore } from '../watch/cluster-watch.js';
 import {
   countOf,
   type EndpointSlice,
   type PackedAddresses,
+  type RecordStore,
   type Service,
 } from '../watch/projections.js';
 import { AddressIndex } from './address-index.js';

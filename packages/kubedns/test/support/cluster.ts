@@ -1,4 +1,4 @@
-import { ClusterState } from '../../src/watch/cluster-watch.js';
+import { ClusterState } from '../../src/watch/projections.js';
 import type { EndpointNames } from '../../src/watch/projections.js';
 import { type ApiObject, ObjectStore } from '../../src/watch/store.js';
 import { AnnouncedRecords, type ZoneChanges } from '../../src/subscription/announced-records.js';
