@@ -146,7 +146,7 @@ export class DnsmasqServer {
     });
     this.#resolver = resolver;
     const { cache, counters, forwarder } = resolver;
-    forwarder.exchanges.add(this.telemetry.exchanges);
+    forwarder.exchanges.add(this.telemetry);
     if (queryLog !== undefined) forwarder.exchanges.add(queryLog);
     subscriptions.attach(resolver);
     router.listen({

@@ -106,7 +106,7 @@ export class KubednsServer {
       maxUdpBytes: SAFE_UDP_BYTES,
       unsentRcode: RCODE.SERVFAIL,
     });
-    this.#forwarder.exchanges.add(this.telemetry.exchanges);
+    this.#forwarder.exchanges.add(this.telemetry);
     const zone = new ClusterZone({
       domain: flags.domain,
       negativeTtlSeconds: flags['negative-ttl'],

@@ -2,6 +2,7 @@ import type { Subscriptions } from '@kube-dns/push';
 import {
   type CachedEntry,
   cacheStep,
+  LOOKED_UP,
   outcomeStep,
   type ServerFacts,
   serverFacts,
@@ -17,7 +18,9 @@ import {
   exchangeSteps,
   queryFor,
 } from '@kube-dns/telemetry';
-import { MAX_MESSAGE_BYTES, type Query, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
+import type { Answerer, QuestionState } from '@kube-dns/transport';
+import { type Query, RCODE } from '@kube-dns/wire';
+import { HOSTS_ANSWER } from './answer/hosts.js';
 import type { ServedBlock } from './answer/served-block.js';
 import type { ForwardRules } from './corefile/server-block.js';
 import type { ListenPoint, ListenPoints, ServedZone } from './listen/listen-points.js';
@@ -35,15 +38,13 @@ interface ServedAt {
   readonly zone: ServedZone;
 }
 
-/** What is known before the question is asked. */
-interface Before {
-  readonly steps: readonly ExplainedStep[];
-  readonly servers: readonly ServerFacts[];
-}
+/** What led to an answer, and the answer. */
+type Explained = Pick<Explanation, 'steps' | 'verdict'>;
 
 /**
- * Explains the answers of node-cache, in the order of its answering. Everything is looked at before the question is
- * asked; to look changes nothing, to ask is what a client does.
+ * Explains the answers of node-cache, in the order of its answering: the question is asked once, as a client asks, and
+ * what decided noted in the trace what it did. Added is the state of the servers, which are looked at before the
+ * question is asked; to look changes nothing.
  */
 export class NodeCacheExplainer {
   readonly #options: NodeCacheExplainerOptions;
@@ -56,19 +57,14 @@ export class NodeCacheExplainer {
     const query = queryFor(question, false);
     const at = this.#servedAt(query);
     const answerer = at?.point.answerer ?? this.#options.points.all[0]?.answerer;
-    const before = at === undefined ? this.#unserved() : this.#look(query, at);
-    const block = at?.zone.block;
-    const traced = answerer && askTraced(answerer, question);
-    const verdict = (await traced?.answered) ?? NOT_LISTENING;
-    const asked = traced === undefined ? [] : exchangeSteps(traced.trace, block?.forwarder.now());
-    const entry = block && entryOf(block, query);
-    const steps = [
-      ...before.steps,
-      ...asked,
-      ...skippedSteps(before.servers, asked),
-      outcomeStep(verdict, question.client, entry),
-    ];
-    return { program: 'node-cache', question: question.text, steps, verdict };
+    const { steps, verdict } = await (answerer === undefined
+      ? { steps: [this.#unservedStep()], verdict: NOT_LISTENING }
+      : at === undefined
+        ? this.#refused(answerer, question)
+        : this.#served(question, query, at));
+    const entry = at && entryOf(at.zone.block, query);
+    const outcome = outcomeStep(verdict, question.client, entry);
+    return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
   }
 
   /** The longest zone that the name is in, at the first address that serves it. */
@@ -84,29 +80,39 @@ export class NodeCacheExplainer {
     );
   }
 
-  #unserved(): Before {
+  #unservedStep(): ExplainedStep {
     const { corefile } = this.#options;
     const text = `No server block of ${corefile} has a zone that the name is in: it is refused.`;
-    return { steps: [{ step: 'block', text, corefile, zone: null }], servers: [] };
+    return { step: 'block', text, corefile, zone: null };
   }
 
-  #look(query: Query, at: ServedAt): Before {
+  async #refused(answerer: Answerer, question: ExplainedQuestion): Promise<Explained> {
+    return {
+      steps: [this.#unservedStep()],
+      verdict: await askTraced(answerer, question).answered,
+    };
+  }
+
+  async #served(question: ExplainedQuestion, query: Query, at: ServedAt): Promise<Explained> {
     const { block } = at.zone;
-    const steps = [this.#blockStep(at)];
-    const hosts = hostsStep(block, query);
-    if (hosts !== undefined) {
-      steps.push(hosts);
-      if (hosts.isAnswered === true) return { steps, servers: [] };
-    }
-    const entry = entryOf(block, query);
-    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-    steps.push(this.#cacheStep(query, block, entry));
-    const { group } = block;
-    const nowMs = block.forwarder.now();
+    const { group, forwarder } = block;
+    const nowMs = forwarder.now();
     const servers = (group?.servers ?? []).map((each) => serverFacts(each, nowMs, group));
+    const state = forwarder.look(query, group && this.#options.subscriptions.optionsFor(group));
+    const { trace, answered } = askTraced(at.point.answerer, question);
+    const steps = [this.#blockStep(at)];
+    const hostsRcode = trace.first(HOSTS_ANSWER);
+    if (block.block.hosts !== undefined) steps.push(hostsStep(block.block.hosts.file, hostsRcode));
+    if (hostsRcode !== undefined) return { steps, verdict: await answered };
+    const entry = trace.first(LOOKED_UP);
+    steps.push(this.#cacheStep(query, block, entry, state));
     const isForwarded = block.isForwarded(query);
     steps.push(forwardStep(block, servers, isForwarded));
-    return { steps, servers: isCached || !isForwarded ? [] : servers };
+    const verdict = await answered;
+    const asked = exchangeSteps(trace, forwarder.now());
+    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
+    const skipped = isCached || !isForwarded ? [] : skippedSteps(servers, asked);
+    return { steps: [...steps, ...asked, ...skipped], verdict };
   }
 
   #blockStep({ point, zone: { zone, block } }: ServedAt): ExplainedStep {
@@ -126,20 +132,24 @@ export class NodeCacheExplainer {
     };
   }
 
-  #cacheStep(query: Query, block: ServedBlock, entry: CachedEntry | undefined): ExplainedStep {
+  #cacheStep(
+    query: Query,
+    block: ServedBlock,
+    entry: CachedEntry | undefined,
+    question: QuestionState,
+  ): ExplainedStep {
     const { subscriptions } = this.#options;
     const rules = block.block.cache;
     if (rules === undefined) {
       return { step: 'cache', text: 'The block has no plugin cache.', state: 'off' };
     }
     const { stale } = rules;
-    const { group } = block;
     return cacheStep({
       type: query.type,
       entry,
       subscription: entry && subscriptions.rowOf(entry.subscription),
       stale: stale !== undefined && stale.verifyMs === undefined ? 'at once' : 'late',
-      question: block.forwarder.look(query, group && subscriptions.optionsFor(group)),
+      question,
     });
   }
 }
@@ -162,19 +172,15 @@ function entryOf(
   return cache?.inspect(name, nameLength, type);
 }
 
-/** Undefined without the plugin `hosts`. */
-function hostsStep({ hosts, block }: ServedBlock, query: Query): ExplainedStep | undefined {
-  if (hosts === undefined || block.hosts === undefined) return undefined;
-  const { file } = block.hosts;
-  const out = new Uint8Array(MAX_MESSAGE_BYTES);
-  const isAnswered = hosts.answer(query, out) > 0;
-  const facts = { step: 'hosts', file, isAnswered };
-  if (!isAnswered)
+/** What the plugin `hosts` did; `rcode` is that of its answer, if it gave one. */
+function hostsStep(file: string, rcode: number | undefined): ExplainedStep {
+  const facts = { step: 'hosts', file, isAnswered: rcode !== undefined };
+  if (rcode === undefined)
     return { ...facts, text: `hosts (${file}) has not the name, and lets it through.` };
-  const isUnknown = (readUint16(out, 2) & RCODE_MASK) === RCODE.SERVFAIL;
-  const text = isUnknown
-    ? `hosts (${file}) has not the name, and has no fallthrough: SERVFAIL, no server is asked.`
-    : `hosts (${file}) has the name: no server is asked.`;
+  const text =
+    rcode === RCODE.SERVFAIL
+      ? `hosts (${file}) has not the name, and has no fallthrough: SERVFAIL, no server is asked.`
+      : `hosts (${file}) has the name: no server is asked.`;
   return { ...facts, text };
 }
 

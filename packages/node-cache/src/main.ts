@@ -76,7 +76,7 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     },
     network,
     observer: telemetry,
-    exchanges: telemetry.exchanges,
+    exchanges: telemetry,
     log,
   });
   const metrics = new MetricsEndpoints({

@@ -15,11 +15,17 @@ export {
   type CachedEntry,
   type EntryCounts,
   type Hit,
+  LOOKED_UP,
 } from './cache/answer-cache.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
 export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
-export { cacheStep, outcomeStep, skippedSteps } from './explain/explanation-steps.js';
+export {
+  type CacheLook,
+  cacheStep,
+  outcomeStep,
+  skippedSteps,
+} from './explain/explanation-steps.js';
 export {
   type ServerFacts,
   serverFacts,

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import type { Writer } from 'protobufjs/minimal.js';
 import { type Log, VERSION } from '@kube-dns/daemon';
-import { type ExchangeObserver, isStreamed, type ServerAddress } from '@kube-dns/transport';
+import { isStreamed, type ServerAddress } from '@kube-dns/transport';
 import { addressBytes, parseAddress } from '@kube-dns/wire';
 import type { DnstapTarget } from './dnstap-target.js';
 import { FrameStream } from './frame-stream.js';
-import type { AnswerSink, ObservedAnswer } from './observed-answer.js';
+import type { ObservedAnswer, QuerySink } from './observed-answer.js';
 
 /** Whose answers these are: those of a server for its own zone, or of one that asks others. */
 export type DnstapRole = 'authoritative' | 'resolver';
@@ -63,7 +63,7 @@ const CLIENT_TYPES = {
 const UNKNOWN = new Uint8Array(0);
 
 /** Sends every query and answer, and what servers are asked and reply, as dnstap messages; off unless `--dnstap` is given. */
-export class Dnstap implements AnswerSink, ExchangeObserver {
+export class Dnstap implements QuerySink {
   readonly stream: FrameStream;
   readonly #encoder: DnstapEncoder;
   readonly #types: (typeof CLIENT_TYPES)[DnstapRole];
@@ -105,7 +105,7 @@ export class Dnstap implements AnswerSink, ExchangeObserver {
   }
 
   /** A client's query, and its answer if there was one. */
-  note(answer: ObservedAnswer): void {
+  answered(answer: ObservedAnswer): void {
     const { query, address, addressBytes: bytes, startedMs, endedMs, length } = answer;
     const message = this.#message;
     const epochMs = Date.now() - performance.now();

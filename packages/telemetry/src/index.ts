@@ -8,9 +8,8 @@ export {
   type Explanation,
   queryFor,
   readQuestion,
-  verdictDifference,
 } from './explanation.js';
-export { type AnswerSink, ObservedAnswer } from './observed-answer.js';
+export { ObservedAnswer, type QuerySink } from './observed-answer.js';
 export {
   Telemetry,
   telemetryFamilies,

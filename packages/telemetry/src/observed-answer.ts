@@ -1,4 +1,9 @@
-import { type AnswerSource, type ServerAddress, SOURCE } from '@kube-dns/transport';
+import {
+  type AnswerSource,
+  type ExchangeObserver,
+  type ServerAddress,
+  SOURCE,
+} from '@kube-dns/transport';
 import { Query } from '@kube-dns/wire';
 
 const NO_MESSAGE = new Uint8Array(0);
@@ -26,8 +31,11 @@ export class ObservedAnswer {
   server: ServerAddress | undefined;
 }
 
-/** Gets every answer of a program while it is among the sinks of its Telemetry. */
-export interface AnswerSink {
-  /** Called on the query path; see {@link ObservedAnswer}. */
-  note(answer: ObservedAnswer): void;
+/**
+ * Gets what happens to the queries of a program, each event for which it has a method, while it is among the sinks of
+ * its Telemetry. It is called on the query path.
+ */
+export interface QuerySink extends ExchangeObserver {
+  /** A query has an answer, or has ended without one; see {@link ObservedAnswer}. */
+  answered?(answer: ObservedAnswer): void;
 }

@@ -65,7 +65,7 @@ async function loggedNames(
   for (const { name, rcode, ...fields } of answers) {
     const query = encodeQuery({ id: 1, name, type: 'A' });
     const message = answerTo(query, rcode);
-    log.note(observed({ message, ...fields, query }));
+    log.answered(observed({ message, ...fields, query }));
   }
   await log.close();
   return reader.lines.map((line) => / IN (\S*)\. /.exec(line)![1]!);
@@ -114,7 +114,7 @@ describe('which answers get a line', () => {
   it('are one in N, by chance: clients ask in turns', async () => {
     const reader = new Reader();
     const log = logTo(reader, 'json,sample=10');
-    for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < MANY; i++) log.answered(observed(DEFAULTS));
     await log.close();
     // Ten standard deviations.
     expect(Math.abs(reader.lines.length - MANY / 10)).toBeLessThan(300);
@@ -125,7 +125,7 @@ describe('QueryLog', () => {
   it('writes lines together, and every one of them', async () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');
-    for (let i = 0; i < 100; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < 100; i++) log.answered(observed(DEFAULTS));
     jest.advanceTimersByTime(BLOCK_MS - 1);
     expect([log.written, reader.blocks]).toEqual([0, 0]);
     jest.advanceTimersByTime(1);
@@ -137,12 +137,12 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'json');
     reader.isStopped = true;
-    for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < MANY; i++) log.answered(observed(DEFAULTS));
     await until(() => reader.blocks === 1);
     expect(log.dropped).toBeGreaterThan(MANY / 3);
     reader.goOn();
     await log.close();
-    log.note(observed(DEFAULTS));
+    log.answered(observed(DEFAULTS));
     jest.advanceTimersByTime(BLOCK_MS);
     await until(() => log.written + log.dropped === MANY + 1);
     expect(reader.lines.length).toBe(log.written);
@@ -153,7 +153,7 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'json');
     reader.isStopped = true;
-    for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < MANY; i++) log.answered(observed(DEFAULTS));
     await until(() => reader.blocks === 1);
     const { dropped } = log;
     expect([dropped > 0, log.written, reader.text]).toEqual([true, 0, '']);
@@ -164,7 +164,7 @@ describe('QueryLog', () => {
     };
     await until(goesOn);
     expect(reader.lines.length).toBe(MANY - dropped);
-    for (let i = 0; i < 10; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < 10; i++) log.answered(observed(DEFAULTS));
     jest.advanceTimersByTime(BLOCK_MS);
     await until(() => log.written === MANY - dropped + 10);
     expect([reader.lines.length, log.dropped]).toEqual([log.written, dropped]);
@@ -174,12 +174,12 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');
     reader.isStopped = true;
-    for (let i = 0; i < 10; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < 10; i++) log.answered(observed(DEFAULTS));
     jest.advanceTimersByTime(BLOCK_MS);
     expect(reader.blocks).toBe(1);
     reader.isGone = true;
     reader.goOn();
-    for (let i = 0; i < 10; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < 10; i++) log.answered(observed(DEFAULTS));
     await log.close();
     expect([log.written, log.dropped, reader.blocks]).toEqual([0, 20, 1]);
   });
@@ -187,9 +187,9 @@ describe('QueryLog', () => {
   it('loses no line when its rules change', async () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');
-    log.note(observed(DEFAULTS));
+    log.answered(observed(DEFAULTS));
     log.use(parseQueryLogRules('json'));
-    log.note(observed(DEFAULTS));
+    log.answered(observed(DEFAULTS));
     log.use(parseQueryLogRules('off'));
     await log.close();
     expect(reader.lines.map((line) => line[0])).toEqual(['1', '{']);
@@ -201,7 +201,7 @@ describe('QueryLog', () => {
     const blocks: string[] = [];
     reader.onBlock = (block) => blocks.push(block);
     const log = logTo(reader, 'json');
-    for (let i = 0; i < 1_000; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < 1_000; i++) log.answered(observed(DEFAULTS));
     await until(() => {
       jest.advanceTimersByTime(BLOCK_MS);
       return log.written === 1_000;
@@ -214,14 +214,14 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');
     reader.isStopped = true;
-    for (let i = 0; i < MANY; i++) log.note(observed(DEFAULTS));
+    for (let i = 0; i < MANY; i++) log.answered(observed(DEFAULTS));
     const before = log.dropped;
     await until(() => reader.blocks === 1);
     reader.goOn(1_000);
     const closed = log.close();
     jest.advanceTimersByTime(LAST_BLOCKS_MS);
     await closed;
-    log.note(observed(DEFAULTS));
+    log.answered(observed(DEFAULTS));
     expect(reader.lines.length).toBe(log.written);
     expect([log.written + log.dropped, log.droppedAtEnd]).toEqual([
       MANY + 1,
@@ -233,7 +233,7 @@ describe('QueryLog', () => {
     const reader = new Reader();
     const log = logTo(reader, 'text');
     reader.isStopped = true;
-    log.note(observed(DEFAULTS));
+    log.answered(observed(DEFAULTS));
     let isClosed = false;
     const closed = log.close().then(() => (isClosed = true));
     jest.advanceTimersByTime(LAST_BLOCKS_MS - 1);

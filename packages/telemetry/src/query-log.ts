@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { QUERY_LOG_OFF, type QueryLogRules } from '@kube-dns/daemon';
 import { suffixOffset } from '@kube-dns/wire';
 import { AnswerFacts, classOf, JsonLines, LineWriter, putTextLine } from './lines.js';
-import type { AnswerSink, ObservedAnswer } from './observed-answer.js';
+import type { ObservedAnswer, QuerySink } from './observed-answer.js';
 
 /** What waits for a reader that is slow; lines beyond it are dropped. */
 const RING_BYTES = 1024 * 1024;
@@ -27,7 +27,7 @@ interface QueryLogOptions {
 }
 
 /** Writes a line for each answer that its rules want. Lines wait in a ring and are written in blocks: no answer waits for a reader. */
-export class QueryLog implements AnswerSink {
+export class QueryLog implements QuerySink {
   /** Lines that were not written because the reader was too slow, or had gone. */
   dropped = 0;
   /** Those of them that still waited at the end. */
@@ -94,7 +94,7 @@ export class QueryLog implements AnswerSink {
     this.#ring = new LineRing(RING_BYTES);
   }
 
-  note(answer: ObservedAnswer): void {
+  answered(answer: ObservedAnswer): void {
     if (!this.#wants(answer)) return;
     const at = this.#isOver ? -1 : this.#ring.reserve(MAX_LINE_BYTES);
     if (at < 0) {

@@ -30,11 +30,21 @@ function queryFor(name: string): Query {
 }
 
 /** What a sink keeps of an answer: it is another one afterwards. */
-function noted(): { rows: unknown[]; note: (answer: ObservedAnswer) => void } {
+function noted(): { rows: unknown[]; answered: (answer: ObservedAnswer) => void } {
   const rows: unknown[] = [];
   return {
     rows,
-    note: ({ query, address, addressBytes, port, startedMs, endedMs, length, source, server }) => {
+    answered: ({
+      query,
+      address,
+      addressBytes,
+      port,
+      startedMs,
+      endedMs,
+      length,
+      source,
+      server,
+    }) => {
       const client = `${address.subarray(0, addressBytes).join('.')}:${port}`;
       rows.push([decodeName(query.name), client, endedMs - startedMs, length, source, server]);
     },

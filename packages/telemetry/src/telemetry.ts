@@ -11,6 +11,7 @@ import {
   type AnswerObserver,
   type AnswerSource,
   type ExchangeObserver,
+  type FailureReason,
   nowMs,
   type RetainedQuery,
   type ServerAddress,
@@ -18,7 +19,7 @@ import {
 } from '@kube-dns/transport';
 import { Query } from '@kube-dns/wire';
 import { Dnstap, type DnstapOptions } from './dnstap.js';
-import { type AnswerSink, ObservedAnswer } from './observed-answer.js';
+import { ObservedAnswer, type QuerySink } from './observed-answer.js';
 import { type BlockOutput, QueryLog, stdoutOutput } from './query-log.js';
 import { TopQuestions } from './top-questions.js';
 
@@ -35,10 +36,11 @@ export interface TelemetryOptions {
 }
 
 /**
- * What a program says about its answers. It counts them by source, and passes each to its sinks; without sinks an
- * immediate answer costs an addition.
+ * What happens to the queries of a program, in one stream: its listeners say what was received and answered, its
+ * forwarders what was sent to servers and what these replied. It counts answers by source, and passes all to its sinks;
+ * without sinks an immediate answer costs an addition. What is decided in between is noted in the trace of a query.
  */
-export class Telemetry implements AnswerObserver {
+export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
   /** Answers by AnswerSource. */
   readonly bySource: number[] = SOURCE_NAMES.map(() => 0);
   /** Answers that took `slowMs` or longer. */
@@ -46,16 +48,11 @@ export class Telemetry implements AnswerObserver {
   /** From how many milliseconds on an answer counts as slow. */
   slowMs = QUERY_LOG_OFF.slowMs;
   readonly queryLog: QueryLog;
-  /** Of the program's forwarders. */
-  readonly exchanges: ExchangeObserver = {
-    sent: (server, query, isOverTcp) => this.#dnstap?.sent(server, query, isOverTcp),
-    replied: (server, query, reply, isOverTcp, ms) =>
-      this.#dnstap?.replied(server, query, reply, isOverTcp, ms),
-  };
   #dnstap: Dnstap | undefined;
   readonly #now: () => number;
   readonly top: TopQuestions;
-  #sinks: readonly AnswerSink[] = [];
+  #sinks: readonly QuerySink[] = [];
+  /** Whether a sink gets answers. */
   #isWatched = false;
   /** The query of the listener that is being answered. */
   #query = new Query();
@@ -102,13 +99,13 @@ export class Telemetry implements AnswerObserver {
     log.warn(`query log: ${dropped} lines dropped, ${droppedAtEnd} of them at the end`);
   }
 
-  /** Passes answers to a sink from now on, without those to queries that arrived before. */
-  add(sink: AnswerSink): void {
+  /** Passes events to a sink from now on, without the answers to queries that arrived before. */
+  add(sink: QuerySink): void {
     this.#use([...this.#sinks, sink]);
   }
 
-  /** Passes no more answers to a sink. */
-  remove(sink: AnswerSink): void {
+  /** Passes no more events to a sink. */
+  remove(sink: QuerySink): void {
     this.#use(this.#sinks.filter((each) => each !== sink));
   }
 
@@ -145,6 +142,24 @@ export class Telemetry implements AnswerObserver {
     return retained;
   }
 
+  sent(server: ServerAddress, query: Uint8Array, isOverTcp: boolean): void {
+    for (const sink of this.#sinks) sink.sent?.(server, query, isOverTcp);
+  }
+
+  replied(
+    server: ServerAddress,
+    query: Uint8Array,
+    reply: Uint8Array,
+    isOverTcp: boolean,
+    ms: number,
+  ): void {
+    for (const sink of this.#sinks) sink.replied?.(server, query, reply, isOverTcp, ms);
+  }
+
+  failed(server: ServerAddress, query: Buffer, reason: FailureReason): void {
+    for (const sink of this.#sinks) sink.failed?.(server, query, reason);
+  }
+
   /** For a retained query: its answer. */
   answeredLater(
     retained: RetainedAnswer,
@@ -171,12 +186,12 @@ export class Telemetry implements AnswerObserver {
     if (answer.endedMs - answer.startedMs >= this.slowMs) this.slow++;
     answer.source = source;
     answer.server = server;
-    for (const sink of this.#sinks) sink.note(answer);
+    for (const sink of this.#sinks) sink.answered?.(answer);
   }
 
-  #use(sinks: readonly AnswerSink[]): void {
+  #use(sinks: readonly QuerySink[]): void {
     this.#sinks = sinks;
-    this.#isWatched = sinks.length > 0;
+    this.#isWatched = sinks.some((sink) => sink.answered !== undefined);
   }
 }
 

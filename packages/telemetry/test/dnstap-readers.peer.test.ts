@@ -84,7 +84,7 @@ async function start(target: string, options: Partial<DnstapOptions> = {}) {
     }),
   );
   telemetry.add(dnstap);
-  forwarder.exchanges.add(dnstap);
+  forwarder.exchanges.add(telemetry);
   await until(() => dnstap.stream.isOpen);
   return { port: listener.port, upstream, dnstap, lines };
 }

@@ -1,4 +1,5 @@
 import { BlockList, isIPv4 } from 'node:net';
+import { TraceKind } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -26,6 +27,9 @@ export function servedNetworks(
   if (localService === 'off' || !isLocalServiceOn(options)) return undefined;
   return new LocalNetworks(localService, interfaces);
 }
+
+/** A client that gets no answer, by its address. */
+export const CLIENT_IGNORED = new TraceKind<string>();
 
 /** Adds `--local-service` to an answerer, where it is active. */
 export function behindLocalService(
@@ -92,6 +96,7 @@ export class LocalService implements Answerer {
   answer(query: Query, out: Uint8Array, client: Client): number {
     const { address } = client;
     if (this.#networks.has(address)) return this.#answerer.answer(query, out, client);
+    query.trace?.note(CLIENT_IGNORED, address);
     if (!this.#hasWarned) {
       this.#hasWarned = true;
       const shown = withoutZone(address);

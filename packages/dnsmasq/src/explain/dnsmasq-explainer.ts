@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import type { Trace } from '@kube-dns/base';
 import type { Subscriptions } from '@kube-dns/push';
 import {
   type AnswerCache,
   type CachedEntry,
+  type CacheLook,
   cacheStep,
+  LOOKED_UP,
   type LoopDetector,
   outcomeStep,
   type ServerFacts,
@@ -14,6 +16,7 @@ import {
 } from '@kube-dns/resolver';
 import {
   askTraced,
+  type ExplainedAnswer,
   type ExplainedQuestion,
   type ExplainedStep,
   type Explanation,
@@ -43,8 +46,8 @@ import {
   TYPE,
   typeText,
 } from '@kube-dns/wire';
-import { servedNetworks } from '../answer/local-service.js';
-import type { LocalData } from '../local/local-data.js';
+import { CLIENT_IGNORED } from '../answer/local-service.js';
+import { LOCAL_ANSWER, type LocalData, RULE_ANSWER } from '../local/local-data.js';
 import { SynthNames } from '../local/synth-names.js';
 import { type GivenOption, optionText } from '../options/given-options.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
@@ -56,7 +59,7 @@ import { isOfCluster } from '../upstream/upstream-options.js';
 export interface DnsmasqExplainerOptions {
   readonly options: DnsmasqOptions;
   readonly answerer: Answerer;
-  readonly local: Pick<LocalData, 'look' | 'answerByRule' | 'origins'>;
+  readonly local: Pick<LocalData, 'origins'>;
   readonly cache: Pick<AnswerCache, 'inspect' | 'maxRecords'>;
   readonly router: Pick<Router, 'routes' | 'loops' | 'sources'>;
   readonly forwarder: Pick<QueryForwarder, 'look' | 'now'>;
@@ -67,17 +70,22 @@ export interface DnsmasqExplainerOptions {
 /** The text of an Extended DNS Error comes after its code and length, and its own code. */
 const REASON_TEXT_AT = 6;
 
-/** What is known before the question is asked. */
-interface Before {
-  readonly steps: readonly ExplainedStep[];
-  /** The answer of local data, whose origins are looked up afterwards. */
-  readonly local?: Uint8Array;
+/** A question that was asked, and what is known of it. */
+interface Asked {
+  readonly question: ExplainedQuestion;
+  readonly query: Query;
+  readonly trace: Trace;
+  readonly look: CacheLook;
+  /** The route of the name, and its servers as they were before. */
+  readonly routed: ExplainedStep;
   readonly servers: readonly ServerFacts[];
+  readonly verdict: ExplainedAnswer;
 }
 
 /**
- * Explains the answers of dnsmasq, in the order of its answering. Everything is looked at before the question is asked;
- * to look changes nothing, to ask is what a client does.
+ * Explains the answers of dnsmasq, in the order of its answering: the question is asked once, as a client asks, and what
+ * decided noted in the trace what it did. Added are the route of the name and the state of its servers, which are looked
+ * at before the question is asked; to look changes nothing.
  */
 export class DnsmasqExplainer {
   readonly #parts: DnsmasqExplainerOptions;
@@ -87,88 +95,69 @@ export class DnsmasqExplainer {
   }
 
   async explain(question: ExplainedQuestion): Promise<Explanation> {
-    const { answerer, forwarder, options, local } = this.#parts;
+    const { answerer, forwarder, router, subscriptions } = this.#parts;
     const query = queryFor(question, false);
-    const before = this.#look(query, question);
-    const { trace, answered } = askTraced(answerer, question);
-    const verdict = await answered;
-    const asked = exchangeSteps(trace, forwarder.now());
-    const localSteps =
-      before.local === undefined
-        ? []
-        : [
-            localStep(
-              await recordOrigins(before.local, options, local),
-              readUint16(before.local, 6),
-            ),
-          ];
-    const steps = [
-      ...localSteps,
-      ...before.steps,
-      ...asked,
-      ...skippedSteps(before.servers, asked),
-      outcomeStep(verdict, question.client, this.#entryOf(query)),
-    ];
-    return { program: 'dnsmasq', question: question.text, steps, verdict };
-  }
-
-  #look(query: Query, { client }: ExplainedQuestion): Before {
-    const { options, local, router, forwarder } = this.#parts;
-    const networks = servedNetworks(options, networkInterfaces());
-    if (networks?.has(client) === false) {
-      const text = `${client} is in no network of this machine: with --local-service it gets no answer.`;
-      return { steps: [{ step: 'client', text, client }], servers: [] };
-    }
-    const out = new Uint8Array(MAX_MESSAGE_BYTES);
-    const localBytes = local.look(query, out, { address: client });
-    if (localBytes > 0) return { steps: [], local: out.slice(0, localBytes), servers: [] };
-    const steps = [
-      { step: 'local', text: 'Neither hosts files nor options have records for it.' },
-      ...this.#filterSteps(query),
-    ];
-    const entry = this.#entryOf(query);
-    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-    steps.push(this.#cacheStep(query, entry));
-    const sibling = this.#siblingStep(query, entry);
-    if (sibling !== undefined) return { steps: [...steps, sibling], servers: [] };
-    const ruleBytes = isCached ? 0 : local.answerByRule(query, out);
-    if (ruleBytes > 0) {
-      return { steps: [...steps, this.#ruleStep(query, out.slice(0, ruleBytes))], servers: [] };
-    }
     const route = router.routes.find(query);
     const { group } = route;
     const nowMs = forwarder.now();
     const servers = (group?.servers ?? []).map((each) => serverFacts(each, nowMs, group));
-    steps.push(
-      routeStep({
-        route,
-        routes: router.routes,
-        loops: router.loops,
-        sources: router.sources.get(route.domain) ?? [],
-        servers,
-        isOfCluster: isOfCluster(group, this.#parts.kubedns, this.#parts.subscriptions),
-      }),
-    );
-    return { steps, servers: isCached ? [] : servers };
+    const state = forwarder.look(query, group && subscriptions.optionsFor(group));
+    const { trace, answered } = askTraced(answerer, question);
+    const entry = trace.first(LOOKED_UP);
+    const subscription = entry && subscriptions.rowOf(entry.subscription);
+    const look = { type: query.type, entry, subscription, stale: this.#stale, question: state };
+    const routed = this.#routeStep(route, servers);
+    const verdict = await answered;
+    const outcome = outcomeStep(verdict, question.client, this.#entryOf(query));
+    const steps = await this.#steps({ question, query, trace, look, routed, servers, verdict });
+    return { program: 'dnsmasq', question: question.text, steps: [...steps, outcome], verdict };
+  }
+
+  async #steps(asked: Asked): Promise<ExplainedStep[]> {
+    const { forwarder, options, local } = this.#parts;
+    const { query, trace, look, routed, servers } = asked;
+    if (trace.first(CLIENT_IGNORED) !== undefined) return [clientStep(asked.question.client)];
+    const localAnswer = trace.first(LOCAL_ANSWER);
+    if (localAnswer !== undefined) {
+      const origins = await recordOrigins(localAnswer, options, local);
+      return [localStep(origins, readUint16(localAnswer, 6))];
+    }
+    const before = [NOT_LOCAL, ...this.#filterSteps(query), this.#cacheStep(look)];
+    const rule = trace.first(RULE_ANSWER);
+    if (rule !== undefined) return [...before, this.#ruleStep(query, rule)];
+    if (isFiltered(asked.verdict)) return [...before, this.#siblingStep(query)];
+    const { entry } = look;
+    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
+    const exchanges = exchangeSteps(trace, forwarder.now());
+    const skipped = isCached ? [] : skippedSteps(servers, exchanges);
+    return [...before, routed, ...exchanges, ...skipped];
+  }
+
+  /** What happens to expired answers. */
+  get #stale(): CacheLook['stale'] {
+    const { stale, maxStaleSeconds } = this.#parts.options;
+    if (stale !== undefined) return 'late';
+    return maxStaleSeconds > 0 ? 'at once' : 'never';
   }
 
   #entryOf({ name, nameLength, type }: Query): CachedEntry | undefined {
     return this.#parts.cache.inspect(name, nameLength, type);
   }
 
-  #cacheStep(query: Query, entry: CachedEntry | undefined): ExplainedStep {
-    const { options, cache, router, forwarder, subscriptions } = this.#parts;
-    if (cache.maxRecords === 0) {
-      return { step: 'cache', text: 'There is no cache: --cache-size is 0.', state: 'off' };
-    }
-    const { group } = router.routes.find(query);
-    return cacheStep({
-      type: query.type,
-      entry,
-      subscription: entry && subscriptions.rowOf(entry.subscription),
-      stale:
-        options.stale === undefined ? (options.maxStaleSeconds > 0 ? 'at once' : 'never') : 'late',
-      question: forwarder.look(query, group && subscriptions.optionsFor(group)),
+  #cacheStep(look: CacheLook): ExplainedStep {
+    if (this.#parts.cache.maxRecords > 0) return cacheStep(look);
+    return { step: 'cache', text: 'There is no cache: --cache-size is 0.', state: 'off' };
+  }
+
+  #routeStep(route: Route, servers: readonly ServerFacts[]): ExplainedStep {
+    const { router, kubedns, subscriptions } = this.#parts;
+    return routeStep({
+      route,
+      routes: router.routes,
+      loops: router.loops,
+      sources: router.sources.get(route.domain) ?? [],
+      servers,
+      isOfCluster: isOfCluster(route.group, kubedns, subscriptions),
     });
   }
 
@@ -182,18 +171,12 @@ export class DnsmasqExplainer {
     return [{ step: 'filter', text, origins }];
   }
 
-  /** As DnsmasqPolicy has it. */
-  #siblingStep(
-    { name, nameLength, type }: Query,
-    entry: CachedEntry | undefined,
-  ): ExplainedStep | undefined {
-    const { options, cache } = this.#parts;
-    const isThere = (one: CachedEntry | undefined) => one !== undefined && one.state !== 'gone';
-    if (!options.filteredTypes.includes(type) || isThere(entry)) return undefined;
-    const sibling = [TYPE.A, TYPE.AAAA].find(
-      (each) => each !== type && isThere(cache.inspect(name, nameLength, each)),
-    );
-    if (sibling === undefined) return undefined;
+  /** The name of a filtered type exists, as the cache has an address of it. */
+  #siblingStep({ name, nameLength, type }: Query): ExplainedStep {
+    const { cache } = this.#parts;
+    const isThere = (each: number) =>
+      (cache.inspect(name, nameLength, each)?.state ?? 'gone') !== 'gone';
+    const sibling = type === TYPE.A || !isThere(TYPE.A) ? TYPE.AAAA : TYPE.A;
     const text = `The cache has records of type ${typeText(sibling)}, so the name exists: no server is asked.`;
     return { step: 'rule', text, rule: 'filtered type', origins: [] };
   }
@@ -205,6 +188,21 @@ export class DnsmasqExplainer {
     const from = origins.length === 0 ? '' : `: ${origins.map(originText).join(', ')}`;
     return { step: 'rule', text: `${text}${from}.`, rule: reason, origins };
   }
+}
+
+const NOT_LOCAL: ExplainedStep = {
+  step: 'local',
+  text: 'Neither hosts files nor options have records for it.',
+};
+
+/** Whether the answer is one of this program because of a filtered type. */
+function isFiltered({ source, ede }: ExplainedAnswer): boolean {
+  return source === 'local' && ede.some(({ text }) => text === 'filtered type');
+}
+
+function clientStep(client: string): ExplainedStep {
+  const text = `${client} is in no network of this machine: with --local-service it gets no answer.`;
+  return { step: 'client', text, client };
 }
 
 function localStep(origins: readonly RecordOrigin[], records: number): ExplainedStep {

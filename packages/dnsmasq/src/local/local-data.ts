@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { TraceKind } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
 import type { Client } from '@kube-dns/transport';
 import {
@@ -27,6 +28,10 @@ import { type HostsEntry, HostsFolder, HostsTable, readHostsFiles } from './host
 import { interfaceRecords, StaticRecords } from './local-records.js';
 import { isPrivateIpv4, isPrivateIpv6 } from '../answer/reply-filter.js';
 import { SynthNames } from './synth-names.js';
+
+/** The answer from hosts and static records, and that of a rule. */
+export const LOCAL_ANSWER = new TraceKind<Uint8Array>();
+export const RULE_ANSWER = new TraceKind<Uint8Array>();
 
 const ETC_HOSTS = '/etc/hosts';
 const UNDERSCORE = 0x5f;
@@ -107,16 +112,9 @@ export class LocalData {
    */
   answer(query: Query, out: Uint8Array, client?: Pick<Client, 'address'>): number {
     if (query.class !== CLASS.IN) return 0;
-    if (this.#near === undefined) return this.#answers.answer(query, out);
-    this.#near.lookFrom(clientAddress(client?.address ?? ''));
-    return this.#answers.answer(query, out, this.#near.isNear);
-  }
-
-  /** As `answer`; the order of records in the next answer is as if this had not been asked. */
-  look(query: Query, out: Uint8Array, client: Pick<Client, 'address'>): number {
-    const { turn } = this.#answers;
-    const length = this.answer(query, out, client);
-    this.#answers.turn = turn;
+    this.#near?.lookFrom(clientAddress(client?.address ?? ''));
+    const length = this.#answers.answer(query, out, this.#near?.isNear);
+    if (length > 0) query.trace?.note(LOCAL_ANSWER, out.slice(0, length));
     return length;
   }
 
@@ -126,7 +124,12 @@ export class LocalData {
    * Returns its length; 0 when the question is to be forwarded.
    */
   answerByRule(query: Query, out: Uint8Array): number {
-    if (query.class !== CLASS.IN) return 0;
+    const length = query.class === CLASS.IN ? this.#answerByRule(query, out) : 0;
+    if (length > 0) query.trace?.note(RULE_ANSWER, out.slice(0, length));
+    return length;
+  }
+
+  #answerByRule(query: Query, out: Uint8Array): number {
     const { isBogusPriv, filtersWindows, needsDomain } = this.#options;
     const synthetic = this.#synth === undefined ? 0 : this.#answerMade(query, out, this.#synth);
     if (synthetic > 0) return synthetic;

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { errorText } from '@kube-dns/base';
+import { errorText, TraceKind } from '@kube-dns/base';
 import { isDnsSubdomain, type Log, readTextFile } from '@kube-dns/daemon';
 import {
   AnswerWriter,
@@ -12,6 +12,8 @@ import {
   parseAddress,
   type Query,
   RCODE,
+  RCODE_MASK,
+  readUint16,
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
@@ -20,6 +22,9 @@ import { type ZoneSet, zoneSet } from './zones.js';
 
 /** A larger file would block the loop: its names belong into the DNS that is forwarded to. */
 const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The rcode of an answer of the hosts file. */
+export const HOSTS_ANSWER = new TraceKind<number>();
 
 /** The plugin `hosts` of a block, with its file as it is now. */
 export class HostsFile {
@@ -50,7 +55,9 @@ export class HostsFile {
   }
 
   answer(query: Query, out: Uint8Array): number {
-    return this.#hosts.answer(query, out);
+    const length = this.#hosts.answer(query, out);
+    if (length > 0) query.trace?.note(HOSTS_ANSWER, readUint16(out, 2) & RCODE_MASK);
+    return length;
   }
 
   /** Reads the file if it has changed; one that cannot be read leaves what it had. */

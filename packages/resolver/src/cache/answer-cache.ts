@@ -1,3 +1,4 @@
+import { TraceKind } from '@kube-dns/base';
 import { type ChangeSource, type LastSeen, neverSeen, WITH_TTL } from '@kube-dns/push';
 import { nowMs } from '@kube-dns/transport';
 import {
@@ -170,6 +171,9 @@ export class Hit {
   }
 }
 
+/** The entry that the cache had when a question was looked up, as it was before; undefined without one. */
+export const LOOKED_UP = new TraceKind<CachedEntry | undefined>();
+
 /**
  * Answers by question, in cells of bytes and columns of numbers. An entry is fresh until its smallest TTL has passed,
  * or as long as its server announces its changes (it is pinned); expired, and perhaps served, for the time of the
@@ -254,8 +258,9 @@ export class AnswerCache {
   /** Writes the answer to a question of class IN into `out`; undefined when there is none, or it does not fit. */
   lookup(query: Query, out: Uint8Array): Hit | undefined {
     const store = this.#store;
-    if (store.size === 0) return undefined;
     const { name, nameLength, type } = query;
+    query.trace?.note(LOOKED_UP, this.inspect(name, nameLength, type));
+    if (store.size === 0) return undefined;
     const nameHash = store.hashOf(name, 0, nameLength);
     const now = this.#now();
     let slot = this.#find(name, nameLength, nameHash, type, now);
