@@ -76,6 +76,13 @@ describe('a headless service', () => {
     expect(await web.at('1.0.1.10.in-addr.arpa')).toEqual([`PTR ${target}`]);
   });
 
+  it('has the address of a hostname once that is in two slices', async () => {
+    const slice = hosts({ addresses: ['10.1.0.1'], hostname: 'db' });
+    web.given(HEADLESS, slice, slice);
+    expect(await web.at(`db.${WEB}`)).toContain('A 10.1.0.1');
+    expect(await web.answers.records(`db.${WEB}`, ['A'])).toHaveLength(1);
+  });
+
   it('has the ports of each endpoint from its slice', async () => {
     web.given(
       HEADLESS,
