@@ -205,7 +205,7 @@ export const DOCUMENTS = {
     'nanny-flags': rowsAsPlaced(flags(dnsmasq.PROGRAM.flags, '-')),
     'dnsmasq-options': rows(dnsmasqOptions),
     'dnsmasq-other-options': rows(refusedByReason),
-    'dnsmasq-metrics': rows(metrics(dnsmasqFamilies)),
+    'dnsmasq-metrics': rowsAsPlaced(metrics(dnsmasqFamilies)),
     'dnsmasq-coredns-metrics': rowsAsPlaced(renamed(dnsmasq.corednsFamilies(dnsmasqFamilies, 53))),
   },
   'packages/kubedns/README.md': {

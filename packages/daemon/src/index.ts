@@ -34,33 +34,30 @@ export { collectGarbage } from './idle-collection.js';
 export { type LocalAnswer, type LocalPage, localPages } from './local/local-page.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
 export { metricsHandler, renderFamilies } from './metrics/exposition.js';
-export {
-  type CountedListener,
-  listenerFamilies,
-  type ListenerMetrics,
-} from './metrics/listener-families.js';
+export { type CountedListener, listenerFamilies } from './metrics/listener-families.js';
 export {
   BucketHistogram,
-  counter,
-  gauge,
-  histogram,
-  info,
-  labelledBy,
+  by,
+  byBoth,
+  byKey,
+  corednsRenames,
+  labelled,
   type LabelledHistogram,
   type LabelledValue,
-  type MetricDescription,
   type MetricFamily,
+  type MetricPrefix,
+  metricPrefix,
   type MetricRename,
   renamedFamilies,
 } from './metrics/metric-family.js';
 export { MetricsServer, type MetricsServerOptions } from './metrics/metrics-server.js';
 export {
   type CountedNameServer,
-  type EncryptedNameServer,
-  nameServerFamilies,
   NameServerHealth,
-  type NameServerMetrics,
+  upstreamFamilies,
+  type UpstreamSources,
 } from './metrics/name-server-families.js';
+export { type ActiveConfig, configFamilies, programFamilies } from './metrics/process-families.js';
 export {
   type EncryptedServer,
   isDnsLabel,

@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { PROGRAM, splitArguments } from './config/flags.js';
-import { corednsFamilies } from './metrics/metric-families.js';
+import { corednsFamilies } from './metrics.js';
 import { LogFile } from './log/log-file.js';
 import { EXIT_BAD_FILE } from './errors.js';
 import { type DnsmasqOptions, optionsText } from './options/option-table.js';

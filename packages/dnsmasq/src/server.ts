@@ -30,7 +30,7 @@ import type { ResolvFiles } from './config/resolv-files.js';
 import { dnsmasqStatus, Pages } from './status.js';
 import { DnsPort, servedOpcodes } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
-import { AppliedConfig, CacheTotals, metricFamilies } from './metrics/metric-families.js';
+import { AppliedConfig, CacheTotals, metricFamilies } from './metrics.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { EXIT_BAD_FILE } from './errors.js';
 import type { DnsmasqOptions } from './options/option-table.js';

@@ -28,7 +28,7 @@ import {
 import { explainPage, type Telemetry } from '@kube-dns/telemetry';
 import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import { DnsmasqExplainer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
-import type { AppliedConfig, CacheTotals } from './metrics/metric-families.js';
+import type { AppliedConfig, CacheTotals } from './metrics.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
 

@@ -44,7 +44,6 @@ import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
 import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
-import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 
 import { AnnouncedRecords, ClusterZones } from './subscription/announced-records.js';
@@ -54,6 +53,8 @@ import { ClusterZone } from './zone/cluster-zone.js';
 
 /** Limit of questions in flight to upstream servers. */
 const MAX_IN_FLIGHT = 1_500;
+/** Upper bounds in seconds of the time from an object's event until its records are served. */
+const EVENT_TO_SERVED_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const EXIT_CANNOT_BIND = 1;
 const EXIT_FATAL = 255;
 

@@ -1,15 +1,15 @@
 import {
   BucketHistogram,
-  counter,
-  gauge,
-  histogram,
-  info,
+  by,
+  byKey,
+  labelled,
   type LabelledHistogram,
   type LabelledValue,
   type MetricFamily,
+  metricPrefix,
   type ProgramFacts,
 } from '@kube-dns/daemon';
-import { type Telemetry, telemetryFamilies, type TelemetryMetrics } from '@kube-dns/telemetry';
+import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { RCODE_NAMES } from '@kube-dns/wire';
 import { TYPE_LABELS, type ZoneCounters } from './answer/zones.js';
 import type { ServerBlock } from './corefile/server-block.js';
@@ -28,85 +28,44 @@ interface MetricSources {
   readonly refusedCorefiles: () => number;
 }
 
+const { counter, gauge, histogram, info } = metricPrefix('coredns');
+const OWN = metricPrefix('nodecache');
+
 /** The metrics of the original's node-cache and its plugins under their names and labels, then our own. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
   const { server, telemetry, facts, setupErrors, network, refusedCorefiles } = sources;
   return [
     counter(
-      {
-        name: 'coredns_nodecache_setup_errors_total',
-        help: 'Failures of the set-up of interface, rules and configuration, by what failed.',
-        labelNames: ['errortype'],
-      },
-      () =>
-        Object.entries(setupErrors()).map(([errortype, value]) => ({
-          labels: { errortype },
-          value: value as number,
-        })),
+      'nodecache_setup_errors_total',
+      'Failures of the set-up of interface, rules and configuration, by what failed.',
+      byKey('errortype', () => ({ ...setupErrors() })),
     ),
     ...dnsFamilies(() => server.points.all),
     ...cacheFamilies(() => server.points.all),
     ...forwardFamilies(server),
     ...pluginFamilies(server),
-    ...telemetryFamilies(TELEMETRY_METRICS, () => telemetry),
+    ...telemetryFamilies(OWN, () => telemetry),
+    counter('reload_failed_total', 'Corefiles that were refused.', refusedCorefiles),
     counter(
-      { name: 'coredns_reload_failed_total', help: 'Corefiles that were refused.' },
-      refusedCorefiles,
-    ),
-    counter(
-      {
-        name: 'coredns_panics_total',
-        help: 'Uncaught errors; each is logged, and none ends the process.',
-      },
+      'panics_total',
+      'Uncaught errors; each is logged, and none ends the process.',
       facts.unexpectedErrors,
     ),
-    info(
-      {
-        name: 'coredns_build_info',
-        help: 'The version of the program.',
-        labelNames: ['version', 'revision', 'goversion'],
-      },
-      () => ({ version: facts.version, revision: '', goversion: '' }),
-    ),
-    gauge(
-      {
-        name: 'nodecache_rules_active',
-        help: 'Whether the rules of the node lead to this process.',
-        labelNames: ['tool'],
-      },
-      () => {
+    info('build_info', 'The version of the program.', ['version', 'revision', 'goversion'], () => ({
+      version: facts.version,
+      revision: '',
+      goversion: '',
+    })),
+    OWN.gauge(
+      'rules_active',
+      'Whether the rules of the node lead to this process.',
+      byKey('tool', () => {
         const { tool = 'none', hasRules } = network();
-        return [{ labels: { tool }, value: Number(hasRules) }];
-      },
+        return { [tool]: Number(hasRules) };
+      }),
     ),
   ];
 }
-
-/** Answers by source, the query log and dnstap. */
-const TELEMETRY_METRICS = {
-  answersBySource: {
-    name: 'nodecache_answers_by_source_total',
-    help: 'Queries by where their answers came from; none: they got no answer.',
-    labelNames: ['source'],
-  },
-  slowAnswers: {
-    name: 'nodecache_slow_answers_total',
-    help: 'Answers that took a second or longer, or as long as slow= of --query-log says.',
-  },
-  queryLogLines: {
-    name: 'nodecache_query_log_lines_total',
-    help: 'Lines that the query log has written (--query-log).',
-  },
-  queryLogDropped: {
-    name: 'nodecache_query_log_dropped_lines_total',
-    help: 'Lines of the query log that were not written because stdout was read too slowly.',
-  },
-  dnstapMessages: {
-    name: 'nodecache_dnstap_messages_total',
-    help: 'Messages of dnstap (--dnstap) that its reader got, and that were dropped.',
-    labelNames: ['result'],
-  },
-} as const satisfies TelemetryMetrics;
 
 const WAYS = [
   { proto: 'udp', isTcp: false },
@@ -127,61 +86,53 @@ interface Counted {
 /** The metrics of coredns plugin/metrics, for each address and zone. */
 function dnsFamilies(points: () => readonly ListenPoint[]): MetricFamily[] {
   const each = () => points().flatMap(countedAt);
-  const bySize = (read: (counters: ZoneCounters) => ZoneCounters['requestBytes']) => () =>
-    each().flatMap(({ labels, counters }) =>
-      WAYS.map(({ proto }): LabelledHistogram => ({
-        labels: { ...labels, proto },
-        histogram: read(counters)[proto],
-      })),
-    );
   const zoneLabels = ['server', 'zone', 'view'];
+  const bySize = (read: (counters: ZoneCounters) => ZoneCounters['requestBytes']) =>
+    labelled([...zoneLabels, 'proto'], () =>
+      each().flatMap(({ labels, counters }) =>
+        WAYS.map(({ proto }): LabelledHistogram => ({
+          labels: { ...labels, proto },
+          histogram: read(counters)[proto],
+        })),
+      ),
+    );
   return [
     counter(
-      {
-        name: 'coredns_dns_requests_total',
-        help: 'Queries, by address, zone, protocol, family (1 is IPv4) and type.',
-        labelNames: [...zoneLabels, 'proto', 'family', 'type'],
-      },
-      () => each().flatMap((counted) => [...requests(counted)]),
+      'dns_requests_total',
+      'Queries, by address, zone, protocol, family (1 is IPv4) and type.',
+      labelled([...zoneLabels, 'proto', 'family', 'type'], () =>
+        each().flatMap((counted) => [...requests(counted)]),
+      ),
     ),
     counter(
-      {
-        name: 'coredns_dns_do_requests_total',
-        help: 'Queries with the bit DO, by address and zone.',
-        labelNames: zoneLabels,
-      },
-      () => each().map(({ labels, counters }) => ({ labels, value: counters.dnssecRequests })),
+      'dns_do_requests_total',
+      'Queries with the bit DO, by address and zone.',
+      labelled(zoneLabels, () =>
+        each().map(({ labels, counters }) => ({ labels, value: counters.dnssecRequests })),
+      ),
     ),
     counter(
-      {
-        name: 'coredns_dns_responses_total',
-        help: 'Answers, by address, zone, rcode and plugin.',
-        labelNames: [...zoneLabels, 'rcode', 'plugin'],
-      },
-      () => each().flatMap((counted) => [...responses(counted)]),
+      'dns_responses_total',
+      'Answers, by address, zone, rcode and plugin.',
+      labelled([...zoneLabels, 'rcode', 'plugin'], () =>
+        each().flatMap((counted) => [...responses(counted)]),
+      ),
     ),
     histogram(
-      {
-        name: 'coredns_dns_request_duration_seconds',
-        help: 'Time from a query to its answer.',
-        labelNames: zoneLabels,
-      },
-      () => each().map(({ labels, counters }) => ({ labels, histogram: counters.seconds })),
+      'dns_request_duration_seconds',
+      'Time from a query to its answer.',
+      labelled(zoneLabels, () =>
+        each().map(({ labels, counters }) => ({ labels, histogram: counters.seconds })),
+      ),
     ),
     histogram(
-      {
-        name: 'coredns_dns_request_size_bytes',
-        help: 'Size of queries.',
-        labelNames: [...zoneLabels, 'proto'],
-      },
+      'dns_request_size_bytes',
+      'Size of queries.',
       bySize(({ requestBytes }) => requestBytes),
     ),
     histogram(
-      {
-        name: 'coredns_dns_response_size_bytes',
-        help: 'Size of answers.',
-        labelNames: [...zoneLabels, 'proto'],
-      },
+      'dns_response_size_bytes',
+      'Size of answers.',
       bySize(({ responseBytes }) => responseBytes),
     ),
   ];
@@ -235,78 +186,60 @@ function cacheFamilies(points: () => readonly ListenPoint[]): MetricFamily[] {
         .flatMap((zone) => read(zone, { server, zones: zoneLabel(zone.zone), view: '' })),
     );
   const one = (read: (zone: ServedZone) => number) =>
-    each((zone, labels) => [{ labels, value: read(zone) }]);
+    labelled(
+      LABELS,
+      each((zone, labels) => [{ labels, value: read(zone) }]),
+    );
   const byType = (read: (zone: ServedZone) => Readonly<Record<'success' | 'denial', number>>) =>
-    each((zone, labels) =>
-      Object.entries(read(zone)).map(([type, value]) => ({ labels: { ...labels, type }, value })),
+    labelled(
+      [...LABELS, 'type'],
+      each((zone, labels) =>
+        Object.entries(read(zone)).map(([type, value]) => ({ labels: { ...labels, type }, value })),
+      ),
     );
   const hits = ({ counters }: ServedZone) => counters.cacheHits.success + counters.cacheHits.denial;
   return [
     gauge(
-      {
-        name: 'coredns_cache_entries',
-        help: 'Answers in the cache, with records and without.',
-        labelNames: [...LABELS, 'type'],
-      },
+      'cache_entries',
+      'Answers in the cache, with records and without.',
       byType(({ block }) => {
         const { entryCount, denialCount } = block.cache!;
         return { success: entryCount - denialCount, denial: denialCount };
       }),
     ),
     counter(
-      {
-        name: 'coredns_cache_requests_total',
-        help: 'Queries that the cache was asked for.',
-        labelNames: LABELS,
-      },
+      'cache_requests_total',
+      'Queries that the cache was asked for.',
       one((zone) => hits(zone) + zone.counters.cacheMisses),
     ),
     counter(
-      {
-        name: 'coredns_cache_hits_total',
-        help: 'Answers from the cache, with records and without.',
-        labelNames: [...LABELS, 'type'],
-      },
+      'cache_hits_total',
+      'Answers from the cache, with records and without.',
       byType(({ counters }) => counters.cacheHits),
     ),
     counter(
-      {
-        name: 'coredns_cache_misses_total',
-        help: 'Queries that the cache had no answer to.',
-        labelNames: LABELS,
-      },
+      'cache_misses_total',
+      'Queries that the cache had no answer to.',
       one(({ counters }) => counters.cacheMisses),
     ),
     counter(
-      {
-        name: 'coredns_cache_evictions_total',
-        help: 'Answers removed for lack of space before they expired.',
-        labelNames: LABELS,
-      },
+      'cache_evictions_total',
+      'Answers removed for lack of space before they expired.',
       one(({ block }) => block.cache!.evictions),
     ),
     counter(
-      {
-        name: 'coredns_cache_served_stale_total',
-        help: 'Expired answers that clients got.',
-        labelNames: LABELS,
-      },
+      'cache_served_stale_total',
+      'Expired answers that clients got.',
       one(({ block }) => block.counters.staleAnswers),
     ),
     counter(
-      {
-        name: 'coredns_cache_prefetch_total',
-        help: 'Answers that were asked for before they expired.',
-        labelNames: LABELS,
-      },
+      'cache_prefetch_total',
+      'Answers that were asked for before they expired.',
       one(({ block }) => Object.values(block.forwarder.prefetches).reduce((sum, n) => sum + n, 0)),
     ),
-    gauge(
-      {
-        name: 'nodecache_cache_bytes',
-        help: 'Memory of the cache.',
-        labelNames: LABELS,
-      },
+    OWN.gauge(
+      'cache_bytes',
+      'Memory of the cache.',
       one(({ block }) => block.cache!.takenBytes),
     ),
   ];
@@ -319,77 +252,55 @@ const PROXY_LABELS = ['proxy_name', 'to'];
 function forwardFamilies({ blocks, upstreams, subscriptions }: NodeCacheServer): MetricFamily[] {
   const sum = (read: (block: (typeof blocks.all)[number]) => number) => () =>
     blocks.all.reduce((total, block) => total + read(block), 0);
-  const connections = (isReused: boolean) => () =>
-    [...upstreams.all()].map(({ text, encrypted }) => {
-      const { queries } = upstreams.statistics.of(text);
-      const opened = encrypted?.handshakes ?? 0;
-      const proto = encrypted === undefined ? 'udp' : 'tcp';
-      // Over UDP sockets are shared, and renewed for their ports alone.
-      const reused = Math.max(queries - opened, 0);
-      return { labels: { ...PROXY, to: target(text), proto }, value: isReused ? reused : opened };
-    });
+  const connections = (isReused: boolean) =>
+    labelled([...PROXY_LABELS, 'proto'], () =>
+      [...upstreams.all()].map(({ text, encrypted }) => {
+        const { queries } = upstreams.statistics.of(text);
+        const opened = encrypted?.handshakes ?? 0;
+        const proto = encrypted === undefined ? 'udp' : 'tcp';
+        // Over UDP sockets are shared, and renewed for their ports alone.
+        const reused = Math.max(queries - opened, 0);
+        return { labels: { ...PROXY, to: target(text), proto }, value: isReused ? reused : opened };
+      }),
+    );
   return [
     counter(
-      {
-        name: 'coredns_forward_max_concurrent_rejects_total',
-        help: 'Queries that were refused because too many were in flight.',
-      },
+      'forward_max_concurrent_rejects_total',
+      'Queries that were refused because too many were in flight.',
       sum(({ forwarder }) => forwarder.counters.overflows),
     ),
     counter(
-      {
-        name: 'coredns_forward_healthcheck_broken_total',
-        help: 'Questions that no server answered.',
-      },
+      'forward_healthcheck_broken_total',
+      'Questions that no server answered.',
       sum(({ forwarder }) => forwarder.counters.failures),
     ),
     histogram(
-      {
-        name: 'coredns_proxy_request_duration_seconds',
-        help: 'Time from a question to the reply of its server.',
-        labelNames: [...PROXY_LABELS, 'rcode'],
-      },
-      () => [...repliesByTarget(upstreams)],
+      'proxy_request_duration_seconds',
+      'Time from a question to the reply of its server.',
+      labelled([...PROXY_LABELS, 'rcode'], () => [...repliesByTarget(upstreams)]),
     ),
     counter(
-      {
-        name: 'coredns_proxy_healthcheck_failures_total',
-        help: 'Questions and probes that a server did not reply to.',
-        labelNames: PROXY_LABELS,
-      },
-      () =>
+      'proxy_healthcheck_failures_total',
+      'Questions and probes that a server did not reply to.',
+      labelled(PROXY_LABELS, () =>
         [...upstreams.statistics.entries()].map(([text, { health }]) => ({
           labels: { ...PROXY, to: target(text) },
           value: health.failures.timeout + health.failures.unreachable,
         })),
+      ),
     ),
     counter(
-      {
-        name: 'coredns_proxy_conn_cache_hits_total',
-        help: 'Questions over a connection that was open.',
-        labelNames: [...PROXY_LABELS, 'proto'],
-      },
+      'proxy_conn_cache_hits_total',
+      'Questions over a connection that was open.',
       connections(true),
     ),
-    counter(
-      {
-        name: 'coredns_proxy_conn_cache_misses_total',
-        help: 'Connections that were opened.',
-        labelNames: [...PROXY_LABELS, 'proto'],
-      },
-      connections(false),
-    ),
-    gauge(
-      {
-        name: 'nodecache_subscription_live',
-        help: 'Whether the DNS of the cluster tells its changes, so that answers are kept until then.',
-        labelNames: ['server'],
-      },
-      () =>
-        subscriptions.rows().map(({ server, state }) => ({
-          labels: { server },
-          value: Number(state === 'live'),
-        })),
+    counter('proxy_conn_cache_misses_total', 'Connections that were opened.', connections(false)),
+    OWN.gauge(
+      'subscription_live',
+      'Whether the DNS of the cluster tells its changes, so that answers are kept until then.',
+      by('server', () =>
+        subscriptions.rows().map(({ server, state }) => [server, Number(state === 'live')]),
+      ),
     ),
   ];
 }
@@ -424,26 +335,19 @@ function pluginFamilies({ blocks, points, probe }: NodeCacheServer): MetricFamil
   const hosts = () => blocks.all.flatMap(({ hosts: file }) => file ?? []);
   return [
     histogram(
-      {
-        name: 'coredns_health_request_duration_seconds',
-        help: 'Time until this process answers its own probe, over DNS.',
-      },
-      () => [{ labels: {}, histogram: probe.seconds }],
+      'health_request_duration_seconds',
+      'Time until this process answers its own probe, over DNS.',
+      () => probe.seconds,
     ),
     counter(
-      {
-        name: 'coredns_health_request_failures_total',
-        help: 'Probes that this process did not answer in time.',
-      },
+      'health_request_failures_total',
+      'Probes that this process did not answer in time.',
       () => probe.failures,
     ),
     gauge(
-      {
-        name: 'coredns_plugin_enabled',
-        help: 'The plugins of each zone.',
-        labelNames: ['server', 'zone', 'view', 'name'],
-      },
-      () =>
+      'plugin_enabled',
+      'The plugins of each zone.',
+      labelled(['server', 'zone', 'view', 'name'], () =>
         points.all.flatMap(({ label: server, zones }) =>
           zones.flatMap(({ zone, block }) =>
             pluginsOf(block.block).map((name) => ({
@@ -452,16 +356,13 @@ function pluginFamilies({ blocks, points, probe }: NodeCacheServer): MetricFamil
             })),
           ),
         ),
+      ),
     ),
-    gauge({ name: 'coredns_hosts_entries', help: 'Names and addresses of hosts files.' }, () =>
+    gauge('hosts_entries', 'Names and addresses of hosts files.', () =>
       hosts().reduce((sum, { size }) => sum + size, 0),
     ),
-    gauge(
-      {
-        name: 'coredns_hosts_reload_timestamp_seconds',
-        help: 'When a hosts file was read last.',
-      },
-      () => Math.max(0, ...hosts().map(({ readAtSeconds }) => readAtSeconds)),
+    gauge('hosts_reload_timestamp_seconds', 'When a hosts file was read last.', () =>
+      Math.max(0, ...hosts().map(({ readAtSeconds }) => readAtSeconds)),
     ),
   ];
 }

@@ -2,6 +2,7 @@ export { ChangeFeed, type ChangeObserver } from './change-feed.js';
 export {
   Announcement,
   Notifier,
+  notifierFamilies,
   type NotifiedZone,
   NotifyMessages,
   NotifyTarget,
@@ -11,7 +12,6 @@ export {
   Publisher,
   type SubscriberCounts,
   subscriberFamilies,
-  type SubscriberMetrics,
   type SubscriberRow,
   subscribersPage,
 } from './publisher.js';
@@ -22,6 +22,7 @@ export {
   PublisherProcess,
   type SubscribedCache,
   type SubscribedServer,
+  subscriptionFamilies,
   type SubscriptionRow,
   Subscriptions,
   subscriptionsPage,

@@ -1,5 +1,5 @@
 import { TokenBucket } from '@kube-dns/base';
-import type { Log } from '@kube-dns/daemon';
+import { by, byBoth, type Log, type MetricFamily, type MetricPrefix } from '@kube-dns/daemon';
 import {
   exchange,
   type Exchange,
@@ -386,4 +386,23 @@ export class Notifier implements ChangeObserver {
     this.#feed.leave(this);
     for (const target of this.targets) target.close();
   }
+}
+
+/** The metrics of what is sent by NOTIFY. */
+export function notifierFamilies(
+  { counter }: MetricPrefix,
+  targets: () => readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[],
+): MetricFamily[] {
+  return [
+    counter(
+      'notify_sent_total',
+      'NOTIFY messages that were sent, including retransmissions (--notify).',
+      by('target', () => targets().map(({ text, sent }) => [text, sent])),
+    ),
+    counter(
+      'notify_results_total',
+      'Names that were told by NOTIFY: acknowledged, refused, or given up without a reply.',
+      byBoth(['target', 'result'], () => targets().map(({ text, results }) => [text, results])),
+    ),
+  ];
 }

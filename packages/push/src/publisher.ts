@@ -1,11 +1,9 @@
 import { formatHostPort } from '@kube-dns/base';
 import {
   type BucketHistogram,
-  counter,
-  gauge,
-  histogram,
-  type MetricDescription,
+  byKey,
   type MetricFamily,
+  type MetricPrefix,
 } from '@kube-dns/daemon';
 import { networkOf, type Session, type SessionService } from '@kube-dns/transport';
 import {
@@ -307,16 +305,6 @@ function seconds(ms: number): number {
   return Math.round(ms) / 1_000;
 }
 
-/** The names of the metrics of subscribers. */
-export interface SubscriberMetrics {
-  readonly subscribers: MetricDescription;
-  readonly subscribersBehind: MetricDescription;
-  readonly subscriptionLag: MetricDescription;
-  readonly subscriberNames: MetricDescription;
-  readonly subscriberFlushes: MetricDescription;
-  readonly subscribersDropped: MetricDescription;
-}
-
 /** What is counted of subscribers. */
 export interface SubscriberCounts {
   readonly count: number;
@@ -330,22 +318,38 @@ export interface SubscriberCounts {
   };
 }
 
-/** The metrics of the subscribers. */
+/** The metrics of the subscribers; `subject` begins the names of those that count what they got. */
 export function subscriberFamilies(
-  metrics: SubscriberMetrics,
+  { counter, gauge, histogram }: MetricPrefix,
+  subject: 'subscription' | 'subscribers',
   publisher: () => SubscriberCounts,
 ): MetricFamily[] {
   return [
-    gauge(metrics.subscribers, () => publisher().count),
-    gauge(metrics.subscribersBehind, () => publisher().behind),
-    histogram(metrics.subscriptionLag, () => [{ labels: {}, histogram: publisher().feed.lag }]),
-    counter(metrics.subscriberNames, () => publisher().feed.names),
-    counter(metrics.subscriberFlushes, () =>
-      Object.entries(publisher().feed.flushes).map(([reason, value]) => ({
-        labels: { reason },
-        value,
-      })),
+    gauge('subscribers', 'Caches that are told which names change.', () => publisher().count),
+    gauge(
+      'subscribers_behind',
+      'Subscribers that read too slowly and are told nothing until they have read the rest.',
+      () => publisher().behind,
     ),
-    counter(metrics.subscribersDropped, () => publisher().dropped),
+    histogram(
+      `${subject}_lag_seconds`,
+      'Time from what a server tells until subscribers are told, or until a slow one is.',
+      () => publisher().feed.lag,
+    ),
+    counter(
+      `${subject}_names_total`,
+      'Names that changed and were told to subscribers.',
+      () => publisher().feed.names,
+    ),
+    counter(
+      `${subject}_flushes_total`,
+      'How often subscribers were told that any name may have changed, by reason.',
+      byKey('reason', () => publisher().feed.flushes),
+    ),
+    counter(
+      'subscribers_dropped_total',
+      'Subscribers that were disconnected because they did not read or sent nothing.',
+      () => publisher().dropped,
+    ),
   ];
 }

@@ -1,4 +1,11 @@
-import type { Log, StatusFacts } from '@kube-dns/daemon';
+import {
+  by,
+  byBoth,
+  type Log,
+  type MetricFamily,
+  type MetricPrefix,
+  type StatusFacts,
+} from '@kube-dns/daemon';
 import {
   type AddedOptions,
   isOwnAddress,
@@ -651,4 +658,58 @@ export function zoneProblems(rows: readonly SubscriptionRow[]): string[] {
       ({ server, zones, reason }) =>
         `${server} tells no changes of ${zones.join(', ')} now (${reason}): TTLs rule`,
     );
+}
+
+/** The metrics of the subscriptions; a server that does not offer them has none. */
+export function subscriptionFamilies(
+  { counter, gauge }: MetricPrefix,
+  rows: () => readonly SubscriptionRow[],
+): MetricFamily[] {
+  const offered = () => rows().filter(({ state }) => state !== 'unsupported');
+  const byServer = (valueOf: (row: SubscriptionRow) => number) =>
+    by('server', () => offered().map((row) => [row.server, valueOf(row)]));
+  const byServerAnd = (
+    label: string,
+    valuesOf: (row: SubscriptionRow) => Readonly<Record<string, number>>,
+  ) => byBoth(['server', label], () => offered().map((row) => [row.server, valuesOf(row)]));
+  return [
+    gauge(
+      'subscription_live',
+      'Whether a server tells the changes of a zone: 1, and its answers are kept until they change.',
+      byServerAnd('zone', ({ zones, state }) =>
+        Object.fromEntries(zones.map((zone) => [zone, Number(state === 'live')])),
+      ),
+    ),
+    gauge(
+      'subscription_message_age_seconds',
+      'Time since the last message of a live subscription; there is one every 2 s at least.',
+      by('server', () =>
+        offered().flatMap(({ server, state, lastSeenMs }) =>
+          state === 'live' && lastSeenMs !== undefined
+            ? [[server, (performance.now() - lastSeenMs) / 1_000] as const]
+            : [],
+        ),
+      ),
+    ),
+    gauge(
+      'subscription_kept_answers',
+      'Cached answers that stay until their names change.',
+      byServer(({ keptAnswers }) => keptAnswers),
+    ),
+    counter(
+      'subscription_dropped_answers_total',
+      'Cached answers that were dropped because their names changed.',
+      byServer(({ droppedAnswers }) => droppedAnswers),
+    ),
+    counter(
+      'subscription_events_total',
+      'Subscriptions that started or were lost, and names that changed.',
+      byServerAnd('event', ({ events }) => events),
+    ),
+    counter(
+      'subscription_flushes_total',
+      'How often all answers of the zones were dropped, by reason.',
+      byServerAnd('reason', ({ flushes }) => flushes),
+    ),
+  ];
 }

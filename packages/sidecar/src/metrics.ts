@@ -1,10 +1,8 @@
 import {
-  counter,
-  gauge,
-  histogram,
-  info,
   type LabelledValue,
   type MetricFamily,
+  metricPrefix,
+  programFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
 
@@ -29,12 +27,19 @@ export interface MetricSources {
   readonly probes: readonly Probe[];
 }
 
-/** All metrics of the sidecar. */
+/** All metrics of the sidecar; the original has none of its program. */
 export function metricFamilies({ namespace, facts, poll, probes }: MetricSources): MetricFamily[] {
+  // It may be empty: the names then start with the next part, as in the Go client.
+  const prefix = (subsystem: string) =>
+    namespace === '' ? subsystem : `${namespace}_${subsystem}`;
+  const texts = {
+    build_info: 'The version of the sidecar; always 1.',
+    unexpected_errors_total: 'Uncaught errors; the sidecar continued after them.',
+  };
   return [
-    ...programFamilies(namespace, facts),
-    ...statisticsFamilies(namespace, poll),
-    ...probes.flatMap((probe) => probeFamilies(namespace, probe)),
+    ...programFamilies(metricPrefix(prefix('sidecar'), texts), facts),
+    ...statisticsFamilies(prefix('dnsmasq'), poll),
+    ...probes.flatMap((probe) => probeFamilies(prefix(`probe_${probe.spec.label}`), probe)),
   ];
 }
 
@@ -42,34 +47,26 @@ export function metricFamilies({ namespace, facts, poll, probes }: MetricSources
  * The metrics of dnsmasq's statistics, with the original's names, types and texts (kubernetes/dns
  * pkg/sidecar/metrics.go): no labels, no `_total`. The original does not have those after `errors`.
  */
-function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFamily[] {
-  const named = (name: string, help: string) => ({
-    name: metricName(namespace, 'dnsmasq', name),
-    help,
-  });
+function statisticsFamilies(prefix: string, poll: StatisticsPoll): MetricFamily[] {
+  const { counter, gauge } = metricPrefix(prefix);
   return [
     ...DNSMASQ_METRICS.map(([name, statistic, help]) =>
-      counter(named(name, help), () => poll.value(statistic)),
+      counter(name, help, () => poll.value(statistic)),
     ),
-    counter(
-      named('errors', 'Number of errors that have occurred getting metrics'),
-      () => poll.errors,
-    ),
+    counter('errors', 'Number of errors that have occurred getting metrics', () => poll.errors),
     gauge(
-      named('up', '1 when the last poll of the statistics of dnsmasq succeeded, 0 when it failed.'),
+      'up',
+      '1 when the last poll of the statistics of dnsmasq succeeded, 0 when it failed.',
       () => Number(poll.isUp),
     ),
-    gauge(
-      named('age_seconds', 'Time since the last successful poll; no sample before the first.'),
-      () => ageSeconds(poll.ageMs()),
+    gauge('age_seconds', 'Time since the last successful poll; no sample before the first.', () =>
+      ageSeconds(poll.ageMs()),
     ),
-    gauge(
-      named('subscriptions_live', 'Zones whose servers tell dnsmasq what changes in them.'),
-      () => valueOf(poll.subscriptions?.live),
+    gauge('subscriptions_live', 'Zones whose servers tell dnsmasq what changes in them.', () =>
+      valueOf(poll.subscriptions?.live),
     ),
-    gauge(
-      named('subscriptions_down', 'Zones whose servers should tell dnsmasq that, and do not.'),
-      () => valueOf(poll.subscriptions?.down),
+    gauge('subscriptions_down', 'Zones whose servers should tell dnsmasq that, and do not.', () =>
+      valueOf(poll.subscriptions?.down),
     ),
   ];
 }
@@ -78,48 +75,19 @@ function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFami
  * The metrics of one probe, whose label is part of their names; the first two have the original's types
  * and texts (kubernetes/dns pkg/sidecar/dnsprobe.go), which does not have the others.
  */
-function probeFamilies(namespace: string, probe: Probe): MetricFamily[] {
+function probeFamilies(prefix: string, probe: Probe): MetricFamily[] {
   const { label } = probe.spec;
-  const named = (name: string, help: string) => ({
-    name: metricName(namespace, 'probe', `${label}_${name}`),
-    help,
-  });
+  const { counter, gauge, histogram } = metricPrefix(prefix);
   return [
-    histogram(named('latency_ms', `Latency of the DNS probe request ${label}`), () => [
-      { labels: {}, histogram: probe.latencyMs },
-    ]),
-    counter(named('errors', `Count of errors in name resolution of ${label}`), () => probe.errors),
-    gauge(named('up', `1 while /healthcheck/${label} returns 200, 0 while it returns 503.`), () =>
+    histogram('latency_ms', `Latency of the DNS probe request ${label}`, () => probe.latencyMs),
+    counter('errors', `Count of errors in name resolution of ${label}`, () => probe.errors),
+    gauge('up', `1 while /healthcheck/${label} returns 200, 0 while it returns 503.`, () =>
       Number(probe.health().isOk),
     ),
     gauge(
-      named(
-        'age_seconds',
-        `Time since the last result of the probe ${label}; no sample before the first.`,
-      ),
+      'age_seconds',
+      `Time since the last result of the probe ${label}; no sample before the first.`,
       () => ageSeconds(probe.ageMs()),
-    ),
-  ];
-}
-
-/** The metrics of the sidecar itself; the original has none of them. */
-function programFamilies(namespace: string, facts: ProgramFacts): MetricFamily[] {
-  const { version, unexpectedErrors } = facts;
-  return [
-    info(
-      {
-        name: metricName(namespace, 'sidecar', 'build_info'),
-        help: 'The version of the sidecar; always 1.',
-        labelNames: ['version'],
-      },
-      () => ({ version }),
-    ),
-    counter(
-      {
-        name: metricName(namespace, 'sidecar', 'unexpected_errors_total'),
-        help: 'Uncaught errors; the sidecar continued after them.',
-      },
-      unexpectedErrors,
     ),
   ];
 }
@@ -132,8 +100,4 @@ function ageSeconds(ageMs: number | null): LabelledValue[] {
 /** No sample for what is not known. */
 function valueOf(value: number | undefined): LabelledValue[] {
   return value === undefined ? [] : [{ labels: {}, value }];
-}
-
-function metricName(namespace: string, subsystem: string, name: string): string {
-  return `${namespace === '' ? '' : `${namespace}_`}${subsystem}_${name}`;
 }

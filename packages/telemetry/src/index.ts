@@ -13,6 +13,5 @@ export { ObservedAnswer, type QuerySink } from './observed-answer.js';
 export {
   Telemetry,
   telemetryFamilies,
-  type TelemetryMetrics,
   type TelemetryOptions,
 } from './telemetry.js';

@@ -1,8 +1,9 @@
 import {
-  counter,
+  by,
+  byKey,
   type Log,
-  type MetricDescription,
   type MetricFamily,
+  type MetricPrefix,
   QUERY_LOG_OFF,
   type QueryLogRules,
 } from '@kube-dns/daemon';
@@ -246,35 +247,39 @@ class RetainedAnswer implements RetainedQuery {
   }
 }
 
-/** How a program names and describes what its Telemetry counts. */
-export interface TelemetryMetrics {
-  /** By `source`. */
-  readonly answersBySource: MetricDescription;
-  readonly slowAnswers: MetricDescription;
-  readonly queryLogLines: MetricDescription;
-  readonly queryLogDropped: MetricDescription;
-  /** By `result`: written, dropped. */
-  readonly dnstapMessages: MetricDescription;
-}
-
 /** What a Telemetry counts; every source is there from the start. */
 export function telemetryFamilies(
-  metrics: TelemetryMetrics,
+  { counter }: MetricPrefix,
   telemetry: () => Telemetry,
 ): MetricFamily[] {
   return [
-    counter(metrics.answersBySource, () =>
-      SOURCE_NAMES.map((source, i) => ({ labels: { source }, value: telemetry().bySource[i]! })),
+    counter(
+      'answers_by_source_total',
+      'Queries by where their answers came from; none: they got no answer.',
+      by('source', () => SOURCE_NAMES.map((name, i) => [name, telemetry().bySource[i]!])),
     ),
-    counter(metrics.slowAnswers, () => telemetry().slow),
-    counter(metrics.queryLogLines, () => telemetry().queryLog.written),
-    counter(metrics.queryLogDropped, () => telemetry().queryLog.dropped),
-    counter(metrics.dnstapMessages, () => {
-      const { written, dropped } = telemetry().dnstapMessages;
-      return [
-        { labels: { result: 'written' }, value: written },
-        { labels: { result: 'dropped' }, value: dropped },
-      ];
-    }),
+    counter(
+      'slow_answers_total',
+      'Answers that took a second or longer, or as long as slow= of --query-log says.',
+      () => telemetry().slow,
+    ),
+    counter(
+      'query_log_lines_total',
+      'Lines that the query log has written (--query-log).',
+      () => telemetry().queryLog.written,
+    ),
+    counter(
+      'query_log_dropped_lines_total',
+      'Lines of the query log that were not written because stdout was read too slowly.',
+      () => telemetry().queryLog.dropped,
+    ),
+    counter(
+      'dnstap_messages_total',
+      'Messages of dnstap (--dnstap) that its reader got, and that were dropped.',
+      byKey('result', () => {
+        const { written, dropped } = telemetry().dnstapMessages;
+        return { written, dropped };
+      }),
+    ),
   ];
 }

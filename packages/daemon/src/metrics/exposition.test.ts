@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { BucketHistogram, counter, gauge, histogram, type LabelledValue } from './metric-family.js';
+import { BucketHistogram, labelled, type LabelledValue, metricPrefix } from './metric-family.js';
 import { metricsHandler, renderFamilies } from './exposition.js';
 import { processFamilies } from './process-families.js';
+
+const { counter, gauge, histogram } = metricPrefix('sample');
 
 describe('a metric family', () => {
   it('shows the current value at each scrape', async () => {
     let hits = 0;
-    const families = [
-      counter({ name: 'sample_hits', help: 'Hits.' }, () => hits),
-      gauge({ name: 'sample_level', help: 'Level.' }, () => -hits),
-    ];
+    const families = [counter('hits', 'Hits.', () => hits), gauge('level', 'Level.', () => -hits)];
     const text = (value: number) =>
       `# HELP sample_hits Hits.\n# TYPE sample_hits counter\nsample_hits ${value}\n` +
       `# HELP sample_level Level.\n# TYPE sample_level gauge\nsample_level ${-value}\n`;
@@ -21,15 +20,16 @@ describe('a metric family', () => {
 
   it('shows the labels that exist at the time of the scrape, and no others', async () => {
     let codes = ['a', 'b"\n\\'];
-    const family = counter({ name: 'sample', help: 'S.', labelNames: ['code'] }, () =>
+    const values = labelled(['code'], () =>
       codes.map((code, index) => ({ labels: { code }, value: index + 1 })),
     );
+    const family = counter('codes', 'S.', values);
     expect(await renderFamilies([family])).toContain(
-      'sample{code="a"} 1\nsample{code="b\\"\\n\\\\"} 2\n',
+      'sample_codes{code="a"} 1\nsample_codes{code="b\\"\\n\\\\"} 2\n',
     );
     codes = ['c'];
     expect(await renderFamilies([family])).toBe(
-      '# HELP sample S.\n# TYPE sample counter\nsample{code="c"} 1\n',
+      '# HELP sample_codes S.\n# TYPE sample_codes counter\nsample_codes{code="c"} 1\n',
     );
   });
 
@@ -38,19 +38,18 @@ describe('a metric family', () => {
     ['counter', counter],
   ] as const)('prints no sample of a %s without labels that has no value', async (type, create) => {
     let values: LabelledValue[] = [];
-    const family = create({ name: 'sample', help: 'S.' }, () => values);
-    const head = `# HELP sample S.\n# TYPE sample ${type}\n`;
+    const family = create('level', 'S.', () => values);
+    const head = `# HELP sample_level S.\n# TYPE sample_level ${type}\n`;
     expect(await renderFamilies([family])).toBe(head);
     values = [{ labels: {}, value: 2 }];
-    expect(await renderFamilies([family])).toBe(`${head}sample 2\n`);
+    expect(await renderFamilies([family])).toBe(`${head}sample_level 2\n`);
   });
 
   it('renders a histogram with cumulative buckets, sum and count', async () => {
     const times = new BucketHistogram([0.25, 1]);
     for (const value of [0.1, 0.5, 7]) times.observe(value);
-    const family = histogram({ name: 'sample_ms', help: 'Time.' }, () => [
-      { labels: { way: 'udp' }, histogram: times },
-    ]);
+    const histograms = labelled(['way'], () => [{ labels: { way: 'udp' }, histogram: times }]);
+    const family = histogram('ms', 'Time.', histograms);
     expect(await renderFamilies([family])).toBe(
       [
         '# HELP sample_ms Time.',
@@ -67,7 +66,7 @@ describe('a metric family', () => {
 
   it('is collected once for all requests that come together', async () => {
     let collected = 0;
-    const handle = metricsHandler([gauge({ name: 'sample', help: 'S.' }, () => ++collected)]);
+    const handle = metricsHandler([gauge('level', 'S.', () => ++collected)]);
     const pages = Array.from({ length: 3 }, () => {
       return new Promise((send) => {
         const request = { socket: { destroyed: false }, acceptsEncodings: () => false };
@@ -76,13 +75,13 @@ describe('a metric family', () => {
       });
     });
     for (const page of await Promise.all(pages)) {
-      expect(String(page)).toContain('\nsample 1\n');
+      expect(String(page)).toContain('\nsample_level 1\n');
     }
     expect(collected).toBe(1);
   });
 
   it('refuses a duplicate name', () => {
-    const family = gauge({ name: 'sample', help: 'S.' }, () => 0);
+    const family = gauge('level', 'S.', () => 0);
     expect(() => metricsHandler([family, family])).toThrow('already been registered');
   });
 });

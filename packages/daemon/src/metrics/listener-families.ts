@@ -1,127 +1,108 @@
 import type { Listener, ListenerCounters } from '@kube-dns/transport';
 import { RCODE_NAMES } from '@kube-dns/wire';
 
-import {
-  counter,
-  gauge,
-  type LabelledValue,
-  type MetricDescription,
-  type MetricFamily,
-} from './metric-family.js';
+import { by, type MetricFamily, type MetricPrefix } from './metric-family.js';
 
 /** The part of a DNS listener that its metrics need. */
 export type CountedListener = Pick<Listener, 'engine' | 'counters'>;
-
-/** How a program names and describes the metrics of its listeners. */
-export interface ListenerMetrics {
-  /** By `protocol`. */
-  readonly messages: MetricDescription;
-  /** By `rcode`. */
-  readonly answers: MetricDescription;
-  /** By `reason`. */
-  readonly refusedMessages: MetricDescription;
-  readonly truncated: MetricDescription;
-  /** By `result`. */
-  readonly cookies: MetricDescription;
-  readonly answerFailures: MetricDescription;
-  readonly sendErrors: MetricDescription;
-  /** By `event`. */
-  readonly tcpConnections: MetricDescription;
-  readonly openTcpConnections: MetricDescription;
-  /** By `engine`. */
-  readonly engine: MetricDescription;
-}
 
 /** Any code without a name, of an upstream server, is shown as a number. */
 const LAST_RCODE = 15;
 const FORMERR = 1;
 const NOTIMP = 4;
 
+type Read = (counts: ListenerCounters) => number;
+
 /** The metrics of all listeners of a program together; `listeners` may be empty at first. */
 export function listenerFamilies(
-  metrics: ListenerMetrics,
+  { counter, gauge }: MetricPrefix,
   listeners: () => readonly CountedListener[],
 ): MetricFamily[] {
-  const sum = (read: (counts: ListenerCounters) => number) => () =>
+  const sum = (read: Read) =>
     listeners().reduce((total, { counters }) => total + read(counters), 0);
-  const labelled =
-    (label: string, parts: Readonly<Record<string, (counts: ListenerCounters) => number>>) =>
-    (): LabelledValue[] =>
-      Object.entries(parts).map(([key, read]) => ({
-        labels: { [label]: key },
-        value: sum(read)(),
-      }));
+  const sums = (parts: Readonly<Record<string, Read>>) => () =>
+    Object.entries(parts).map(([key, read]) => [key, sum(read)] as const);
   return [
     counter(
-      metrics.messages,
-      labelled('protocol', { udp: (c) => c.udpQueries, tcp: (c) => c.tcpQueries }),
-    ),
-    counter(metrics.answers, () => answersByRcode(sum)),
-    counter(
-      metrics.refusedMessages,
-      labelled('reason', {
-        formerr: (c) => c.formErrors,
-        notimp: (c) => c.notImplemented,
-        badvers: (c) => c.badVersions,
-        badcookie: (c) => c.badCookies,
-        nocookie: (c) => c.cookieless,
-        dropped: (c) => c.dropped,
-      }),
+      'messages_total',
+      'Messages received, valid or not, by protocol.',
+      by('protocol', sums({ udp: (c) => c.udpQueries, tcp: (c) => c.tcpQueries })),
     ),
     counter(
-      metrics.truncated,
-      sum((c) => c.truncated),
+      'answers_total',
+      'Answers sent, by rcode.',
+      by('rcode', () => answersByRcode(sum)),
     ),
     counter(
-      metrics.cookies,
-      labelled('result', {
-        good: (c) => c.cookies.good,
-        old: (c) => c.cookies.old,
-        bad: (c) => c.cookies.bad,
-        none: (c) => c.cookies.none,
-      }),
+      'refused_messages_total',
+      'Messages not answered as queries, by reason.',
+      by(
+        'reason',
+        sums({
+          formerr: (c) => c.formErrors,
+          notimp: (c) => c.notImplemented,
+          badvers: (c) => c.badVersions,
+          badcookie: (c) => c.badCookies,
+          nocookie: (c) => c.cookieless,
+          dropped: (c) => c.dropped,
+        }),
+      ),
     ),
     counter(
-      metrics.answerFailures,
-      sum((c) => c.failures),
+      'truncated_answers_total',
+      'Answers truncated to the size that the client accepts.',
+      () => sum((c) => c.truncated),
     ),
     counter(
-      metrics.sendErrors,
-      sum((c) => c.sendErrors),
+      'cookies_total',
+      'Queries with a COOKIE option, by what their server cookie was.',
+      by(
+        'result',
+        sums({
+          good: (c) => c.cookies.good,
+          old: (c) => c.cookies.old,
+          bad: (c) => c.cookies.bad,
+          none: (c) => c.cookies.none,
+        }),
+      ),
     ),
     counter(
-      metrics.tcpConnections,
-      labelled('event', {
-        accepted: (c) => c.tcpConnections,
-        refused: (c) => c.tcpRefused,
-        idle_closed: (c) => c.tcpIdleClosed,
-      }),
+      'answer_failures_total',
+      'Questions answered with SERVFAIL because of an internal error.',
+      () => sum((c) => c.failures),
     ),
+    counter('send_errors_total', 'Answers that could not be sent.', () => sum((c) => c.sendErrors)),
+    counter(
+      'tcp_connections_total',
+      'TCP connections, by event.',
+      by(
+        'event',
+        sums({
+          accepted: (c) => c.tcpConnections,
+          refused: (c) => c.tcpRefused,
+          idle_closed: (c) => c.tcpIdleClosed,
+        }),
+      ),
+    ),
+    gauge('tcp_connections_open', 'Open TCP connections.', () => sum((c) => c.tcpOpen)),
     gauge(
-      metrics.openTcpConnections,
-      sum((c) => c.tcpOpen),
-    ),
-    gauge(metrics.engine, () =>
-      [...new Set(listeners().map(({ engine }) => engine))].map((engine) => ({
-        labels: { engine },
-        value: 1,
-      })),
+      'udp_engine_info',
+      'The active UDP engine; always 1.',
+      by('engine', () => new Map(listeners().map(({ engine }) => [engine, 1]))),
     ),
   ];
 }
 
 /** Every answer that was sent, including refusals of messages that are not queries. */
-function* answersByRcode(
-  sum: (read: (counts: ListenerCounters) => number) => () => number,
-): Generator<LabelledValue> {
+function* answersByRcode(sum: (read: Read) => number): Generator<readonly [string, number]> {
   for (let rcode = 0; rcode <= LAST_RCODE; rcode++) {
-    const value = sum((counts) => (counts.rcodes[rcode] ?? 0) + refusals(counts, rcode))();
+    const value = sum((counts) => (counts.rcodes[rcode] ?? 0) + refusals(counts, rcode));
     const name = RCODE_NAMES[rcode];
     // Named codes are shown from the start, so that the first SERVFAIL is an increase.
-    if (name !== undefined || value > 0) yield { labels: { rcode: name ?? String(rcode) }, value };
+    if (name !== undefined || value > 0) yield [name ?? String(rcode), value];
   }
-  yield { labels: { rcode: 'BADVERS' }, value: sum(({ badVersions }) => badVersions)() };
-  yield { labels: { rcode: 'BADCOOKIE' }, value: sum(({ badCookies }) => badCookies)() };
+  yield ['BADVERS', sum(({ badVersions }) => badVersions)];
+  yield ['BADCOOKIE', sum(({ badCookies }) => badCookies)];
 }
 
 function refusals({ formErrors, notImplemented }: ListenerCounters, rcode: number): number {

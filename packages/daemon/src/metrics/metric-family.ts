@@ -59,13 +59,6 @@ export class BucketHistogram {
   }
 }
 
-/** A metric's name, description and label names. */
-export interface MetricDescription {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly string[];
-}
-
 /** One value of a metric with labels. */
 export interface LabelledValue {
   readonly labels: Readonly<Record<string, string>>;
@@ -85,44 +78,127 @@ type CollectHistograms = () => Iterable<LabelledHistogram>;
  * A metric as plain data: its description, and the function that reads its values at each scrape. A
  * program needs no metrics library until the first scrape.
  */
-export type MetricFamily = MetricDescription &
-  (
-    | { readonly type: 'counter' | 'gauge'; readonly collect: CollectValues }
-    | { readonly type: 'histogram'; readonly collect: CollectHistograms }
-  );
+export type MetricFamily = {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+} & (
+  | { readonly type: 'counter' | 'gauge'; readonly collect: CollectValues }
+  | { readonly type: 'histogram'; readonly collect: CollectHistograms }
+);
 
-/** A metric whose values must never fall. */
-export function counter(description: MetricDescription, collect: CollectValues): MetricFamily {
-  return { ...description, type: 'counter', collect };
+/** The names of the labels, and the function that reads the values with them. */
+interface Labelled<T> {
+  readonly labelNames: readonly string[];
+  readonly collect: () => Iterable<T>;
 }
 
-/** A metric whose values may rise and fall. */
-export function gauge(description: MetricDescription, collect: CollectValues): MetricFamily {
-  return { ...description, type: 'gauge', collect };
+/** Values with labels, each written out. */
+export function labelled<T extends LabelledValue | LabelledHistogram>(
+  labelNames: readonly string[],
+  collect: () => Iterable<T>,
+): Labelled<T> {
+  return { labelNames, collect };
 }
 
-/** A metric that informs by its labels; the value is always 1. */
-export function info(
-  description: MetricDescription,
-  labels: () => Readonly<Record<string, string>>,
-): MetricFamily {
-  return gauge(description, () => [{ labels: labels(), value: 1 }]);
-}
+type Values = Readonly<Record<string, number>>;
 
-/** A metric that counts values by size. */
-export function histogram(
-  description: MetricDescription,
-  collect: CollectHistograms,
-): MetricFamily {
-  return { ...description, type: 'histogram', collect };
-}
-
-/** One labelled value per key; the key is the value of the label. */
-export function labelledBy(
+/** One value for each value of the label. */
+export function by(
   label: string,
-  values: Readonly<Record<string, number>>,
-): LabelledValue[] {
-  return Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value }));
+  values: () => Iterable<readonly [string, number]>,
+): Labelled<LabelledValue> {
+  const collect = () =>
+    Array.from(values(), ([key, value]) => ({ labels: { [label]: key }, value }));
+  return { labelNames: [label], collect };
+}
+
+/** The same; a key is the value of the label. */
+export function byKey(label: string, values: () => Values): Labelled<LabelledValue> {
+  return by(label, () => Object.entries(values()));
+}
+
+/** Values by two labels: for each value of the first label those by the second one. */
+export function byBoth(
+  labelNames: readonly [string, string],
+  values: () => Iterable<readonly [string, Values]>,
+): Labelled<LabelledValue> {
+  const [one, other] = labelNames;
+  const collect = () =>
+    Array.from(values(), ([key, inner]) =>
+      Object.entries(inner).map(([second, value]) => ({
+        labels: { [one]: key, [other]: second },
+        value,
+      })),
+    ).flat();
+  return { labelNames, collect };
+}
+
+/**
+ * Declares the metrics whose names begin with one prefix: what a mechanism needs to declare its families for any
+ * program. A name is without the prefix.
+ */
+export interface MetricPrefix {
+  /** A metric whose values must never fall. */
+  readonly counter: DeclareValues;
+  /** A metric whose values may rise and fall. */
+  readonly gauge: DeclareValues;
+  /** A metric that informs by its labels; the value is always 1. */
+  readonly info: (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    labels: () => Readonly<Record<string, string>>,
+  ) => MetricFamily;
+  /** A metric that counts values by size. */
+  readonly histogram: (
+    name: string,
+    help: string,
+    histograms: Labelled<LabelledHistogram> | (() => BucketHistogram),
+  ) => MetricFamily;
+}
+type DeclareValues = (
+  name: string,
+  help: string,
+  values: CollectValues | Labelled<LabelledValue>,
+) => MetricFamily;
+
+/**
+ * The names begin with `prefix_`, or with nothing for an empty prefix. `texts` are the help texts, by name without the
+ * prefix, that a program words in its own way.
+ */
+export function metricPrefix(
+  prefix: string,
+  texts: Readonly<Record<string, string>> = {},
+): MetricPrefix {
+  const about = (name: string, help: string) => ({
+    name: prefix === '' ? name : `${prefix}_${name}`,
+    help: texts[name] ?? help,
+  });
+  const values =
+    (type: 'counter' | 'gauge'): DeclareValues =>
+    (name, help, read) =>
+      typeof read === 'function'
+        ? { ...about(name, help), type, collect: read }
+        : { ...about(name, help), type, ...read };
+  return {
+    counter: values('counter'),
+    gauge: values('gauge'),
+    info: (name, help, labelNames, labels) => ({
+      ...about(name, help),
+      type: 'gauge',
+      labelNames,
+      collect: () => [{ labels: labels(), value: 1 }],
+    }),
+    histogram: (name, help, read) =>
+      typeof read === 'function'
+        ? {
+            ...about(name, help),
+            type: 'histogram',
+            collect: () => [{ labels: {}, histogram: read() }],
+          }
+        : { ...about(name, help), type: 'histogram', ...read },
+  };
 }
 
 /** One metric under another name. */
@@ -150,6 +226,35 @@ export function renamedFamilies(
     if (family === undefined) throw new Error(`no metric ${rename.from} to be renamed`);
     return renamed(family, rename);
   });
+}
+
+/**
+ * What CoreDNS has, too, of the metrics that several programs have under their prefix; `here` are the labels that
+ * CoreDNS adds to those of a server (coredns plugin/metrics, forward and reload).
+ */
+export function corednsRenames(prefix: string, here: Labels): MetricRename[] {
+  return [
+    { from: `${prefix}_build_info`, to: 'coredns_build_info' },
+    { from: `${prefix}_unexpected_errors_total`, to: 'coredns_panics_total' },
+    {
+      from: `${prefix}_messages_total`,
+      to: 'coredns_dns_requests_total',
+      labels: { protocol: 'proto' },
+      constant: here,
+    },
+    { from: `${prefix}_answers_total`, to: 'coredns_dns_responses_total', constant: here },
+    {
+      from: `${prefix}_upstream_overflows_total`,
+      to: 'coredns_forward_max_concurrent_rejects_total',
+    },
+    {
+      from: `${prefix}_upstream_server_latency_seconds`,
+      to: 'coredns_proxy_request_duration_seconds',
+      labels: { server: 'to' },
+      constant: { proxy_name: 'forward' },
+    },
+    { from: `${prefix}_config_rejected_total`, to: 'coredns_reload_failed_total' },
+  ];
 }
 
 function renamed(

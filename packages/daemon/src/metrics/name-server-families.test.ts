@@ -1,16 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { renderFamilies } from './exposition.js';
-import { NameServerHealth, nameServerFamilies } from './name-server-families.js';
+import { metricPrefix } from './metric-family.js';
+import {
+  type CountedNameServer,
+  NameServerHealth,
+  upstreamFamilies,
+  type UpstreamSources,
+} from './name-server-families.js';
 
-const METRICS = {
-  queries: { name: 'queries', help: 'H.', labelNames: ['server'] },
-  latency: { name: 'latency', help: 'H.', labelNames: ['server'] },
-  failures: { name: 'failures', help: 'H.', labelNames: ['server', 'reason'] },
-  connections: { name: 'connections', help: 'H.', labelNames: ['server'] },
-  handshakes: { name: 'handshakes', help: 'H.', labelNames: ['server'] },
-  certificateEnd: { name: 'certificate_end', help: 'H.', labelNames: ['server'] },
-};
+const FORWARDER = { inFlight: 0, counters: { overflows: 0, failures: 0 } };
+
+function render(
+  entries: Iterable<readonly [string, CountedNameServer]>,
+  all: UpstreamSources['upstreams']['all'],
+): Promise<string> {
+  const sources = {
+    forwarder: FORWARDER,
+    statistics: { entries: () => entries },
+    upstreams: { all, rejectedReplies: 0 },
+  };
+  return renderFamilies(upstreamFamilies(metricPrefix(''), () => sources));
+}
 
 describe('NameServerHealth', () => {
   it('counts SERVFAIL and REFUSED as failures with a latency', () => {
@@ -42,26 +53,24 @@ describe('the metrics of name servers', () => {
   it('have a series per server and reason from the start', async () => {
     const health = new NameServerHealth();
     health.countReply(2, 3);
-    const text = await renderFamilies(
-      nameServerFamilies(
-        METRICS,
-        () => [['10.0.0.1#53', { queries: 4, health }]],
-        () => [{ text: '10.0.0.1#53' }],
-      ),
+    const text = await render([['10.0.0.1#53', { queries: 4, health }]], [{ text: '10.0.0.1#53' }]);
+    expect(text).not.toContain('upstream_server_connections{');
+    expect(text).toContain('upstream_server_queries_total{server="10.0.0.1#53"} 4\n');
+    expect(text).toContain(
+      'upstream_server_latency_seconds_bucket{server="10.0.0.1#53",le="0.0025"} 0\n',
     );
-    expect(text).not.toContain('connections{');
-    expect(text).toContain('queries{server="10.0.0.1#53"} 4\n');
-    expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.0025"} 0\n');
-    expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.005"} 1\n');
-    expect(text).toContain('latency_sum{server="10.0.0.1#53"} 0.003\n');
-    expect(text.match(/^failures\{.*$/gm)).toEqual([
-      'failures{server="10.0.0.1#53",reason="timeout"} 0',
-      'failures{server="10.0.0.1#53",reason="unreachable"} 0',
-      'failures{server="10.0.0.1#53",reason="malformed"} 0',
-      'failures{server="10.0.0.1#53",reason="servfail"} 1',
-      'failures{server="10.0.0.1#53",reason="refused"} 0',
-      'failures{server="10.0.0.1#53",reason="certificate"} 0',
-      'failures{server="10.0.0.1#53",reason="handshake"} 0',
+    expect(text).toContain(
+      'upstream_server_latency_seconds_bucket{server="10.0.0.1#53",le="0.005"} 1\n',
+    );
+    expect(text).toContain('upstream_server_latency_seconds_sum{server="10.0.0.1#53"} 0.003\n');
+    expect(text.match(/^upstream_server_failures_total\{.*$/gm)).toEqual([
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="timeout"} 0',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="unreachable"} 0',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="malformed"} 0',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="servfail"} 1',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="refused"} 0',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="certificate"} 0',
+      'upstream_server_failures_total{server="10.0.0.1#53",reason="handshake"} 0',
     ]);
   });
 
@@ -71,18 +80,12 @@ describe('the metrics of name servers', () => {
       encrypted: { connections, handshakes, certificateEndsAt },
     });
     const all = [of(2, 7, 0), of(1, 3, 1_800_000_000), of(0, 1, 1_900_000_000)];
-    const text = await renderFamilies(
-      nameServerFamilies(
-        METRICS,
-        () => [],
-        () => all,
-      ),
-    );
+    const text = await render([], all);
     const values = text.match(/^\w+\{server="tls:\/\/10\.0\.0\.1#853"\} .*$/gm);
     expect(values?.map((line) => line.replace(/\{.*\}/, ''))).toEqual([
-      'certificate_end 1800000000',
-      'connections 3',
-      'handshakes 11',
+      'upstream_server_certificate_end_timestamp_seconds 1800000000',
+      'upstream_server_connections 3',
+      'upstream_server_handshakes_total 11',
     ]);
   });
 });

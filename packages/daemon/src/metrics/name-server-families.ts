@@ -1,25 +1,21 @@
-import type { EncryptedStatus, UpstreamServer } from '@kube-dns/transport';
+import type {
+  EncryptedStatus,
+  ForwarderCounters,
+  QueryForwarder,
+  UpstreamServer,
+} from '@kube-dns/transport';
 import {
   BucketHistogram,
-  counter,
-  gauge,
-  histogram,
-  type LabelledValue,
-  type MetricDescription,
+  by,
+  byBoth,
+  labelled,
   type MetricFamily,
+  type MetricPrefix,
 } from './metric-family.js';
 
 /** Why a query to a name server brought no usable reply. */
-const FAILURES = [
-  'timeout',
-  'unreachable',
-  'malformed',
-  'servfail',
-  'refused',
-  'certificate',
-  'handshake',
-] as const;
-type Failure = (typeof FAILURES)[number];
+type Failure =
+  'timeout' | 'unreachable' | 'malformed' | 'servfail' | 'refused' | 'certificate' | 'handshake';
 /** The codes of errors that are reasons; any other is `unreachable`. */
 const REASONS: readonly string[] = ['timeout', 'malformed', 'certificate', 'handshake'];
 
@@ -65,51 +61,91 @@ export interface CountedNameServer {
   readonly health: NameServerHealth;
 }
 
-/** How a program names and describes the metrics of its upstream servers; each has a label `server`. */
-export interface NameServerMetrics {
-  readonly queries: MetricDescription;
-  readonly latency: MetricDescription;
-  /** Also by `reason`. */
-  readonly failures: MetricDescription;
-  /** Of encrypted servers alone. */
-  readonly connections: MetricDescription;
-  readonly handshakes: MetricDescription;
-  readonly certificateEnd: MetricDescription;
-}
-
 /** The part of an upstream server that the metrics of its encryption need. */
 export type EncryptedNameServer = Pick<UpstreamServer, 'text' | 'encrypted'>;
 
-/**
- * The metrics of the upstream servers that exist at a scrape; `servers` yields each with its name, `connected` those
- * that are configured now.
- */
-export function nameServerFamilies(
-  metrics: NameServerMetrics,
-  servers: () => Iterable<readonly [server: string, counts: CountedNameServer]>,
-  connected: () => Iterable<EncryptedNameServer>,
+/** What the metrics of a forwarder and its upstream servers are read from. */
+export interface UpstreamSources {
+  readonly forwarder: Pick<QueryForwarder, 'inFlight'> & {
+    readonly counters: Pick<ForwarderCounters, 'failures' | 'overflows'>;
+  };
+  /** The servers that have metrics, each with its name. */
+  readonly statistics: { entries(): Iterable<readonly [server: string, CountedNameServer]> };
+  /** Those that are configured now. */
+  readonly upstreams: {
+    readonly all: Iterable<EncryptedNameServer>;
+    readonly rejectedReplies: number;
+  };
+}
+
+/** The metrics of the questions in flight, and of the upstream servers that exist at a scrape. */
+export function upstreamFamilies(
+  { counter, gauge, histogram }: MetricPrefix,
+  sources: () => UpstreamSources,
 ): MetricFamily[] {
-  const encrypted = (key: keyof EncryptedStatus) => () =>
-    Array.from(encryptedByText(connected()), ([server, status]) => ({
-      labels: { server },
-      value: status[key],
-    }));
+  const each = () => Array.from(sources().statistics.entries());
+  const encrypted = (key: keyof EncryptedStatus) =>
+    by('server', () =>
+      Array.from(encryptedByText(sources().upstreams.all), ([text, status]) => [text, status[key]]),
+    );
   return [
-    counter(metrics.queries, () =>
-      Array.from(servers(), ([server, { queries }]) => ({ labels: { server }, value: queries })),
+    gauge(
+      'upstream_in_flight',
+      'Questions in flight to name servers.',
+      () => sources().forwarder.inFlight,
     ),
-    histogram(metrics.latency, () =>
-      Array.from(servers(), ([server, { health }]) => ({
-        labels: { server },
-        histogram: health.latencySeconds,
-      })),
+    counter(
+      'upstream_overflows_total',
+      'Questions refused because too many were in flight.',
+      () => sources().forwarder.counters.overflows,
     ),
-    counter(metrics.failures, () =>
-      Array.from(servers()).flatMap(([server, { health }]) => failuresOf(server, health)),
+    counter(
+      'upstream_cookie_rejects_total',
+      'Replies of name servers that were not taken because our cookie was missing.',
+      () => sources().upstreams.rejectedReplies,
     ),
-    gauge(metrics.connections, encrypted('connections')),
-    counter(metrics.handshakes, encrypted('handshakes')),
-    gauge(metrics.certificateEnd, encrypted('certificateEndsAt')),
+    counter(
+      'upstream_failures_total',
+      'Questions that no name server answered.',
+      () => sources().forwarder.counters.failures,
+    ),
+    counter(
+      'upstream_server_queries_total',
+      'Questions sent to a name server, retransmissions included.',
+      by('server', () => each().map(([server, { queries }]) => [server, queries])),
+    ),
+    histogram(
+      'upstream_server_latency_seconds',
+      'Time until the reply of a name server, in seconds.',
+      labelled(['server'], () =>
+        each().map(([server, { health }]) => ({
+          labels: { server },
+          histogram: health.latencySeconds,
+        })),
+      ),
+    ),
+    counter(
+      'upstream_server_failures_total',
+      'Questions without a usable reply from a name server, by reason.',
+      byBoth(['server', 'reason'], () =>
+        each().map(([server, { health }]) => [server, health.failures]),
+      ),
+    ),
+    gauge(
+      'upstream_server_connections',
+      'Open connections to an encrypted name server.',
+      encrypted('connections'),
+    ),
+    counter(
+      'upstream_server_handshakes_total',
+      'TLS handshakes with an encrypted name server.',
+      encrypted('handshakes'),
+    ),
+    gauge(
+      'upstream_server_certificate_end_timestamp_seconds',
+      'When the certificate of an encrypted name server ends; 0 before one was accepted.',
+      encrypted('certificateEndsAt'),
+    ),
   ];
 }
 
@@ -129,10 +165,6 @@ function encryptedByText(servers: Iterable<EncryptedNameServer>): Map<string, En
     });
   }
   return all;
-}
-
-function failuresOf(server: string, { failures }: NameServerHealth): LabelledValue[] {
-  return FAILURES.map((reason) => ({ labels: { server, reason }, value: failures[reason] }));
 }
 
 function isReason(code: string): code is Failure {

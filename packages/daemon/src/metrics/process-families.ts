@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
-import { counter, gauge, type MetricFamily } from './metric-family.js';
+import type { ProgramFacts } from '../program.js';
+import { type MetricFamily, type MetricPrefix, metricPrefix } from './metric-family.js';
 
 /**
  * The `process_*` metrics with the names and texts of the Go client, which dashboards use, and the size
@@ -12,58 +13,40 @@ export function processFamilies(): MetricFamily[] {
   const maxFiles = readLimit('Max open files');
   const maxMemory = readLimit('Max address space');
   const startTimeSeconds = Math.round(Date.now() - process.uptime() * 1_000) / 1_000;
+  const { counter, gauge } = metricPrefix('process');
   return [
     gauge(
-      {
-        name: 'process_start_time_seconds',
-        help: 'Start time of the process since unix epoch in seconds.',
-      },
+      'start_time_seconds',
+      'Start time of the process since unix epoch in seconds.',
       () => startTimeSeconds,
     ),
-    counter(
-      {
-        name: 'process_cpu_seconds_total',
-        help: 'Total user and system CPU time spent in seconds.',
-      },
-      cpuSeconds,
-    ),
-    gauge({ name: 'process_resident_memory_bytes', help: 'Resident memory size in bytes.' }, () =>
+    counter('cpu_seconds_total', 'Total user and system CPU time spent in seconds.', cpuSeconds),
+    gauge('resident_memory_bytes', 'Resident memory size in bytes.', () =>
       process.memoryUsage.rss(),
     ),
+    gauge('virtual_memory_bytes', 'Virtual memory size in bytes.', virtualMemoryBytes),
     gauge(
-      { name: 'process_virtual_memory_bytes', help: 'Virtual memory size in bytes.' },
-      virtualMemoryBytes,
-    ),
-    gauge(
-      {
-        name: 'process_virtual_memory_max_bytes',
-        help: 'Maximum amount of virtual memory available in bytes.',
-      },
+      'virtual_memory_max_bytes',
+      'Maximum amount of virtual memory available in bytes.',
       () => maxMemory,
     ),
     counter(
-      {
-        name: 'process_network_receive_bytes_total',
-        help: 'Number of bytes received by the process over the network.',
-      },
+      'network_receive_bytes_total',
+      'Number of bytes received by the process over the network.',
       () => networkBytes('InOctets'),
     ),
     counter(
-      {
-        name: 'process_network_transmit_bytes_total',
-        help: 'Number of bytes sent by the process over the network.',
-      },
+      'network_transmit_bytes_total',
+      'Number of bytes sent by the process over the network.',
       () => networkBytes('OutOctets'),
     ),
     gauge(
-      { name: 'process_heap_bytes', help: 'Size of the JavaScript heap, in bytes.' },
+      'heap_bytes',
+      'Size of the JavaScript heap, in bytes.',
       () => process.memoryUsage().heapTotal,
     ),
-    gauge({ name: 'process_open_fds', help: 'Number of open file descriptors.' }, openFiles),
-    gauge(
-      { name: 'process_max_fds', help: 'Maximum number of open file descriptors.' },
-      () => maxFiles,
-    ),
+    gauge('open_fds', 'Number of open file descriptors.', openFiles),
+    gauge('max_fds', 'Maximum number of open file descriptors.', () => maxFiles),
   ];
 }
 
@@ -114,4 +97,56 @@ function readLimit(name: string) {
   } catch {
     return [];
   }
+}
+
+/** The metrics of a program itself. */
+export function programFamilies(
+  { counter, info }: MetricPrefix,
+  { version, unexpectedErrors }: ProgramFacts,
+): MetricFamily[] {
+  return [
+    info('build_info', 'The version that runs; always 1.', ['version'], () => ({ version })),
+    counter('unexpected_errors_total', 'Uncaught errors; the program continued.', unexpectedErrors),
+  ];
+}
+
+/** What is active of a configuration that may change. */
+export interface ActiveConfig {
+  /** The labels of `config_info`. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly generation: number;
+  /** In ms since the epoch; 0 before the first. */
+  readonly appliedMs: number;
+  readonly rejected: number;
+}
+
+/** The metrics of a configuration; `labelNames` are those of `config_info`. */
+export function configFamilies(
+  { counter, gauge, info }: MetricPrefix,
+  labelNames: readonly string[],
+  active: () => ActiveConfig,
+): MetricFamily[] {
+  return [
+    info(
+      'config_info',
+      'Source and version of the active configuration; always 1.',
+      labelNames,
+      () => active().labels,
+    ),
+    gauge(
+      'config_generation',
+      'Configurations applied since the start, including the first.',
+      () => active().generation,
+    ),
+    gauge(
+      'config_applied_timestamp_seconds',
+      'When the active configuration was applied, in seconds since the epoch.',
+      () => active().appliedMs / 1_000,
+    ),
+    counter(
+      'config_rejected_total',
+      'Configurations that could not be read or were refused.',
+      () => active().rejected,
+    ),
+  ];
 }

@@ -1,6 +1,5 @@
 import { BucketHistogram } from '@kube-dns/daemon';
 import { MAX_MESSAGE_BYTES, RCODE } from '@kube-dns/wire';
-import { DURATION_BOUNDS, SIZE_BOUNDS } from '../metrics/metric-table.js';
 
 /** The source of an answer: the zone (and every refusal), an upstream, or either for a reverse name. */
 export const SYSTEMS = ['auth', 'recursive', 'reverse'] as const;
@@ -11,6 +10,21 @@ export const CAUSES = ['nxdomain', 'servfail', 'refused', 'truncated', 'overflow
 export type Cause = (typeof CAUSES)[number];
 
 const CAUSE_OF_RCODE: readonly (Cause | undefined)[] = rcodeTable();
+
+/** Upper bounds in seconds (skydns metrics.go). */
+const DURATION_BOUNDS = [
+  0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+] as const;
+const PAGE_BYTES = 4_096;
+/** Upper bounds in bytes (skydns metrics.go). */
+const SIZE_BOUNDS: readonly number[] = [
+  0,
+  512,
+  1_024,
+  1_500,
+  2_048,
+  ...Array.from({ length: 16 }, (_, i) => (i + 1) * PAGE_BYTES),
+];
 
 /** Counts queries as skydns does (server/metrics.go), but each error only once. */
 export class QueryStatistics {

@@ -1,35 +1,35 @@
 import {
   type BucketHistogram,
+  by,
+  byBoth,
+  byKey,
+  configFamilies,
+  corednsRenames,
   type CountedListener,
-  counter,
-  type EncryptedNameServer,
-  gauge,
-  histogram,
-  info,
-  labelledBy,
+  labelled,
   listenerFamilies,
-  type MetricDescription,
   type MetricFamily,
-  nameServerFamilies,
+  metricPrefix,
+  programFamilies,
   type ProgramFacts,
+  renamedFamilies,
+  upstreamFamilies,
+  type UpstreamSources,
 } from '@kube-dns/daemon';
-import { type NotifyTarget, type SubscriberCounts, subscriberFamilies } from '@kube-dns/push';
+import {
+  notifierFamilies,
+  type NotifyTarget,
+  type SubscriberCounts,
+  subscriberFamilies,
+} from '@kube-dns/push';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
-import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
+import type { ForwarderCounters } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { corednsFamilies } from './coredns-families.js';
-import {
-  LISTENER_METRICS,
-  OWN_METRICS,
-  SKYDNS_METRICS,
-  TELEMETRY_METRICS,
-  UPSTREAM_METRICS,
-} from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** Counts of the watch of one resource. */
@@ -62,14 +62,11 @@ export interface MetricSources extends ProgramFacts {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: () => Pick<QueryForwarder, 'inFlight'> & {
-    readonly counters: Pick<ForwarderCounters, 'forwarded' | 'failures' | 'overflows'>;
+  readonly forwarder: () => UpstreamSources['forwarder'] & {
+    readonly counters: Pick<ForwarderCounters, 'forwarded'>;
   };
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
-  readonly upstreamServers: {
-    readonly all: Iterable<EncryptedNameServer>;
-    readonly rejectedReplies: number;
-  };
+  readonly upstreamServers: UpstreamSources['upstreams'];
   /** The number of known servers of each stub domain. */
   readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
   /** Undefined until the listener is open. */
@@ -111,146 +108,212 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
   return [...own, ...corednsFamilies(own, { statistics, domain, port })];
 }
 
-/** Every metric of kubedns, as the metric table defines it. */
+const PREFIX = metricPrefix('kubedns', {
+  // What kubedns words in its own way.
+  subscribers: 'Forwarders that are told which names change.',
+  subscription_lag_seconds:
+    'Time from a change of the zone until subscribers are told, or until a slow one is.',
+  subscription_names_total: 'Names that changed and were told to subscribers or by NOTIFY.',
+});
+
+/** Every metric of kubedns: those of its mechanisms, and its own. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { version } = sources;
   return [
     ...skydnsFamilies(sources),
-    info(OWN_METRICS.buildInfo, () => ({ version })),
-    gauge(OWN_METRICS.ready, () => Number(sources.isReady())),
-    gauge(OWN_METRICS.records, () => labelledBy('type', sources.zoneCounts())),
-    counter(OWN_METRICS.wildcardQueries, () => sources.statistics().wildcards),
-    histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
-    counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
-    ...subscriberFamilies(OWN_METRICS, () => sources.subscribers),
-    ...notifyFamilies(sources),
+    ...programFamilies(PREFIX, sources),
+    ...zoneFamilies(sources),
+    ...subscriberFamilies(PREFIX, 'subscription', () => sources.subscribers),
+    ...notifierFamilies(PREFIX, () => sources.notified),
     ...watchFamilies(sources),
-    ...configurationFamilies(sources),
-    ...forwarderFamilies(sources),
-    ...nameServerFamilies(
-      UPSTREAM_METRICS,
-      () => sources.upstreams.entries(),
-      () => sources.upstreamServers.all,
-    ),
-    ...listenerFamilies(LISTENER_METRICS, () => [sources.listener() ?? []].flat()),
-    ...telemetryFamilies(TELEMETRY_METRICS, () => sources.telemetry),
+    ...configFamilies(PREFIX, ['source', 'version'], () => {
+      const { source, version, generation, appliedMs, rejected } = sources.configuration;
+      return { labels: { source, version }, generation, appliedMs, rejected };
+    }),
+    ...forwardingFamilies(sources),
+    ...upstreamFamilies(PREFIX, () => ({
+      forwarder: sources.forwarder(),
+      statistics: sources.upstreams,
+      upstreams: sources.upstreamServers,
+    })),
+    ...listenerFamilies(PREFIX, () => [sources.listener() ?? []].flat()),
+    ...telemetryFamilies(PREFIX, () => sources.telemetry),
   ];
 }
+
+const DURATIONS_HELP = 'Histogram of the time (in seconds) each request took to resolve.';
+const SIZES_HELP = 'Size of the returns response in bytes.';
 
 /**
- * The query statistics under the names of skydns. Every series exists from the start, so that the first
- * error is an increase.
+ * The query statistics under the names of skydns. Names and help texts are a contract. Every series exists from the
+ * start, so that the first error is an increase.
  */
 function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
-  const named = ({ name, ...rest }: MetricDescription) => ({ name: `${prefix}_${name}`, ...rest });
+  const { counter, histogram } = metricPrefix(prefix);
+  const bySystem = (histograms: () => QueryStatistics['durations']) =>
+    labelled(['system'], () =>
+      SYSTEMS.map((system) => ({ labels: { system }, histogram: histograms()[system] })),
+    );
   return [
-    counter(named(SKYDNS_METRICS.requests), () => labelledBy('system', statistics().requests)),
-    histogram(named(SKYDNS_METRICS.durations), () => bySystem(statistics().durations)),
-    histogram(named(SKYDNS_METRICS.sizes), () => bySystem(statistics().sizes)),
-    counter(named(SKYDNS_METRICS.errors), () =>
-      SYSTEMS.flatMap((system) =>
-        CAUSES.map((cause) => ({
-          labels: { cause, system },
-          value: statistics().errors[system][cause],
-        })),
-      ),
+    counter(
+      'dns_request_count_total',
+      'Counter of DNS requests made.',
+      byKey('system', () => statistics().requests),
     ),
-    counter(named(SKYDNS_METRICS.cacheMisses), () => [
-      { labels: { cache: 'response' }, value: statistics().cacheMisses },
-    ]),
-  ];
-}
-
-function notifyFamilies({ notified }: MetricSources): MetricFamily[] {
-  return [
-    counter(OWN_METRICS.notifySent, () =>
-      notified.map(({ text: target, sent: value }) => ({ labels: { target }, value })),
+    histogram(
+      'dns_request_duration_seconds',
+      DURATIONS_HELP,
+      bySystem(() => statistics().durations),
     ),
-    counter(OWN_METRICS.notifyResults, () =>
-      notified.flatMap(({ text: target, results }) =>
-        Object.entries(results).map(([result, value]) => ({ labels: { target, result }, value })),
-      ),
-    ),
-  ];
-}
-
-function bySystem(histograms: QueryStatistics['durations']) {
-  return SYSTEMS.map((system) => ({ labels: { system }, histogram: histograms[system] }));
-}
-
-function watchFamilies(sources: MetricSources): MetricFamily[] {
-  const { watches, now = () => performance.now() } = sources;
-  const each = (valueOf: (watch: WatchStatistics) => number) => () =>
-    Array.from(watches(), (watch) => ({
-      labels: { resource: watch.resource },
-      value: valueOf(watch),
-    }));
-  return [
-    gauge(
-      OWN_METRICS.objects,
-      each(({ objects }) => objects),
-    ),
-    gauge(OWN_METRICS.lastEventAge, () =>
-      Array.from(watches())
-        .filter(({ lastEventMs }) => lastEventMs > 0)
-        .map(({ resource, lastEventMs }) => ({
-          labels: { resource },
-          value: (now() - lastEventMs) / 1_000,
-        })),
+    histogram(
+      'dns_response_size_bytes',
+      SIZES_HELP,
+      bySystem(() => statistics().sizes),
     ),
     counter(
-      OWN_METRICS.relists,
+      'dns_error_count_total',
+      'Counter of DNS requests resulting in an error.',
+      labelled(['cause', 'system'], () =>
+        SYSTEMS.flatMap((system) =>
+          CAUSES.map((cause) => ({
+            labels: { cause, system },
+            value: statistics().errors[system][cause],
+          })),
+        ),
+      ),
+    ),
+    counter(
+      'dns_cachemiss_count_total',
+      'Counter of DNS requests that result in a cache miss.',
+      byKey('cache', () => ({ response: statistics().cacheMisses })),
+    ),
+  ];
+}
+
+function zoneFamilies(sources: MetricSources): MetricFamily[] {
+  const { counter, gauge, histogram } = PREFIX;
+  return [
+    gauge('ready', '1 while /readiness answers 200, else 0.', () => Number(sources.isReady())),
+    gauge(
+      'records',
+      'Records of the names of services and of addresses.',
+      byKey('type', () => sources.zoneCounts()),
+    ),
+    counter(
+      'wildcard_queries_total',
+      'Questions about names of the zone with a label *.',
+      () => sources.statistics().wildcards,
+    ),
+    histogram(
+      'event_to_served_seconds',
+      'Time from the event of an object until its records are served.',
+      () => sources.eventToServed,
+    ),
+  ];
+}
+
+function watchFamilies({ watches, now = () => performance.now() }: MetricSources): MetricFamily[] {
+  const { counter, gauge } = PREFIX;
+  const each = (valueOf: (watch: WatchStatistics) => number) =>
+    by('resource', () => Array.from(watches(), (watch) => [watch.resource, valueOf(watch)]));
+  return [
+    gauge(
+      'objects',
+      'Stored API objects, by resource.',
+      each(({ objects }) => objects),
+    ),
+    gauge(
+      'last_event_age_seconds',
+      'Time since the last event of a resource from the API server.',
+      by('resource', () =>
+        Array.from(watches())
+          .filter(({ lastEventMs }) => lastEventMs > 0)
+          .map(({ resource, lastEventMs }) => [resource, (now() - lastEventMs) / 1_000]),
+      ),
+    ),
+    counter(
+      'relists_total',
+      'Lists of a resource after the first one.',
       each(({ relists }) => relists),
     ),
     counter(
-      OWN_METRICS.rejectedObjects,
+      'rejected_objects_total',
+      'Objects left out because they are not valid, by resource.',
       each(({ rejected }) => rejected),
     ),
     counter(
-      OWN_METRICS.passedOver,
+      'watch_objects_passed_over_total',
+      'Objects passed over because they are too large to be read, by resource.',
       each(({ passedOver }) => passedOver),
     ),
     gauge(
-      OWN_METRICS.overLimit,
+      'watch_over_limit',
+      '1 while objects of a resource are missing because they exceed --max-objects or --max-stored-bytes.',
       each(({ isOverLimit }) => Number(isOverLimit)),
     ),
-    counter(OWN_METRICS.watchRestarts, () =>
-      Array.from(watches()).flatMap(({ resource, restarts }) =>
-        Object.entries(restarts).map(([reason, value]) => ({
-          labels: { resource, reason },
-          value,
-        })),
+    counter(
+      'watch_restarts_total',
+      'Restarts of watches, by resource and reason.',
+      byBoth(['resource', 'reason'], () =>
+        Array.from(watches(), ({ resource, restarts }) => [resource, restarts]),
       ),
     ),
   ];
 }
 
-function configurationFamilies({ configuration }: MetricSources): MetricFamily[] {
+function forwardingFamilies({ forwarder, stubServers }: MetricSources): MetricFamily[] {
+  const { counter, gauge } = PREFIX;
   return [
-    info(OWN_METRICS.configInfo, () => {
-      const { source, version } = configuration;
-      return { source, version };
-    }),
-    gauge(OWN_METRICS.configApplied, () => configuration.appliedMs / 1_000),
-    gauge(OWN_METRICS.configGeneration, () => configuration.generation),
-    counter(OWN_METRICS.configRejected, () => configuration.rejected),
+    counter(
+      'upstream_queries_total',
+      'Questions forwarded to name servers.',
+      () => forwarder().counters.forwarded,
+    ),
+    gauge(
+      'stub_domain_servers',
+      'Known name servers of a stub domain; 0 while none of its names is resolved.',
+      by('domain', () => Array.from(stubServers()).slice(0, MAX_STUB_DOMAINS)),
+    ),
   ];
 }
 
-function forwarderFamilies({
-  forwarder,
-  stubServers,
-  upstreamServers,
-}: MetricSources): MetricFamily[] {
+/** Facts for the labels of CoreDNS that our metrics do not have. */
+interface CorednsFacts {
+  readonly statistics: () => Pick<QueryStatistics, 'durations' | 'sizes'>;
+  /** With a final dot. */
+  readonly domain: string;
+  readonly port: number;
+}
+
+/**
+ * The metrics that CoreDNS also has, under its names and labels (with those of coredns plugin/metrics), so that one
+ * dashboard shows both. A label that we do not count by is left out.
+ */
+export function corednsFamilies(
+  families: readonly MetricFamily[],
+  { statistics, domain, port }: CorednsFacts,
+): MetricFamily[] {
+  const here = { server: `dns://:${port}`, view: '' };
+  const { histogram } = metricPrefix('coredns');
+  // A system of skydns is a zone of CoreDNS.
+  const zones = { auth: domain, reverse: 'in-addr.arpa.', recursive: '.' } as const;
+  const byZone = (histograms: () => QueryStatistics['durations']) =>
+    labelled(['server', 'view', 'zone'], () =>
+      (['auth', 'reverse', 'recursive'] as const).map((system) => ({
+        labels: { ...here, zone: zones[system] },
+        histogram: histograms()[system],
+      })),
+    );
   return [
-    counter(OWN_METRICS.upstreamQueries, () => forwarder().counters.forwarded),
-    counter(OWN_METRICS.upstreamRejected, () => upstreamServers.rejectedReplies),
-    counter(OWN_METRICS.upstreamFailures, () => forwarder().counters.failures),
-    counter(OWN_METRICS.upstreamOverflows, () => forwarder().counters.overflows),
-    gauge(OWN_METRICS.upstreamInFlight, () => forwarder().inFlight),
-    gauge(OWN_METRICS.stubServers, () => {
-      const first = Array.from(stubServers()).slice(0, MAX_STUB_DOMAINS);
-      return first.map(([domain, value]) => ({ labels: { domain }, value }));
-    }),
+    ...renamedFamilies(families, corednsRenames('kubedns', here)),
+    histogram(
+      'dns_request_duration_seconds',
+      DURATIONS_HELP,
+      byZone(() => statistics().durations),
+    ),
+    histogram(
+      'dns_response_size_bytes',
+      SIZES_HELP,
+      byZone(() => statistics().sizes),
+    ),
   ];
 }

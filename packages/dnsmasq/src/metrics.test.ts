@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CacheTotals } from './metric-families.js';
+import { CacheTotals } from './metrics.js';
 
 describe('CacheTotals', () => {
   it('continue when the cache is emptied', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { renderFamilies } from '@kube-dns/daemon';
-import { subscriptionRow } from '@kube-dns/push/testing';
-import { subscriptionFamilies } from './metric-families.js';
+import { metricPrefix, renderFamilies } from '@kube-dns/daemon';
+import { subscriptionFamilies } from './subscriber.js';
+import { subscriptionRow } from './testing/index.js';
 
 it('the metrics of subscriptions leave out servers that never told changes', async () => {
   const lastSeenMs = performance.now();
@@ -10,7 +10,7 @@ it('the metrics of subscriptions leave out servers that never told changes', asy
     subscriptionRow({ server: 'down#53', state: 'down' }),
     subscriptionRow({ server: 'other#53', state: 'unsupported' }),
   ];
-  const text = await renderFamilies(subscriptionFamilies(() => rows));
+  const text = await renderFamilies(subscriptionFamilies(metricPrefix('dnsmasq'), () => rows));
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const [age, ...ages] = lines.filter((line) => line.includes('age_seconds'));
   expect(ages).toEqual([]);
