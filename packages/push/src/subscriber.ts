@@ -1,3 +1,4 @@
+import { BackOff } from '@kube-dns/base';
 import {
   by,
   byBoth,
@@ -172,7 +173,11 @@ export class ZoneServer {
   readonly #idle: PublisherProcess[] = [];
   /** The first one is tried for ever, the others until they end. */
   readonly #connected: Connected[] = [];
-  #searchPauseMs = FIRST_SEARCH_MS;
+  readonly #searches = new BackOff({
+    firstMs: FIRST_SEARCH_MS,
+    longestMs: LAST_SEARCH_MS,
+    randomPart: 0,
+  });
   #nextSearchMs = 0;
 
   constructor(options: ZoneServerOptions) {
@@ -266,8 +271,7 @@ export class ZoneServer {
   search(nowMs: number): void {
     const isSearching = this.#connected.some(({ instance }) => !instance.isLive);
     if (isSearching || nowMs < this.#nextSearchMs) return;
-    this.#nextSearchMs = nowMs + this.#searchPauseMs;
-    this.#searchPauseMs = Math.min(this.#searchPauseMs * 2, LAST_SEARCH_MS);
+    this.#nextSearchMs = nowMs + this.#searches.next();
     this.connect();
   }
 
@@ -307,7 +311,7 @@ export class ZoneServer {
     }
     if (same !== undefined) this.#end(same);
     const isFirst = this.live === undefined;
-    this.#searchPauseMs = FIRST_SEARCH_MS;
+    this.#searches.reset();
     this.#events.started++;
     instance.become(id, apex);
     // What is dropped now is asked for at once: the server must not be taken for down until its next probe.

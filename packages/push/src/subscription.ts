@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { systemReason } from '@kube-dns/base';
+import { BackOff, systemReason } from '@kube-dns/base';
 import {
   DSO_TYPE,
   type DsoMessage,
@@ -295,7 +295,11 @@ export class ZoneSubscription {
   readonly #options: ZoneSubscriptionOptions;
   #connection: SubscriptionConnection | undefined;
   #retry: NodeJS.Timeout | undefined;
-  #pauseMs = FIRST_PAUSE_MS;
+  readonly #backOff = new BackOff({
+    firstMs: FIRST_PAUSE_MS,
+    longestMs: LAST_PAUSE_MS,
+    randomPart: 0,
+  });
   #wasEverLive = false;
   #isClosed = false;
   #isKnownUnsupported = false;
@@ -326,7 +330,7 @@ export class ZoneSubscription {
       { server, zones, silenceMs },
       {
         onLive: (subscribed) => {
-          this.#pauseMs = FIRST_PAUSE_MS;
+          this.#backOff.reset();
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
           this.#sinceMs = performance.now();
@@ -376,8 +380,6 @@ export class ZoneSubscription {
   #nextPauseMs(outcome: Outcome): number {
     if (outcome === 'busy') return BUSY_PAUSE_MS;
     if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
-    const pauseMs = this.#pauseMs;
-    this.#pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
-    return pauseMs;
+    return this.#backOff.next();
   }
 }

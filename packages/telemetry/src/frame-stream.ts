@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { connect } from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
-import { systemReason } from '@kube-dns/base';
+import { BackOff, systemReason } from '@kube-dns/base';
 import type { Log } from '@kube-dns/daemon';
 import { readUint32, writeUint32 } from '@kube-dns/wire';
 import { type DnstapTarget, targetText } from './dnstap-target.js';
@@ -41,7 +41,11 @@ export class FrameStream {
   #isFull = false;
   #unsent = 0;
   #openedAtMs = 0;
-  #retryMs = RETRY_MS;
+  readonly #backOff = new BackOff({
+    firstMs: RETRY_MS,
+    longestMs: MAX_RETRY_MS,
+    randomPart: 0,
+  });
   #timer: NodeJS.Timeout | undefined;
   #flush: NodeJS.Timeout | undefined;
   /** Why there was no connection, as the log has it since messages were sent last; each reason is logged once. */
@@ -171,9 +175,8 @@ export class FrameStream {
     this.#logged.add(reason);
     if (isLast) return;
     const wasLong = wasOpen && performance.now() - this.#openedAtMs >= MAX_RETRY_MS;
-    const waitMs = wasLong ? RETRY_MS : this.#retryMs;
-    this.#timer = setTimeout(() => this.#connect(), waitMs).unref();
-    this.#retryMs = Math.min(2 * waitMs, MAX_RETRY_MS);
+    if (wasLong) this.#backOff.reset();
+    this.#timer = setTimeout(() => this.#connect(), this.#backOff.next()).unref();
   }
 }
 

@@ -1,3 +1,4 @@
+import { BackOff } from '@kube-dns/base';
 import {
   addressText,
   buildQuery,
@@ -52,7 +53,9 @@ export interface ServerHostsOptions {
 interface Host {
   readonly name: string;
   readonly addresses: Record<AddressFamily, readonly string[]>;
-  failures: number;
+  /** Its pauses while it cannot be resolved. */
+  readonly backOff: BackOff;
+  isFailing: boolean;
   timer: NodeJS.Timeout | undefined;
   /** Counts the rounds of questions: only answers of the latest round count. */
   round: number;
@@ -66,7 +69,6 @@ const DEFAULT_PACE: HostPace = {
 };
 /** A limit, because a ConfigMap has space for tens of thousands; each costs two questions per refresh. */
 const MAX_HOSTS = 64;
-const MAX_DOUBLINGS = 10;
 /** These questions do not count in the metrics of the servers. */
 const UNCOUNTED: ServerCounter = {
   queries: 0,
@@ -119,7 +121,7 @@ export class ServerHosts {
       this.#options.log.warn(`${names.size} servers by name; only the first ${MAX_HOSTS} are used`);
     }
     for (const name of followed) {
-      const host = this.#hosts.get(name) ?? newHost(name);
+      const host = this.#hosts.get(name) ?? newHost(name, this.#pace);
       this.#hosts.set(name, host);
       this.#resolve(host);
     }
@@ -164,7 +166,8 @@ export class ServerHosts {
       this.#fail(host, failure ?? 'it has no address');
       return;
     }
-    host.failures = 0;
+    host.isFailing = false;
+    host.backOff.reset();
     const before = this.addressesOf(host.name).join(', ');
     for (const [family, { addresses, failure }] of answers) {
       if (failure === '') host.addresses[family] = addresses;
@@ -180,12 +183,11 @@ export class ServerHosts {
 
   #fail(host: Host, reason: string): void {
     // The same failure repeats with each try; it is logged once.
-    if (host.failures === 0) {
+    if (!host.isFailing) {
       this.#options.log.warn(`cannot resolve the server ${host.name}: ${reason}`);
     }
-    const pauseMs = this.#pace.retryMs * 2 ** Math.min(host.failures, MAX_DOUBLINGS);
-    host.failures++;
-    this.#wait(host, Math.min(pauseMs, this.#pace.maxMs));
+    host.isFailing = true;
+    this.#wait(host, host.backOff.next());
   }
 
   #wait(host: Host, ms: number): void {
@@ -193,11 +195,12 @@ export class ServerHosts {
   }
 }
 
-function newHost(name: string): Host {
+function newHost(name: string, { retryMs, maxMs }: HostPace): Host {
   return {
     name,
     addresses: { A: [], AAAA: [] },
-    failures: 0,
+    backOff: new BackOff({ firstMs: retryMs, longestMs: maxMs, randomPart: 0 }),
+    isFailing: false,
     timer: undefined,
     round: 0,
   };

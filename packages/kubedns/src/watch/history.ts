@@ -1,3 +1,4 @@
+import { BackOff } from '@kube-dns/base';
 import { StreamError } from '../errors.js';
 import type { ApiReader } from './api-client.js';
 import { ItemReader, listKind } from './json-stream.js';
@@ -54,13 +55,14 @@ export class History {
   #isSuspect = false;
   /** The checks that are pending. */
   #recheck: Task | undefined;
-  #pauseMs: number;
+  readonly #backOff: BackOff;
   #nextMs = 0;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
     this.#landmark = options.landmark ?? KUBERNETES;
-    this.#pauseMs = options.pace.recheckMs;
+    const { recheckMs: firstMs } = options.pace;
+    this.#backOff = new BackOff({ firstMs, longestMs: MAX_PAUSE_MS, randomPart: 0 });
   }
 
   /** The version to continue from; '' while a list is needed. */
@@ -128,8 +130,8 @@ export class History {
     if (!this.#isSuspect) return;
     this.#isSuspect = false;
     this.cancel();
-    this.#pauseMs = this.#options.pace.recheckMs;
-    this.#nextMs = Math.min(this.#nextMs, performance.now() + this.#pauseMs);
+    this.#backOff.reset();
+    this.#nextMs = Math.min(this.#nextMs, performance.now() + this.#options.pace.recheckMs);
     this.#request();
   }
 
@@ -164,15 +166,14 @@ export class History {
   }
 
   async #checkUntilAnswered(recheck: Task): Promise<void> {
-    const { recheckMs } = this.#options.pace;
     let isAnswered = false;
     while (!isAnswered) {
       if (!(await recheck.pause(Math.max(this.#nextMs - performance.now(), 0)))) return;
       const check = this.#inTime(recheck.signal, ({ signal }) => this.#check(signal));
       isAnswered = (await check.catch(() => undefined)) !== undefined;
       if (recheck.isAborted) return;
-      this.#nextMs = performance.now() + this.#pauseMs;
-      this.#pauseMs = isAnswered ? recheckMs : Math.min(this.#pauseMs * 2, MAX_PAUSE_MS);
+      this.#nextMs = performance.now() + this.#backOff.next();
+      if (isAnswered) this.#backOff.reset();
     }
     this.#recheck = undefined;
   }
