@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DSO_TYPE, isDso, readDso, writeDso } from './dso.js';
+import { changedTlv, DSO_TYPE, isDso, readChanged, readDso, writeDso } from './dso.js';
 import { ROOT_NAME } from './name.js';
 import { RCODE } from './protocol.js';
-import { changedTlv, readChanged } from './subscription.js';
 
 const tlv = fc.record({
   type: fc.integer({ min: 0, max: 0xffff }),

@@ -13,15 +13,20 @@ export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export {
-  appendOption,
-  CLIENT_COOKIE_BYTES,
-  COOKIE_OPTION_BYTES,
-  findOption,
-  isCookieLength,
-  SERVER_COOKIE_BYTES,
-} from './cookie.js';
-export { DSO_TYPE, isDso, keepaliveTlv, readDso, writeDso } from './dso.js';
-export type { DsoMessage, DsoTlv } from './dso.js';
+  changedTlv,
+  DSO_TYPE,
+  isDso,
+  keepaliveTlv,
+  plainNameEnd,
+  readChanged,
+  readDso,
+  readSerialTlv,
+  readSubscribed,
+  serialTlv,
+  subscribedTlv,
+  writeDso,
+} from './dso.js';
+export type { Changed, DsoMessage, DsoTlv, Subscribed } from './dso.js';
 export { WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {
@@ -31,6 +36,7 @@ export {
   equalNames,
   expandKey,
   expandName,
+  isInZone,
   lowerCaseByte,
   nameBytes,
   prependLabels,
@@ -42,11 +48,17 @@ export { NameTable } from './name-table.js';
 export { writeNotify } from './notify.js';
 export {
   appendOpt,
+  appendOption,
+  CLIENT_COOKIE_BYTES,
+  COOKIE_OPTION_BYTES,
   EDNS_OPTION,
   extendedErrorOption,
+  findOption,
+  isCookieLength,
   NO_EDNS_OPTIONS,
   OPT_BYTES,
   OPTION_HEAD_BYTES,
+  SERVER_COOKIE_BYTES,
 } from './opt-record.js';
 export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
@@ -81,24 +93,17 @@ export type { Section } from './record-cursor.js';
 export { adaptReply, emptyRelayTarget, encodeRefusal, relayTargetOf } from './relay.js';
 export { ReplyOutline } from './reply-outline.js';
 export type { RelayTarget } from './relay.js';
-export { hexValue, ReverseAddress } from './reverse-address.js';
-export { BITS_PER_REVERSE_LABEL, encodeReverseName, reverseName } from './reverse-name.js';
-export { SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash } from './sip-hash.js';
 export {
-  changedTlv,
-  plainNameEnd,
-  readChanged,
-  readSerialTlv,
-  readSubscribed,
-  serialTlv,
-  subscribedTlv,
-} from './subscription.js';
-export type { Changed, Subscribed } from './subscription.js';
+  BITS_PER_REVERSE_LABEL,
+  encodeReverseName,
+  hexValue,
+  ReverseAddress,
+  reverseName,
+} from './reverse-address.js';
+export { SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash } from './sip-hash.js';
 export { fitMessage } from './truncate.js';
-export { checkTsig, readTsig, refuseTsig, signMessage } from './tsig.js';
-export type { Signing, Tsig } from './tsig.js';
-export { parseTsigKey } from './tsig-key.js';
-export type { TsigKey } from './tsig-key.js';
+export { checkTsig, parseTsigKey, readTsig, refuseTsig, signMessage } from './tsig.js';
+export type { Signing, Tsig, TsigKey } from './tsig.js';
 export {
   appendZoneVersion,
   INSTANCE_BYTES,

@@ -115,6 +115,11 @@ export function suffixOffset(name: Uint8Array, length: number, suffix: Uint8Arra
   return start;
 }
 
+/** Whether the first `length` bytes of `name` are a name at or below `zone`; both as in {@link suffixOffset}. */
+export function isInZone(name: Uint8Array, length: number, zone: Uint8Array): boolean {
+  return suffixOffset(name, length, zone) >= 0;
+}
+
 /** Puts labels (UTF-8 text, no escapes) before a name in wire form; throws a WireError when too long. */
 export function prependLabels(labels: readonly string[], name: Uint8Array): Uint8Array {
   const parts = labels.map((label) => Buffer.from(label, 'utf8'));

@@ -1,8 +1,13 @@
 import type { Trace } from '@kube-dns/base';
 import { readUint16 } from './bytes.js';
-import { COOKIE_OPTION_BYTES, findOption, isCookieLength } from './cookie.js';
 import { lowerCaseByte, skipName } from './name.js';
-import { EDNS_OPTION, OPTION_HEAD_BYTES } from './opt-record.js';
+import {
+  COOKIE_OPTION_BYTES,
+  EDNS_OPTION,
+  findOption,
+  isCookieLength,
+  OPTION_HEAD_BYTES,
+} from './opt-record.js';
 import {
   CLASSIC_UDP_BYTES,
   FLAG,

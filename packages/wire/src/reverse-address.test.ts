@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addressBytes } from './address.js';
 import { encodeKey } from './name.js';
-import { ReverseAddress } from './reverse-address.js';
-import { encodeReverseName, reverseName } from './reverse-name.js';
+import { encodeReverseName, ReverseAddress, reverseName } from './reverse-address.js';
 
 describe('ReverseAddress', () => {
   const reverse = new ReverseAddress();
