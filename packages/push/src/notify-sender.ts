@@ -19,7 +19,7 @@ import {
   readTsig,
   readUint16,
   signMessage,
-  suffixOffset,
+  isInZone,
   type TsigKey,
   writeNotify,
 } from '@kube-dns/wire';
@@ -294,13 +294,16 @@ export class NotifyTarget {
   }
 
   #zoneOf(name: Uint8Array): Uint8Array {
-    return REVERSE_ZONES.find((zone) => isBelow(name, zone)) ?? this.#options.messages.apex;
+    return (
+      REVERSE_ZONES.find((zone) => isInZone(name, name.length, zone)) ?? this.#options.messages.apex
+    );
   }
 
   /** It stands for the names below it that wait. */
   #announceZone(zone: Uint8Array): void {
     for (const [key, each] of this.#announcements) {
-      if (each.name.length === zone.length || !isBelow(each.name, zone)) continue;
+      if (each.name.length === zone.length || !isInZone(each.name, each.name.length, zone))
+        continue;
       each.close();
       this.#announcements.delete(key);
     }
@@ -344,10 +347,6 @@ export class NotifyTarget {
     this.#loggedAtMs = nowMs;
     this.#options.log.warn(`${this.text} does not reply to NOTIFY: ${reason}`);
   }
-}
-
-function isBelow(name: Uint8Array, zone: Uint8Array): boolean {
-  return suffixOffset(name, name.length, zone) >= 0;
 }
 
 export interface NotifierOptions extends Omit<NotifyTargetOptions, 'server'> {

@@ -21,7 +21,7 @@ import {
   isOfInstance,
   ROOT_NAME,
   type Subscribed,
-  suffixOffset,
+  isInZone,
   ZONE_VERSION_REQUEST,
 } from '@kube-dns/wire';
 import { type FlushCause, type SubscriptionStatus, ZoneSubscription } from './subscription.js';
@@ -104,7 +104,7 @@ export class PublisherProcess implements ChangeSource {
 
   /** Whether a name (lower-cased, in wire form) is in one of its zones. */
   has(name: Uint8Array, length: number): boolean {
-    for (const zone of this.#zones) if (suffixOffset(name, length, zone) >= 0) return true;
+    for (const zone of this.#zones) if (isInZone(name, length, zone)) return true;
     return false;
   }
 }
@@ -330,12 +330,12 @@ export class ZoneServer {
   #change(instance: PublisherProcess, name: Uint8Array, serial: number): void {
     this.#events.changed++;
     this.#changedMs = performance.now();
-    const zone = this.zones.find((each) => suffixOffset(name, name.length, each) >= 0);
+    const zone = this.zones.find((each) => isInZone(name, name.length, each));
     if (zone !== undefined) {
       this.#options.onChange(name, zone);
       this.#dropped += this.#options.cache.dropChanged(name, instance, serial, zone);
       this.#options.listener?.onChanged(instance, name);
-    } else if (this.zones.some((each) => suffixOffset(each, each.length, name) >= 0)) {
+    } else if (this.zones.some((each) => isInZone(each, each.length, name))) {
       this.#flush(instance, 'by-server', serial);
     }
   }

@@ -1,5 +1,5 @@
 import type { Answerer, AnswerSource, Client, ReplyPath } from '@kube-dns/transport';
-import { appendZoneVersion, type Query, suffixOffset, type ZoneVersion } from '@kube-dns/wire';
+import { appendZoneVersion, type Query, isInZone, type ZoneVersion } from '@kube-dns/wire';
 
 /** The most subscriptions that the entries of a cache can have. */
 export const MAX_SUBSCRIPTIONS = 127;
@@ -64,7 +64,7 @@ const REVERSE_ZONE_LABELS = 2;
 
 /** Labels of the zone that a name (lower-cased, in wire form) is in: one with this apex, or of reverse names (RFC 9660). */
 export function versionLabels(name: Uint8Array, length: number, apex: Uint8Array): number {
-  if (suffixOffset(name, length, apex) < 0) return REVERSE_ZONE_LABELS;
+  if (!isInZone(name, length, apex)) return REVERSE_ZONE_LABELS;
   let count = 0;
   for (let at = 0; apex[at]! > 0; at += 1 + apex[at]!) count++;
   return count;
@@ -72,7 +72,7 @@ export function versionLabels(name: Uint8Array, length: number, apex: Uint8Array
 
 /** Whether one of two zones (lower-cased, in wire form) is the other, or in it. */
 export function overlaps(one: Uint8Array, other: Uint8Array): boolean {
-  return suffixOffset(one, one.length, other) >= 0 || suffixOffset(other, other.length, one) >= 0;
+  return isInZone(one, one.length, other) || isInZone(other, other.length, one);
 }
 
 /** What the versions of all answers come from. */

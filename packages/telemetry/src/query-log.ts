@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, write } from 'node:fs';
 import { isatty } from 'node:tty';
 import { QUERY_LOG_OFF, type QueryLogRules } from '@kube-dns/daemon';
-import { suffixOffset } from '@kube-dns/wire';
+import { isInZone } from '@kube-dns/wire';
 import { AnswerFacts, classOf, JsonLines, LineWriter, putTextLine } from './lines.js';
 import type { ObservedAnswer, QuerySink } from './observed-answer.js';
 
@@ -139,7 +139,7 @@ export class QueryLog implements QuerySink {
     if (sample > 1 && this.#random() * sample >= 1) return false;
     if (names.length === 0) return true;
     for (const name of names) {
-      if (suffixOffset(query.name, query.nameLength, name) >= 0) return true;
+      if (isInZone(query.name, query.nameLength, name)) return true;
     }
     return false;
   }

@@ -15,6 +15,22 @@ describe('NameTable', () => {
     expect(table.get(inside, 1, 7)).toBeUndefined();
   });
 
+  it('finds the longest suffix of a name, up to the name itself and down to the root', () => {
+    const table = new NameTable<string>();
+    const find = (text: string) => table.findSuffix(key(text), key(text).length);
+    expect(find('a.b.c')).toBeUndefined();
+    for (const name of ['c', 'b.c', 'x.a.b.c']) table.set(key(name), name);
+    expect(['c', 'a.b.c', 'x.a.b.c', 'xb.c', 'other'].map(find)).toEqual([
+      'c',
+      'b.c',
+      'x.a.b.c',
+      'c',
+      undefined,
+    ]);
+    table.set(key('.'), 'root');
+    expect([find('other'), find('.')]).toEqual(['root', 'root']);
+  });
+
   it('replaces the value of a name that it has', () => {
     const table = new NameTable<number>();
     table.set(key('a'), 1);

@@ -27,6 +27,16 @@ export class NameTable<V> {
     return this.#find(bytes, start, end)?.value;
   }
 
+  /** Returns the value of the longest suffix of a name, the name itself and the root included; undefined when none has one. */
+  findSuffix(name: Uint8Array, length: number): V | undefined {
+    if (this.#size === 0) return undefined;
+    for (let at = 0; at < length; at += name[at]! + 1) {
+      const entry = this.#find(name, at, length);
+      if (entry !== undefined) return entry.value;
+    }
+    return undefined;
+  }
+
   /** Retains a reference to `name`; the caller must not change it afterwards. */
   set(name: Uint8Array, value: V): void {
     const found = this.#find(name, 0, name.length);

@@ -10,7 +10,7 @@ import {
   HEADER_BYTES,
   type Query,
   RCODE,
-  suffixOffset,
+  isInZone,
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
@@ -39,7 +39,7 @@ export class ChaosAnswerer {
   owns(query: Query): boolean {
     return (
       query.class === CLASS.CH &&
-      PARENTS.some((parent) => suffixOffset(query.name, query.nameLength, parent) >= 0)
+      PARENTS.some((parent) => isInZone(query.name, query.nameLength, parent))
     );
   }
 

@@ -14,7 +14,7 @@ import {
   readUint32,
   RecordCursor,
   SECTION,
-  suffixOffset,
+  isInZone,
   TYPE,
   writeUint16,
   writeUint32,
@@ -117,7 +117,7 @@ export class ReplyFilter {
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, name);
     if (length < 0) return false;
     if (isUnqualified && length > 1 && length === name[0]! + 2) return true;
-    return domains.some((domain) => suffixOffset(name, length, domain) >= 0);
+    return domains.some((domain) => isInZone(name, length, domain));
   }
 }
 

@@ -42,7 +42,7 @@ import {
   RecordCursor,
   ReverseAddress,
   SECTION,
-  suffixOffset,
+  isInZone,
   TYPE,
   typeText,
 } from '@kube-dns/wire';
@@ -348,7 +348,7 @@ function matchedBytes(
   query: Query,
 ): number {
   const { name, nameLength } = query;
-  const isIn = (domain: Uint8Array) => suffixOffset(name, nameLength, domain) >= 0;
+  const isIn = (domain: Uint8Array) => isInZone(name, nameLength, domain);
   const plain = domains.filter(isIn).map(({ length }) => length);
   const wild = wildcards
     .filter(({ parent }) => isIn(parent))

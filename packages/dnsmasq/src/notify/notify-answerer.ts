@@ -13,7 +13,7 @@ import {
   readUint16,
   refuseTsig,
   signMessage,
-  suffixOffset,
+  isInZone,
   type Tsig,
   TSIG_ERROR,
   type TsigKey,
@@ -148,5 +148,5 @@ function ruleFor(
   rules: readonly NotifyRule[],
 ): NotifyRule | undefined {
   if (queryClass !== CLASS.IN) return undefined;
-  return rules.find(({ zone }) => suffixOffset(name, nameLength, zone) >= 0);
+  return rules.find(({ zone }) => isInZone(name, nameLength, zone));
 }

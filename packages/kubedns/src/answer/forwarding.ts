@@ -34,6 +34,7 @@ import {
   type ResourceRecord,
   SECTION,
   type Section,
+  isInZone,
   suffixOffset,
   TYPE,
   writeUint16,
@@ -360,7 +361,7 @@ function answersType({ section, type: found }: ChainRecord, type: number): boole
 }
 
 function isAtOrBelow(name: Uint8Array, apex: Uint8Array): boolean {
-  return suffixOffset(name.map(lowerCaseByte), name.length, apex.map(lowerCaseByte)) >= 0;
+  return isInZone(name.map(lowerCaseByte), name.length, apex.map(lowerCaseByte));
 }
 
 /** The CNAMEs and the records of a type in the answer section, and the SOAs in the authority section. */

@@ -26,7 +26,7 @@ import {
   RCODE_MASK,
   readUint16,
   SECTION,
-  suffixOffset,
+  isInZone,
   TYPE,
 } from '@kube-dns/wire';
 import type { KubednsFlags, PtrMode } from '../config/flags.js';
@@ -199,10 +199,7 @@ export class KubednsAnswerer implements Answerer {
 
 /** Everything below in-addr.arpa and ip6.arpa. */
 function isReverse({ name, nameLength }: Query): boolean {
-  return (
-    suffixOffset(name, nameLength, IPV4_REVERSE) >= 0 ||
-    suffixOffset(name, nameLength, IPV6_REVERSE) >= 0
-  );
+  return isInZone(name, nameLength, IPV4_REVERSE) || isInZone(name, nameLength, IPV6_REVERSE);
 }
 
 /** The client of the current question; a deferred answer is counted when it is sent. */

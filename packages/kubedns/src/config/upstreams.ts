@@ -159,12 +159,7 @@ export class Upstreams {
   }
 
   #serversFor(name: Uint8Array, length: number): DomainServers {
-    if (this.#stubs.length === 0) return this.#default;
-    for (let at = 0; at < length; at += name[at]! + 1) {
-      const stub = this.#stubTable.get(name, at, length);
-      if (stub !== undefined) return stub;
-    }
-    return this.#default;
+    return this.#stubTable.findSuffix(name, length) ?? this.#default;
   }
 
   #isInZone(host: string): boolean {

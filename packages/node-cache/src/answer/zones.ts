@@ -1,8 +1,6 @@
 import { BucketHistogram } from '@kube-dns/daemon';
 import { encodeKey, NameTable, type Query } from '@kube-dns/wire';
 
-const ROOT_BYTES = 1;
-
 /** Values by zone; a name finds that of the longest zone that it is in. */
 export class ZoneSet<T> {
   readonly #zones = new NameTable<T>();
@@ -18,11 +16,7 @@ export class ZoneSet<T> {
 
   /** The value for a lower-cased name in wire form; undefined when it is in no zone. Allocates nothing. */
   find(name: Uint8Array, length: number): T | undefined {
-    for (let at = 0; at + ROOT_BYTES < length; at += name[at]! + 1) {
-      const value = this.#zones.get(name, at, length);
-      if (value !== undefined) return value;
-    }
-    return this.#zones.get(name, length - ROOT_BYTES, length);
+    return this.#zones.findSuffix(name, length);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE_MASK,
+  isInZone,
   suffixOffset,
   TYPE,
   writeUint16,
@@ -683,7 +684,7 @@ export class AnswerCache {
 
   #isBelow(slot: number, domain: Uint8Array): boolean {
     const length = this.#store.copyName(slot, this.#name);
-    return suffixOffset(this.#name, length, domain) >= 0;
+    return isInZone(this.#name, length, domain);
   }
 
   // What is shown of entries.

@@ -1,4 +1,4 @@
-import { MAX_NAME_BYTES, suffixOffset } from '@kube-dns/wire';
+import { MAX_NAME_BYTES, isInZone } from '@kube-dns/wire';
 import { hasAsterisk } from './change-keys.js';
 import {
   type CacheableAnswer,
@@ -77,9 +77,9 @@ export class DomainDrop {
   mayBeLate({ name, nameLength, bytes, cnames }: CacheableAnswer, now: number): boolean {
     for (const [zone, until] of this.#lateUntil) {
       if (now >= until) this.#lateUntil.delete(zone);
-      else if (suffixOffset(name, nameLength, zone) < 0) {
-        const isInZone = (length: number) => suffixOffset(this.#target, length, zone) >= 0;
-        if (this.#someTarget(bytes, cnames, isInZone)) return true;
+      else if (!isInZone(name, nameLength, zone)) {
+        const leadsThere = (length: number) => isInZone(this.#target, length, zone);
+        if (this.#someTarget(bytes, cnames, leadsThere)) return true;
       }
     }
     return false;
@@ -96,7 +96,7 @@ export class DomainDrop {
     const { domain, zone = domain } = dropped;
     // What has been waiting is part of it.
     this.#domains = this.#domains.filter(
-      (other) => !isBelow(other.domain, domain) || !isBelow(other.zone ?? other.domain, zone),
+      (other) => !contains(domain, other.domain) || !contains(zone, other.zone ?? other.domain),
     );
     this.#slot = 0;
     this.#domains.push(dropped);
@@ -125,12 +125,12 @@ export class DomainDrop {
     name: Uint8Array,
     length: number,
   ): boolean {
-    if (suffixOffset(name, length, domain) >= 0) return true;
-    if (zone === undefined || suffixOffset(name, length, zone) < 0) return false;
+    if (isInZone(name, length, domain)) return true;
+    if (zone === undefined || !isInZone(name, length, zone)) return false;
     if (hasAsterisk(name)) return true;
     // RFC 8020: below it there is something.
     const isNxdomain = this.#store.columns.type[slot] === EVERY_TYPE;
-    return isNxdomain && isBelow(domain, name.subarray(0, length));
+    return isNxdomain && isInZone(domain, domain.length, name.subarray(0, length));
   }
 
   /** Whether a CNAME of the entry leads to a name that depends on the domain. */
@@ -156,7 +156,6 @@ export class DomainDrop {
   }
 }
 
-/** Whether a name is at or below another; both are lower-cased, in wire form. */
-function isBelow(name: Uint8Array, domain: Uint8Array): boolean {
-  return suffixOffset(name, name.length, domain) >= 0;
+function contains(zone: Uint8Array, name: Uint8Array): boolean {
+  return isInZone(name, name.length, zone);
 }

@@ -7,7 +7,7 @@ import {
   readUint16,
   reasonsOf,
   RecordCursor,
-  suffixOffset,
+  isInZone,
 } from '@kube-dns/wire';
 import { type Failure, failure, rcodeOf } from './failure.js';
 import type { UpstreamQuery } from './query.js';
@@ -98,7 +98,7 @@ export class FailureMemory {
     if (this.#byQuestion.size === 0) return;
     this.#inOrder = this.#inOrder.filter((each) => {
       const { question } = each;
-      if (suffixOffset(question, question.length - QUESTION_FIXED_BYTES, domain) < 0) return true;
+      if (!isInZone(question, question.length - QUESTION_FIXED_BYTES, domain)) return true;
       this.#remove(each);
       return false;
     });

@@ -15,7 +15,7 @@ import {
   RecordCursor,
   SECTION,
   skipName,
-  suffixOffset,
+  isInZone,
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
@@ -157,7 +157,7 @@ export class ForwardedQuestion implements QuestionVariant {
   isBelow(domain: Uint8Array): boolean {
     if (domain.length === 1) return true;
     const name = this.copy();
-    return suffixOffset(name, name.length - QUESTION_FIXED_BYTES, domain) >= 0;
+    return isInZone(name, name.length - QUESTION_FIXED_BYTES, domain);
   }
 
   /** A copy of name, in lower case, type and class. */
