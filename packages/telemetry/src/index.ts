@@ -10,8 +10,4 @@ export {
   readQuestion,
 } from './explanation.js';
 export { ObservedAnswer, type QuerySink } from './observed-answer.js';
-export {
-  Telemetry,
-  telemetryFamilies,
-  type TelemetryOptions,
-} from './telemetry.js';
+export { Telemetry, telemetryFamilies, type TelemetryOptions } from './telemetry.js';
