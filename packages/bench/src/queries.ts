@@ -12,14 +12,14 @@ export interface LoadQuestion {
   readonly hasCookie?: boolean;
 }
 
-const COOKIE = Buffer.from('0123456789abcdef', 'hex');
+const COOKIE = '10 0123456789abcdef';
 /** Of the generator of Numerical Recipes; it is the same in each run. */
 const MULTIPLIER = 1_664_525;
 const INCREMENT = 1_013_904_223;
 
 /** The query in wire form; its ID is for the sender to set. */
 export function encodeQuestion({ hasCookie, ...question }: LoadQuestion): Buffer {
-  return encodeQuery({ id: 0, ...question, ...(hasCookie === true && { cookie: COOKIE }) });
+  return encodeQuery({ id: 0, ...question, ...(hasCookie === true && { options: [COOKIE] }) });
 }
 
 /** A data file for `dnsperf -B`: each query after its length. */

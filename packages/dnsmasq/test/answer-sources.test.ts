@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ask, askTcp, type Question } from '@kube-dns/resolver/testing';
-import { deadServer, until } from '@kube-dns/testkit';
+import { ask, deadServer, heldReply, type Question, until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { AnswererTestbed, NO_LOCAL_DATA } from './answerer-testbed.js';
-import { held } from './fake-upstream.js';
 
 let testbed: AnswererTestbed;
 beforeEach(async () => {
@@ -33,7 +31,7 @@ describe('the source of an answer', () => {
     const server = testbed.upstream.text;
     expect(await sourceOf('a.example')).toEqual([`a.example upstream ${server}`]);
     expect(await sourceOf('a.example')).toEqual(['a.example cache']);
-    await askTcp(testbed.port, { name: 'b.example' });
+    await ask(testbed.port, { name: 'b.example' }, { isOverTcp: true });
     expect(testbed.sources.take()).toEqual([`b.example upstream ${server}`]);
   });
 
@@ -46,12 +44,12 @@ describe('the source of an answer', () => {
   });
 
   it('is one flight for several clients: the first asked, the others joined', async () => {
-    const { script, release } = held('10.0.0.1');
+    const { script, release } = heldReply('10.0.0.1');
     testbed.upstream.script = script;
     await testbed.start();
     const all = [1, 2, 3].map(() => ask(testbed.port, 'a.example'));
     await until(() => testbed.counters.misses === 1 && testbed.counters.hits === 2);
-    await until(() => testbed.upstream.asked.length === 1);
+    await until(() => testbed.upstream.requests.length === 1);
     release();
     await Promise.all(all);
     const { text } = testbed.upstream;
@@ -90,7 +88,7 @@ describe('the source of an expired answer', () => {
     await testbed.start({ stale: { maxAgeSeconds: 1_000, ttlSeconds: 5, timeoutMs } });
     for (const name of ['late.example', 'failed.example']) await sourceOf(name);
     testbed.now += 101;
-    testbed.upstream.script = (_query, { name }) =>
+    testbed.upstream.script = ({ name }) =>
       name.startsWith('late') ? null : { rcode: RCODE.SERVFAIL };
     for (const name of ['late.example', 'failed.example']) {
       const first = await testbed.late(timeoutMs, () => sourceOf(name));

@@ -1,8 +1,6 @@
 import { expect } from '@jest/globals';
+import { type DnsRecord, type Message } from '@kube-dns/testkit';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
-import type { Answer } from '@kube-dns/resolver/testing';
-
-type DnsRecord = Answer['answers'][number];
 
 const isReason = ({ code }: { readonly code: number }): boolean =>
   code === EDNS_OPTION.EXTENDED_ERROR;
@@ -16,7 +14,7 @@ export const withoutTtl = (record: DnsRecord): string => {
 };
 
 /** The codes of an answer's Extended DNS Errors. */
-export function reasonsOf({ additionals }: Answer): number[] {
+export function reasonsOf({ additionals }: Message): number[] {
   const reasons = additionals.flatMap(optionsOf).filter(isReason);
   return reasons.map((option) => ('data' in option ? readUint16(option.data!, 0) : -1));
 }
@@ -27,7 +25,7 @@ export function explainsAsMuch(ours: readonly number[], real: readonly number[])
 }
 
 /** What is compared of an answer, with {@link reasonsOf}. Records in a fixed order: dnsmasq rotates them at each answer. */
-export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
+export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Message) {
   const flags = readUint16(bytes, 2);
   return {
     rcode,
@@ -45,7 +43,7 @@ export function viewOf({ bytes, rcode, questions, answers, authorities, addition
 }
 
 /** The TTLs of an answer's records in the order of {@link viewOf}. */
-function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
+function ttlsOf({ answers, authorities, additionals }: Message): number[] {
   return [answers, authorities, additionals].flatMap((records) =>
     records
       .map((record) => ({ text: withoutTtl(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
@@ -58,7 +56,7 @@ function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
  * Fails unless the TTLs are the same but for the seconds since this time of the process's clock, and one: dnsmasq counts in
  * whole seconds of the clock, so the TTL of a cached record decreases when the clock's second changes.
  */
-export function expectSameTtls(ours: Answer, real: Answer, sinceMs: number): void {
+export function expectSameTtls(ours: Message, real: Message, sinceMs: number): void {
   const tolerance = 1 + Math.floor((performance.now() - sinceMs) / 1_000);
   const [seen, expected] = [ttlsOf(ours), ttlsOf(real)];
   expect(seen).toHaveLength(expected.length);

@@ -5,7 +5,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { until } from '@kube-dns/testkit';
+import { addressRecords, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
 import {
   type AnswerCache,
@@ -26,8 +26,7 @@ import type { LocalData } from '../src/local/local-data.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import type { StaleOptions } from '../src/options/values.js';
 import { Router } from '../src/routing/router.js';
-import { addressRecords, PLAIN_RULES, SourceRecord } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import { PLAIN_RULES, SourceRecord } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';
 
 /** After it a client gets SERVFAIL. */
@@ -57,7 +56,7 @@ export interface AnswererSetup {
 
 /** An answerer behind a port, in front of a scripted server, with clocks that stand still. */
 export class AnswererTestbed {
-  readonly upstream: FakeUpstream;
+  readonly upstream: ScriptedNameServer;
   readonly log = recordedLog();
   /** Where the answers came from. */
   readonly sources = new SourceRecord();
@@ -72,14 +71,14 @@ export class AnswererTestbed {
   #tick: () => void = () => undefined;
   readonly #closers: (() => unknown)[];
 
-  private constructor(upstream: FakeUpstream) {
+  private constructor(upstream: ScriptedNameServer) {
     this.upstream = upstream;
     this.#closers = [() => upstream.close()];
   }
 
   static async create(): Promise<AnswererTestbed> {
     return new AnswererTestbed(
-      await FakeUpstream.start(() => ({
+      await ScriptedNameServer.start(() => ({
         isAuthoritative: true,
         answers: addressRecords(100, '10.0.0.1'),
       })),
@@ -87,7 +86,7 @@ export class AnswererTestbed {
   }
 
   /** Ends another server with the rest. */
-  own(server: FakeUpstream): void {
+  own(server: ScriptedNameServer): void {
     this.#closers.push(() => server.close());
   }
 
@@ -174,10 +173,10 @@ export class AnswererTestbed {
 
   /** What a client gets who has waited so long: the time goes by once the server has so many questions more. */
   async late<T>(ms: number, act: () => Promise<T>, questions = 1): Promise<T> {
-    const { asked } = this.upstream;
-    const before = asked.length;
+    const { requests } = this.upstream;
+    const before = requests.length;
     const result = act();
-    await until('the question', () => asked.length >= before + questions);
+    await until('the question', () => requests.length >= before + questions);
     this.pass(ms);
     return result;
   }

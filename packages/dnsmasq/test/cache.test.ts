@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms } from '@kube-dns/testkit';
+import { addressRecords, ask, endPrograms, ScriptedNameServer, statistic } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { addressRecords, ask, statistic } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { serve, type Serving } from './processes.js';
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let dnsmasq: Serving;
 /** Says its statistics as often as it can. */
 let talkative: Serving;
 
 beforeAll(async () => {
-  upstream = await FakeUpstream.start((query) =>
-    query.name[1] === 'x'.charCodeAt(0)
+  upstream = await ScriptedNameServer.start(({ name }) =>
+    name.startsWith('x')
       ? { rcode: RCODE.NXDOMAIN }
       : { answers: addressRecords(100, '10.0.0.1', '10.0.0.2') },
   );

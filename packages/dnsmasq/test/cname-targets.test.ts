@@ -1,33 +1,41 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  ask,
+  cnameRecord,
+  endPrograms,
+  type RunningProgram,
+  ScriptedNameServer,
+  soaRecord,
+  statistic,
+  until,
+} from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { addressRecords, ask, cnameRecord, soaRecord, statistic } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { serve } from './processes.js';
 
 const SERVICE = 'kubernetes.default.svc.cluster.local';
 const OTHER_DOMAIN = 'www.other.test';
 
-let cluster: FakeUpstream;
-let stub: FakeUpstream;
-let others: FakeUpstream;
+let cluster: ScriptedNameServer;
+let stub: ScriptedNameServer;
+let others: ScriptedNameServer;
 let process: RunningProgram;
 let port: number;
 
 /** A server that leads the names `to-…` to another name, and says what that is. */
 const leading = () =>
-  FakeUpstream.start((_query, { name }) => {
+  ScriptedNameServer.start(({ name }) => {
     const target = /^(?:to|negative-to)-(\w+)\./.exec(name)?.[1];
     if (target === undefined) return { answers: addressRecords(100, '10.6.6.6') };
     const owner = { cluster: SERVICE, other: OTHER_DOMAIN, own: 'own.stub.test' }[target]!;
     const cname = cnameRecord(name, owner, 100);
     return name.startsWith('negative')
       ? { rcode: RCODE.NXDOMAIN, answers: [cname], authorities: [soaRecord(60, '.')] }
-      : { answers: [cname, { owner, type: 'A', ttl: 100, data: '10.6.6.6' }] };
+      : { answers: [cname, { name: owner, type: 'A', ttl: 100, data: '10.6.6.6' }] };
   });
 
 beforeAll(async () => {
-  cluster = await FakeUpstream.start(() => ({ answers: addressRecords(100, '10.0.0.1') }));
+  cluster = await ScriptedNameServer.start(() => ({ answers: addressRecords(100, '10.0.0.1') }));
   [stub, others] = await Promise.all([leading(), leading()]);
   ({ process, port } = await serve([
     '--no-resolv',
@@ -43,7 +51,7 @@ beforeEach(async () => {
   const before = clears();
   process.signal('SIGHUP');
   await until('an empty cache', () => clears() > before);
-  for (const upstream of [cluster, stub, others]) upstream.asked.length = 0;
+  for (const upstream of [cluster, stub, others]) upstream.requests.length = 0;
 });
 
 afterAll(async () => {

@@ -5,15 +5,19 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, needsIpv6, unless, until } from '@kube-dns/testkit';
 import {
   addressRecords,
   ask,
-  exchangeUdp,
-  queryMessage,
-  readAnswer,
-} from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+  decodeMessage,
+  encodeQuery,
+  endPrograms,
+  exchange,
+  freePort,
+  needsIpv6,
+  ScriptedNameServer,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { messagesOf, runDnsmasq, serve } from './processes.js';
 
 const itWithIpv6 = unless(needsIpv6(), it);
@@ -21,10 +25,10 @@ const itWithIpv6 = unless(needsIpv6(), it);
 afterEach(() => endPrograms());
 
 describe('the stock manifest’s command line', () => {
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
 
   async function serveStock() {
-    upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
+    upstream = await ScriptedNameServer.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
     const run = runDnsmasq(
       ...['-v=2', '-logtostderr', '-configDir=/nonexistent', '-restartDnsmasq=true', '--'],
       ...['-k', '--cache-size=1000', '--no-negcache', '--dns-loop-detect', '--log-facility=-'],
@@ -51,11 +55,11 @@ describe('the stock manifest’s command line', () => {
 
   itWithIpv6('serves both families on every address', async () => {
     const { port } = await serveStock();
-    const query = queryMessage({ name: 'x.cluster.local' });
+    const query = encodeQuery({ name: 'x.cluster.local' });
     const answers = await Promise.all(
-      ['127.0.0.1', '::1'].map((address) => exchangeUdp(port, query, { address })),
+      ['127.0.0.1', '::1'].map((address) => exchange(port, query, { address })),
     );
-    expect(answers.map((answer) => readAnswer(answer).texts)).toEqual([
+    expect(answers.map((answer) => decodeMessage(answer).texts)).toEqual([
       ['A 10.0.0.1'],
       ['A 10.0.0.1'],
     ]);

@@ -1,8 +1,6 @@
-import { until } from '@kube-dns/testkit';
+import { ask, type Message, type ScriptedNameServer, statistic, until } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
 import { reasonsOf, withoutTtl } from './answer-view.js';
-import { type Answer, ask, askTcp, statistic } from '@kube-dns/resolver/testing';
-import type { FakeUpstream } from './fake-upstream.js';
 import type { AskedQuestion } from './oracle-cache-steps.js';
 import type { Serving } from './processes.js';
 
@@ -18,28 +16,28 @@ export interface Seen {
   readonly reasons: readonly number[];
 }
 
-const ttlsOf = ({ answers, authorities }: Answer): number[] =>
+const ttlsOf = ({ answers, authorities }: Message): number[] =>
   [...answers, ...authorities].map((record) => ('ttl' in record ? (record.ttl ?? 0) : 0));
 
 /** One server with a separate upstream, which shows what this server sends. */
 export class ComparedServer {
   readonly #serving: Serving;
-  readonly #upstream: FakeUpstream;
+  readonly #upstream: ScriptedNameServer;
 
-  constructor(serving: Serving, upstream: FakeUpstream) {
+  constructor(serving: Serving, upstream: ScriptedNameServer) {
     this.#serving = serving;
     this.#upstream = upstream;
   }
 
   async see(question: AskedQuestion): Promise<Seen> {
     const { port } = this.#serving;
-    const before = this.#upstream.asked.length;
+    const before = this.#upstream.requests.length;
     const answer = await (question.isOverTcp === true
-      ? askTcp(port, question)
+      ? ask(port, question, { isOverTcp: true })
       : ask(port, question));
     // Probes of a server that is late are about other names, or repeat this one.
     const isOfStep = ({ name }: { readonly name: string }) => name === question.name.toLowerCase();
-    const asked = this.#upstream.asked.slice(before).filter(isOfStep);
+    const asked = this.#upstream.requests.slice(before).filter(isOfStep);
     return {
       fields: {
         flags: readUint16(answer.bytes, 2),

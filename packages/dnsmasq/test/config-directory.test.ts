@@ -2,20 +2,17 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, until } from '@kube-dns/testkit';
-import { TYPE } from '@kube-dns/wire';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import { addressRecords, ask, endPrograms, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { serve } from './processes.js';
 
 let folder: string;
-let upstreams: FakeUpstream[];
+let upstreams: ScriptedNameServer[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dnsmasq-config-'));
   upstreams = await Promise.all(
     [1, 2, 3].map((n) =>
-      FakeUpstream.start(() => ({ answers: addressRecords(100, `10.0.0.${n}`) })),
+      ScriptedNameServer.start(() => ({ answers: addressRecords(100, `10.0.0.${n}`) })),
     ),
   );
 });
@@ -60,7 +57,7 @@ describe('the configuration directory', () => {
     await write('stubDomains', JSON.stringify({ 'corp.example': [server(0)] }));
     const { port, process } = await serveWith(true);
     const waiting = ask(port, 'a.corp.example');
-    await until(() => upstreams[0]!.asked.length > 0);
+    await until(() => upstreams[0]!.requests.length > 0);
     await write('stubDomains', JSON.stringify({ 'corp.example': [server(2)] }));
     await process.waitForLine(`using nameserver ${upstreams[2]!.text} for domain corp.example`);
     release();
@@ -71,7 +68,7 @@ describe('the configuration directory', () => {
 
   it('may name servers: they are resolved by -kubednsServer, and then asked', async () => {
     upstreams[0]!.script = ({ type }) =>
-      type === TYPE.A ? { answers: addressRecords(100, '127.0.0.1') } : {};
+      type === 'A' ? { answers: addressRecords(100, '127.0.0.1') } : {};
     // The port of a server by name is 53, which is not served here: the address shows in the log.
     await write('stubDomains', JSON.stringify({ 'corp.example': ['ns.dns.svc.cluster.local'] }));
     const { port, process } = await serve(

@@ -4,21 +4,23 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ConfigVolume, endPrograms, until } from '@kube-dns/testkit';
-import { frameMessage } from '@kube-dns/transport';
 import {
   addressRecords,
   ask,
+  ConfigVolume,
+  decodeMessage,
+  encodeQuery,
+  endPrograms,
   QueryLoad,
-  queryMessage,
-  readAnswer,
+  ScriptedNameServer,
   statistic,
-} from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+  until,
+} from '@kube-dns/testkit';
+import { frameMessage } from '@kube-dns/transport';
 import { messagesOf, serve } from './processes.js';
 
 let volume: ConfigVolume;
-let upstreams: FakeUpstream[];
+let upstreams: ScriptedNameServer[];
 let elsewhere: string;
 
 beforeEach(async () => {
@@ -26,7 +28,7 @@ beforeEach(async () => {
   elsewhere = await mkdtemp(join(tmpdir(), 'dnsmasq-elsewhere-'));
   upstreams = await Promise.all(
     [1, 2, 3].map((n) =>
-      FakeUpstream.start(() => ({ answers: addressRecords(100, `10.0.0.${n}`) })),
+      ScriptedNameServer.start(() => ({ answers: addressRecords(100, `10.0.0.${n}`) })),
     ),
   );
 });
@@ -53,9 +55,9 @@ const serveWith = (interval: string) =>
 
 /** Asks over a TCP connection that stays. */
 async function askOn(socket: Socket, name: string): Promise<readonly string[]> {
-  socket.write(frameMessage(queryMessage({ name })));
+  socket.write(frameMessage(encodeQuery({ name })));
   const [frame] = (await once(socket, 'data')) as [Buffer];
-  return readAnswer(frame.subarray(2)).texts;
+  return decodeMessage(frame.subarray(2)).texts;
 }
 
 describe('a ConfigMap volume', () => {

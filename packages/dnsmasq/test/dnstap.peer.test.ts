@@ -1,15 +1,16 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { join } from 'node:path';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import {
+  addressRecords,
+  ask,
   endPrograms,
   needsPrograms,
   ownedBy,
   readDnstap,
+  ScriptedNameServer,
   TemporaryFolder,
   unless,
 } from '@kube-dns/testkit';
-import { FakeUpstream } from './fake-upstream.js';
 import { serve } from './processes.js';
 
 const own = ownedBy(afterEach);
@@ -20,7 +21,7 @@ unless(needsPrograms('dnstap-read'), it)(
   async () => {
     const path = join(own(new TemporaryFolder()).path, 'tap');
     const answers = addressRecords(100, '10.0.0.1');
-    const upstream = own(await FakeUpstream.start(() => ({ answers })));
+    const upstream = own(await ScriptedNameServer.start(() => ({ answers })));
     const server = `--server=${upstream.text}`;
     const { process, port } = await serve(['--no-resolv', server], [`--dnstap=file:${path}`]);
     for (let i = 0; i < 2; i++) await ask(port, 'a.example');

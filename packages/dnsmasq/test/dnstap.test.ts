@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { join } from 'node:path';
-import { ask } from '@kube-dns/resolver/testing';
-import { endPrograms, ownedBy, TemporaryFolder } from '@kube-dns/testkit';
+import { ask, endPrograms, ownedBy, TemporaryFolder } from '@kube-dns/testkit';
 import { serve } from './processes.js';
 
 const own = ownedBy(afterEach);

@@ -1,42 +1,38 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, until } from '@kube-dns/testkit';
-import { writeUint16 } from '@kube-dns/wire';
 import {
   addressRecords,
-  exchangeTcp,
-  exchangeUdp,
-  queryMessage,
-  readAnswer,
+  decodeMessage,
+  ednsOf,
+  ednsText,
+  encodeQuery,
+  encodeReply,
+  endPrograms,
+  exchange,
+  heldReply,
+  ScriptedNameServer,
   statistic,
-} from '@kube-dns/resolver/testing';
-import {
-  echoingResponse,
-  optText,
-  queryWithOptions,
-  responseWithOptions,
-} from './edns-messages.js';
-import { FakeUpstream, held } from './fake-upstream.js';
+  until,
+} from '@kube-dns/testkit';
+import { writeUint16 } from '@kube-dns/wire';
 import { serve } from './processes.js';
 
 const COOKIES = ['10 0102030405060708', '10 1112131415161718'] as const;
 /** An OPT record that ends with the first of these cookies and a server cookie of ours (RFC 9018). */
 const OURS = new RegExp(`^1232 .*\\| ${COOKIES[0]}01000000[0-9a-f]{24}$`);
 
+/** The options of a query, which its reply has, too. */
+const optionsOf = (query: Buffer) => ednsOf(query)?.options ?? [];
+
 describe('a client with cookies', () => {
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
   let seen: string[];
 
   beforeEach(async () => {
     seen = [];
-    upstream = await FakeUpstream.start((query) => {
-      seen.push(optText(query.bytes.subarray(0, query.length)));
-      return [
-        responseWithOptions(
-          query,
-          { answers: addressRecords(60, '10.0.0.1') },
-          ...[`${COOKIES[0]}${'99'.repeat(8)}`, '15 0016'],
-        ),
-      ];
+    upstream = await ScriptedNameServer.start(({ query }) => {
+      seen.push(ednsText(query));
+      const options = [`${COOKIES[0]}${'99'.repeat(8)}`, '15 0016'];
+      return { answers: addressRecords(60, '10.0.0.1'), options };
     });
   });
 
@@ -52,9 +48,9 @@ describe('a client with cookies', () => {
     ]);
     const answers: [string, string][] = [];
     for (const name of ['miss.example', 'miss.example', 'own.example']) {
-      const query = queryWithOptions({ name }, COOKIES[0]);
-      const answer = await exchangeUdp(port, query);
-      answers.push([readAnswer(answer).texts.join(), optText(answer)]);
+      const query = encodeQuery({ name, options: [COOKIES[0]] });
+      const answer = await exchange(port, query);
+      answers.push([decodeMessage(answer).texts.join(), ednsText(answer)]);
     }
     expect(answers).toEqual([
       // Extended DNS Errors do come back.
@@ -72,49 +68,49 @@ describe('a client with cookies', () => {
 
   it('is not seen by a server that is asked with --upstream-cookies: it gets one of ours, and its own back', async () => {
     const theirs = 'c0'.repeat(16);
-    upstream.script = (query) => {
-      const asked = optText(query.bytes.subarray(0, query.length));
+    upstream.script = ({ query }) => {
+      const asked = ednsText(query);
       seen.push(asked);
       const cookie = asked.replace('1232 | ', '').slice(0, '10 '.length + 16) + theirs;
-      return [responseWithOptions(query, { answers: addressRecords(60, '10.0.0.1') }, cookie)];
+      return { answers: addressRecords(60, '10.0.0.1'), options: [cookie] };
     };
     const { port } = await serve(['-R', `--server=${upstream.text}`, '--upstream-cookies']);
     for (const name of ['one.example', 'two.example']) {
-      const answer = await exchangeUdp(port, queryWithOptions({ name }, COOKIES[0]));
-      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
-      expect(optText(answer)).toMatch(OURS);
+      const answer = await exchange(port, encodeQuery({ name, options: [COOKIES[0]] }));
+      expect(decodeMessage(answer).texts).toEqual(['A 10.0.0.1']);
+      expect(ednsText(answer)).toMatch(OURS);
     }
     expect(seen).toEqual([expect.stringMatching(/^1232 \| 10 [0-9a-f]{16}$/), seen[0]! + theirs]);
     expect(seen[0]).not.toContain(COOKIES[0]);
   });
 
   it('and another with another cookie cause one question', async () => {
-    const { script, release } = held('10.0.0.1');
+    const { script, release } = heldReply('10.0.0.1');
     upstream.script = script;
     const { port } = await serve(['-R', `--server=${upstream.text}`]);
     const all = COOKIES.map((cookie, id) =>
-      exchangeUdp(port, queryWithOptions({ name: 'a.example', id }, cookie)),
+      exchange(port, encodeQuery({ name: 'a.example', id, options: [cookie] })),
     );
-    await until(() => upstream.asked.length > 0);
+    await until(() => upstream.requests.length > 0);
     // The second is there, too, when a later query has its answer.
-    await exchangeUdp(port, queryMessage({ name: 'version.bind', type: 'TXT', class: 'CH' }));
+    await exchange(port, encodeQuery({ name: 'version.bind', type: 'TXT', class: 'CH' }));
     release();
     for (const answer of await Promise.all(all)) {
-      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
+      expect(decodeMessage(answer).texts).toEqual(['A 10.0.0.1']);
     }
     expect(await statistic(port, 'misses.bind')).toBe(1);
   });
 });
 
 describe('queries with data of the client', () => {
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
   let seen: string[];
 
   beforeEach(async () => {
     seen = [];
-    upstream = await FakeUpstream.start((query) => {
-      seen.push(optText(query.bytes.subarray(0, query.length)));
-      return [echoingResponse(query, { answers: addressRecords(60, '10.0.0.1') })];
+    upstream = await ScriptedNameServer.start(({ query }) => {
+      seen.push(ednsText(query));
+      return { answers: addressRecords(60, '10.0.0.1'), options: optionsOf(query) };
     });
   });
 
@@ -127,10 +123,10 @@ describe('queries with data of the client', () => {
 
   it('are answered without a trace of it, and asked for each time', async () => {
     const { port } = await start('--add-subnet=24');
-    for (const exchange of [exchangeUdp, exchangeUdp, exchangeTcp]) {
-      const answer = await exchange(port, queryMessage({ name: 'web.example' }));
-      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
-      expect(optText(answer)).toBe('none');
+    for (const isOverTcp of [false, false, true]) {
+      const answer = await exchange(port, encodeQuery({ name: 'web.example' }), { isOverTcp });
+      expect(decodeMessage(answer).texts).toEqual(['A 10.0.0.1']);
+      expect(ednsText(answer)).toBe('none');
     }
     expect(new Set(seen)).toEqual(new Set(['1232 | 8 000118007f0000']));
     // And the one over TCP.
@@ -140,20 +136,20 @@ describe('queries with data of the client', () => {
 
   it('are cached where all clients send the same', async () => {
     const { port } = await start('--add-cpe-id=here');
-    for (let i = 0; i < 2; i++) await exchangeUdp(port, queryMessage({ name: 'web.example' }));
+    for (let i = 0; i < 2; i++) await exchange(port, encodeQuery({ name: 'web.example' }));
     expect(new Set(seen)).toEqual(new Set([`1232 | 65074 ${Buffer.from('here').toString('hex')}`]));
     expect(await statistic(port, 'misses.bind')).toBe(1);
   });
 
   it('are the same when an expired answer is refreshed', async () => {
-    upstream.script = (query) => {
-      seen.push(optText(query.bytes.subarray(0, query.length)));
-      return [echoingResponse(query, { answers: addressRecords(0, '10.0.0.1') })];
+    upstream.script = ({ query }) => {
+      seen.push(ednsText(query));
+      return { answers: addressRecords(0, '10.0.0.1'), options: optionsOf(query) };
     };
     const { port } = await start('--add-cpe-id=x', '--use-stale-cache');
     await until(async () => {
-      const answer = await exchangeUdp(port, queryMessage({ name: 'web.example' }));
-      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
+      const answer = await exchange(port, encodeQuery({ name: 'web.example' }));
+      expect(decodeMessage(answer).texts).toEqual(['A 10.0.0.1']);
       return seen.length > 1;
     });
     expect(new Set(seen)).toEqual(new Set(['1232 | 65074 78']));
@@ -161,12 +157,13 @@ describe('queries with data of the client', () => {
 
   it('get no answer about another network', async () => {
     const { port } = await start('--add-subnet=24', '--query-timeout=300');
-    upstream.script = (query) => {
-      const reply = echoingResponse(query, { answers: addressRecords(60, '10.6.6.6') });
+    upstream.script = ({ query }) => {
+      const answers = addressRecords(60, '10.6.6.6');
+      const reply = encodeReply(query, { answers, options: optionsOf(query) });
       writeUint16(reply, reply.length - 2, 0x0909);
       return [reply];
     };
-    const answer = await exchangeUdp(port, queryMessage({ name: 'web.example' }));
-    expect(readAnswer(answer)).toMatchObject({ rcode: 'SERVFAIL', texts: [] });
+    const answer = await exchange(port, encodeQuery({ name: 'web.example' }));
+    expect(decodeMessage(answer)).toMatchObject({ rcode: 'SERVFAIL', texts: [] });
   });
 });

@@ -2,19 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { addressRecords, cnameRecord, ScriptedNameServer } from '@kube-dns/testkit';
 import type { StatusFacts } from '@kube-dns/daemon';
-import { addressRecords, cnameRecord } from '@kube-dns/resolver/testing';
 import { RCODE } from '@kube-dns/wire';
 import { ExplainedServer } from './explained-server.js';
-import { FakeUpstream } from './fake-upstream.js';
 
 let folder: string;
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let server: ExplainedServer | undefined;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'explain-'));
-  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(100, '192.0.2.1') }));
+  upstream = await ScriptedNameServer.start(() => ({ answers: addressRecords(100, '192.0.2.1') }));
 });
 
 afterEach(async () => {
@@ -58,7 +57,7 @@ describe('what dnsmasq explains of local data', () => {
     expect(await local('3.0.0.10.in-addr.arpa', 'PTR')).toContain('--host-record=h.x,10.0.0.3');
     expect(await local('h.x', 'MX')).toContain('--localmx of the command line');
     expect(await local('h.x', 'NAPTR')).toContain('a filter removes this type');
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.requests).toEqual([]);
   });
 
   it('is the rule that answers without a server', async () => {
@@ -109,7 +108,7 @@ describe('what dnsmasq explains of a name that servers know', () => {
   });
 
   it('says what an option did to the reply, and that a server has failed', async () => {
-    const closed = await FakeUpstream.start(() => null);
+    const closed = await ScriptedNameServer.start(() => null);
     const { text } = closed;
     await closed.close();
     await start(
@@ -140,7 +139,7 @@ describe('what dnsmasq explains of a name that servers know', () => {
     upstream.script = () => ({
       answers: [
         cnameRecord('a.x', 'b.y', 60),
-        { ...addressRecords(30, '192.0.2.1')[0]!, owner: 'b.y' },
+        { ...addressRecords(30, '192.0.2.1')[0]!, name: 'b.y' },
       ],
     });
     await start(upstreamOption());
@@ -162,6 +161,6 @@ describe('what dnsmasq explains of a name that servers know', () => {
     expect(await counts()).toEqual({ hits: 0, misses: 1, insertions: 1 });
     expect([await hitsSaid(), await hitsSaid(), await hitsSaid()]).toEqual([0, 1, 2]);
     expect(await counts()).toEqual({ hits: 3, misses: 1, insertions: 1 });
-    expect(upstream.asked).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
   });
 });

@@ -6,9 +6,8 @@ import { parseFlags } from '@kube-dns/base';
 import { type StatusSource } from '@kube-dns/daemon';
 import type { Explanation } from '@kube-dns/telemetry';
 import { chooseUdpEngine } from '@kube-dns/transport';
-import { queryMessage } from '@kube-dns/resolver/testing';
 import { readUint16 } from '@kube-dns/wire';
-import { until } from '@kube-dns/testkit';
+import { encodeQuery, until } from '@kube-dns/testkit';
 import { PROGRAM } from '../src/config/flags.js';
 import { parseOptions } from '../src/options/parse-options.js';
 import { DnsmasqServer } from '../src/server.js';
@@ -89,7 +88,7 @@ export class ExplainedServer {
     const id = (this.#lastId = (this.#lastId + 1) & 0xffff);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      this.#socket.send(queryMessage({ name, type, id, ednsBytes: 1232 }));
+      this.#socket.send(encodeQuery({ name, type, id, ednsBytes: 1232 }));
     });
   }
 

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms, needsPrograms, outputOf, unless, until } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  endPrograms,
+  needsPrograms,
+  outputOf,
+  type Script,
+  ScriptedNameServer,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { FakeUpstream, type Script } from './fake-upstream.js';
-import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { serve } from './processes.js';
 
 const ADDRESSES: Readonly<Record<string, string>> = {
@@ -16,12 +23,10 @@ const TEXTS: Readonly<Record<string, Buffer>> = {
   'bytes.example': Buffer.of(0xff, 0xfe, 0x0a),
 };
 /** Other names are refused. */
-const SCRIPT: Script = (query, { name }) => {
-  const text = TEXTS[name];
+const SCRIPT: Script = ({ name }) => {
+  const text = TEXTS[name]?.toString('hex');
   if (text !== undefined) {
-    const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.1') });
-    reply.writeUInt16BE(6 + text.length, reply.length - 2);
-    return [Buffer.concat([reply, Buffer.of(0, 15, 0, 2 + text.length, 0, 6), text])];
+    return { answers: addressRecords(30, '192.0.2.1'), options: [`15 0006${text}`] };
   }
   const address = ADDRESSES[name];
   return address === undefined
@@ -29,11 +34,11 @@ const SCRIPT: Script = (query, { name }) => {
     : { answers: addressRecords(30, address) };
 };
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let port = 0;
 
 beforeAll(async () => {
-  upstream = await FakeUpstream.start(SCRIPT);
+  upstream = await ScriptedNameServer.start(SCRIPT);
   const server = `--server=${upstream.text}`;
   const rules = ['--address=/given.example/10.0.0.9', '--local=/local.example/'];
   const filters = ['--bogus-nxdomain=198.18.0.0/24', '--stop-dns-rebind', '--filterwin2k'];
@@ -80,7 +85,9 @@ unless(needsPrograms('dig'), it).each([
 unless(needsPrograms('dig'), it)(
   'the reason of an expired answer is its age, over UDP and TCP',
   async () => {
-    const server = await FakeUpstream.start(() => ({ answers: addressRecords(1, '10.0.0.1') }));
+    const server = await ScriptedNameServer.start(() => ({
+      answers: addressRecords(1, '10.0.0.1'),
+    }));
     const options = ['-R', '-h', '--stale=100ms', '--all-servers', `--server=${server.text}`];
     const stale = await serve(options);
     const dig = (...words: string[]) =>

@@ -1,10 +1,17 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  ask,
+  encodeReply,
+  endPrograms,
+  freePort,
+  type Script,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import { addressRecords, ask, askTcp, responseTo } from '@kube-dns/resolver/testing';
-import { FakeUpstream, type Script } from './fake-upstream.js';
 import { serve, type Serving } from './processes.js';
 
 const answering =
@@ -15,15 +22,15 @@ const silent: Script = () => null;
 const MANY = Array.from({ length: 100 }, (_, i) => `10.0.0.${i}`);
 /** What the default server replies to a name, by its first label. */
 const scripts = new Map<string, Script>();
-const upstreams: FakeUpstream[] = [];
+const upstreams: ScriptedNameServer[] = [];
 /** The default server. */
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let dnsmasq: Serving;
 /** Servers that fail, as `--server` has them. */
 const failing: Record<string, string> = {};
 
-async function upstreamWith(script: Script): Promise<FakeUpstream> {
-  const started = await FakeUpstream.start(script);
+async function upstreamWith(script: Script): Promise<ScriptedNameServer> {
+  const started = await ScriptedNameServer.start(script);
   upstreams.push(started);
   return started;
 }
@@ -32,9 +39,9 @@ const textsOf = async (name: string) => (await ask(dnsmasq.port, name)).texts;
 
 /** One dnsmasq for all that ends with an answer. */
 beforeAll(async () => {
-  upstream = await upstreamWith((query, asked) => {
-    const script = scripts.get(asked.name.split('.')[0]!) ?? answering('10.0.0.1');
-    return script(query, asked);
+  upstream = await upstreamWith((request) => {
+    const script = scripts.get(request.name.split('.')[0]!) ?? answering('10.0.0.1');
+    return script(request);
   });
   const [good, other] = [
     await upstreamWith(answering('10.0.0.2')),
@@ -84,11 +91,11 @@ describe('routing', () => {
 
 describe('a question to an upstream', () => {
   it('has an ID and a source port that cannot be guessed', async () => {
-    const before = upstream.asked.length;
+    const before = upstream.requests.length;
     for (let i = 0; i < 40; i++) await textsOf(`n${i}.example`);
-    const asked = upstream.asked.slice(before);
+    const asked = upstream.requests.slice(before);
     const ids = asked.map(({ id }) => id);
-    for (const numbers of [ids, asked.map(({ sourcePort }) => sourcePort)]) {
+    for (const numbers of [ids, asked.map(({ peer }) => peer.port)]) {
       const steps = numbers.slice(1).map((number, i) => number - numbers[i]!);
       expect(new Set(numbers).size).toBeGreaterThan(30);
       expect(new Set(steps).size).toBeGreaterThan(30);
@@ -97,17 +104,17 @@ describe('a question to an upstream', () => {
   });
 
   it('is not believed to be answered by a wrong ID, another question or no response', async () => {
-    scripts.set('forged', (query) => {
-      const forged = responseTo(query, { answers: addressRecords(30, '6.6.6.6') });
+    scripts.set('forged', ({ query, id, questionEnd }) => {
+      const forged = encodeReply(query, { answers: addressRecords(30, '6.6.6.6') });
       const wrongId = Buffer.from(forged);
-      writeUint16(wrongId, 0, query.id ^ 1);
+      writeUint16(wrongId, 0, id ^ 1);
       const wrongName = Buffer.from(forged);
       wrongName[13]! ^= 1;
       const wrongType = Buffer.from(forged);
-      writeUint16(wrongType, query.questionEnd - 4, TYPE.AAAA);
+      writeUint16(wrongType, questionEnd - 4, TYPE.AAAA);
       const noResponse = Buffer.from(forged);
       noResponse[2]! &= 0x7f;
-      const right = responseTo(query, { answers: addressRecords(30, '10.0.0.1') });
+      const right = encodeReply(query, { answers: addressRecords(30, '10.0.0.1') });
       return [wrongId, wrongName, wrongType, noResponse, forged.subarray(0, 11), right];
     });
     expect(await textsOf('forged.example')).toEqual(['A 10.0.0.1']);
@@ -119,9 +126,9 @@ describe('a question to an upstream', () => {
       const forger = createSocket('udp4');
       forger.bind(0, address);
       await once(forger, 'listening');
-      scripts.set('other', async (query, { sourcePort }) => {
-        const forged = responseTo(query, { answers: addressRecords(30, '6.6.6.6') });
-        await new Promise((resolve) => forger.send(forged, sourcePort, '127.0.0.1', resolve));
+      scripts.set('other', async ({ query, peer }) => {
+        const forged = encodeReply(query, { answers: addressRecords(30, '6.6.6.6') });
+        await new Promise((resolve) => forger.send(forged, peer.port, '127.0.0.1', resolve));
         return { answers: addressRecords(30, '10.0.0.1') };
       });
       expect(await textsOf(`other.from-${address.replaceAll('.', '-')}`)).toEqual(['A 10.0.0.1']);
@@ -130,7 +137,7 @@ describe('a question to an upstream', () => {
   );
 
   it('uses TCP when the answer over UDP is truncated', async () => {
-    scripts.set('cut', (_query, { protocol }) =>
+    scripts.set('cut', ({ protocol }) =>
       protocol === 'udp'
         ? { isTruncated: true, answers: addressRecords(30, '6.6.6.6') }
         : { answers: addressRecords(30, ...MANY) },
@@ -139,9 +146,9 @@ describe('a question to an upstream', () => {
     expect(small.isTruncated).toBe(true);
     expect(small.bytes.length).toBeLessThanOrEqual(512);
     expect(small.texts).not.toContain('A 6.6.6.6');
-    const whole = await askTcp(dnsmasq.port, { name: 'cut.example' });
+    const whole = await ask(dnsmasq.port, { name: 'cut.example' }, { isOverTcp: true });
     expect(whole.texts).toHaveLength(100);
-    const asked = upstream.asked.filter(({ name }) => name === 'cut.example');
+    const asked = upstream.requests.filter(({ name }) => name === 'cut.example');
     expect(new Set(asked.map(({ protocol }) => protocol))).toEqual(new Set(['udp', 'tcp']));
   });
 });
@@ -158,7 +165,9 @@ describe('a server that fails', () => {
     const { port, process } = dnsmasq;
     for (const domain of ['failing.test', 'closed.test']) {
       expect((await ask(port, `a.${domain}`)).rcode).toBe('SERVFAIL');
-      expect((await askTcp(port, { name: `tcp.${domain}` })).rcode).toBe('SERVFAIL');
+      expect((await ask(port, { name: `tcp.${domain}` }, { isOverTcp: true })).rcode).toBe(
+        'SERVFAIL',
+      );
     }
     for (const line of [
       `reply error is SERVFAIL (a.failing.test from ${failing.servfail})`,
@@ -191,7 +200,7 @@ describe('SIGTERM', () => {
     });
     const { port, process } = await serve(['--no-resolv', `--server=${slow.text}`]);
     const waiting = ask(port, 'a');
-    await until(() => slow.asked.length > 0);
+    await until(() => slow.requests.length > 0);
     process.signal('SIGTERM');
     await process.waitForLine('SIGTERM, closing');
     release();
@@ -205,7 +214,7 @@ describe('SIGTERM', () => {
       ...['--no-resolv', `--server=${server.text}`, '--query-timeout=300', '--log-queries'],
     ]);
     const waiting = ask(port, 'a');
-    await until(() => server.asked.length > 0);
+    await until(() => server.requests.length > 0);
     process.signal('SIGTERM');
     expect((await waiting).rcode).toBe('SERVFAIL');
     expect(await process.ended).toBe(0);
@@ -243,10 +252,8 @@ describe('limits', () => {
 
 describe('a default server that leads back here, or is this server itself', () => {
   it('is found, logged and asked no more', async () => {
-    const server = await upstreamWith((query) =>
-      query.type === TYPE.TXT
-        ? { rcode: RCODE.NXDOMAIN }
-        : { answers: addressRecords(30, '10.0.0.2') },
+    const server = await upstreamWith(({ type }) =>
+      type === 'TXT' ? { rcode: RCODE.NXDOMAIN } : { answers: addressRecords(30, '10.0.0.2') },
     );
     const own = await freePort();
     const back = await serve(['--no-resolv', `--server=127.0.0.1#${own}`]);

@@ -1,15 +1,10 @@
-import {
-  queryMessage,
-  readQuery,
-  type Response,
-  responseTo,
-  soaRecord,
-} from '@kube-dns/resolver/testing';
+import { encodeQuery, encodeReply, type Response, soaRecord } from '@kube-dns/testkit';
 import {
   appendZoneVersion,
   FLAG,
   type Query,
   RCODE,
+  readQuery,
   TYPE,
   writeUint16,
   ZONE_VERSION_REQUEST,
@@ -35,19 +30,22 @@ export function truth(zone: Zone, name: string): string {
 
 function responseOf(zone: Zone, name: string): Response {
   const text = truth(zone, name);
-  const alias = { type: 'CNAME' as const, ttl: 30, data: SERVICES[0] };
+  const alias = { type: 'CNAME' as const, ttl: 30, data: SERVICES[0]! };
   const cnames = name === NAMES[3] ? [alias] : [];
   const head = { isAuthoritative: true, authorities: [soaRecord(5, 'z', 5)], answers: cnames };
   if (text === 'NXDOMAIN') return { ...head, rcode: RCODE.NXDOMAIN };
   if (text === 'NOERROR') return head;
   const owner = cnames.length > 0 ? SERVICES[0]! : name;
-  return { isAuthoritative: true, answers: [...cnames, { owner, type: 'A', ttl: 30, data: text }] };
+  return {
+    isAuthoritative: true,
+    answers: [...cnames, { name: owner, type: 'A', ttl: 30, data: text }],
+  };
 }
 
 /** A question that asks for the version of the zone. */
 export function questionFor(name: string): Query {
   const message = Buffer.concat([
-    queryMessage({ name, ednsBytes: MAX_BYTES }),
+    encodeQuery({ name, ednsBytes: MAX_BYTES }),
     ZONE_VERSION_REQUEST,
   ]);
   const { length } = ZONE_VERSION_REQUEST;
@@ -57,7 +55,7 @@ export function questionFor(name: string): Query {
 
 /** What the server replies to it. */
 export function replyOf(zone: Zone, name: string, version: ZoneVersion): Buffer {
-  const plain = responseTo(questionFor(name), responseOf(zone, name));
+  const plain = encodeReply(questionFor(name), responseOf(zone, name));
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
   const hasOpt = plain.subarray(-OPT.length)[2] === TYPE.OPT;

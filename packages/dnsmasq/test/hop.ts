@@ -1,14 +1,13 @@
 import { type LastSeen, neverSeen, PublisherProcess, type Relay } from '@kube-dns/push';
 import { type AnswerCache, type ReplyPipeline, Resolver } from '@kube-dns/resolver';
-import { keyOf } from '@kube-dns/resolver/testing';
 import { NO_OPTIONS, retryPlan } from '@kube-dns/transport';
-import { type Query, TYPE } from '@kube-dns/wire';
+import { encodeKey, type Query, TYPE } from '@kube-dns/wire';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Routes } from '../src/routing/routes.js';
 
 import { policyWith, repliesWith } from './replies.js';
 
-const APEX = keyOf('z');
+const APEX = encodeKey('z');
 const CLIENT = {
   address: '192.0.2.1',
   port: 5_000,
@@ -58,7 +57,7 @@ export class Hop {
 
   /** Whether the answer of a name stays until it changes. */
   isKept(name: string): boolean {
-    const key = keyOf(name);
+    const key = encodeKey(name);
     return this.cache.inspect(key, key.length, TYPE.A)?.subscription === this.teller.number;
   }
 

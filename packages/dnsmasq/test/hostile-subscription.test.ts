@@ -8,7 +8,15 @@ import {
   neverSeen,
   ZoneServer,
 } from '@kube-dns/push';
-import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  encodeQuery,
+  encodeReply,
+  frameMessage,
+  Frames,
+  ownedBy,
+  until,
+} from '@kube-dns/testkit';
 import {
   changedTlv,
   decodeName,
@@ -23,7 +31,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { AnswerCache, ReplyReader } from '@kube-dns/resolver';
-import { addressRecords, askCache, PLAIN_RULES, responseFor } from '@kube-dns/resolver/testing';
+import { askCache, PLAIN_RULES } from '@kube-dns/resolver/testing';
 
 const own = ownedBy(afterEach);
 const INSTANCE = new Uint8Array(8).fill(9);
@@ -46,7 +54,9 @@ const other: ChangeSource = {
 const reader = new ReplyReader(PLAIN_RULES);
 
 function store(name: string, teller?: ChangeSource): void {
-  reader.read(responseFor({ name, type: 'A' }, { answers: addressRecords(60, '10.0.0.1') }));
+  reader.read(
+    encodeReply(encodeQuery({ name, type: 'A' }), { answers: addressRecords(60, '10.0.0.1') }),
+  );
   cache.store(reader.answer, () => true, teller, SERIAL);
 }
 

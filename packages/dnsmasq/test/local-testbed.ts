@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readQuery } from '@kube-dns/wire';
+import { decodeMessage, encodeQuery, type Question } from '@kube-dns/testkit';
 import type { Query } from '@kube-dns/wire';
 import { LocalData } from '../src/local/local-data.js';
 import { parseOptions } from '../src/options/parse-options.js';
-import { queryFor, type Question, readAnswer } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';
 
 const out = Buffer.alloc(4_096);
@@ -68,6 +69,8 @@ export function ruleOf(local: LocalData, name: string, type = 'A'): string | und
 }
 
 function read(write: (query: Query) => number, question: Question | string) {
-  const length = write(queryFor(typeof question === 'string' ? { name: question } : question));
-  return length === 0 ? undefined : readAnswer(Buffer.from(out.subarray(0, length)));
+  const length = write(
+    readQuery(encodeQuery(typeof question === 'string' ? { name: question } : question)),
+  );
+  return length === 0 ? undefined : decodeMessage(Buffer.from(out.subarray(0, length)));
 }

@@ -1,10 +1,16 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ScriptedNameServer, until } from '@kube-dns/testkit';
-import { decodeName, FLAG } from '@kube-dns/wire';
-import { exchangeUdp, type Question, readAnswer, readQuery } from '@kube-dns/resolver/testing';
+import {
+  decodeMessage,
+  ednsText,
+  encodeQuery,
+  exchange,
+  type Question,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
+import { decodeName, FLAG, readQuery } from '@kube-dns/wire';
 import { AnswererTestbed, TIMEOUT_MS } from './answerer-testbed.js';
-import { optText, queryWithOptions } from './edns-messages.js';
 
 /** The text of the Extended DNS Error 0. */
 const LOOP = loopText('forwarding loop');
@@ -39,7 +45,7 @@ function loopText(text: string): string {
 /** A ring of answerers, whose clocks stand still; between them are relays that are given each query. */
 async function startRing(count: number, change: Change = (query) => query): Promise<void> {
   for (let i = 0; i < count; i++) {
-    relays.push(await ScriptedNameServer.start(() => null));
+    relays.push(await ScriptedNameServer.start(() => null, { seesProbes: true }));
     ring.push(await AnswererTestbed.create());
   }
   for (const [i, relay] of relays.entries()) {
@@ -62,19 +68,21 @@ const packets = () => relays.reduce((sum, { requests }) => sum + requests.length
 async function expectLoop(question: Question, texts = [LOOP], withinMs = 0): Promise<void> {
   const before = packets();
   let answer: Buffer | undefined;
-  void exchangeUdp(ring[0]!.port, queryWithOptions(question)).then((reply) => (answer = reply));
+  void exchange(ring[0]!.port, encodeQuery({ ...question, options: [] })).then(
+    (reply) => (answer = reply),
+  );
   await until('the question', () => packets() > before);
   for (let ms = 0; ms < withinMs && answer === undefined; ms += STEP_MS) {
     for (const each of ring) each.pass(STEP_MS);
     // What is sent now has arrived when a later question has its answer.
-    await exchangeUdp(
+    await exchange(
       ring[0]!.port,
-      queryWithOptions({ name: 'hits.bind', class: 'CH', type: 'TXT' }),
+      encodeQuery({ name: 'hits.bind', class: 'CH', type: 'TXT', ednsBytes: 1_232 }),
     );
   }
   await until('an answer', () => answer !== undefined);
-  expect(readAnswer(answer!).rcode).toBe('SERVFAIL');
-  expect(texts).toContain(optText(answer!));
+  expect(decodeMessage(answer!).rcode).toBe('SERVFAIL');
+  expect(texts).toContain(ednsText(answer!));
   expect(packets() - before).toBeLessThan(MAX_PACKETS);
 }
 

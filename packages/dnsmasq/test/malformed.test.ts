@@ -1,29 +1,29 @@
 import { createSocket } from 'node:dgram';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, until } from '@kube-dns/testkit';
-import { RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
-import fc from 'fast-check';
 import {
   addressRecords,
   ask,
-  exchangeTcp,
-  exchangeUdp,
-  queryMessage,
-  readAnswer,
-  responseTo,
-} from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+  decodeMessage,
+  encodeQuery,
+  encodeReply,
+  endPrograms,
+  exchange,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
+import { RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import fc from 'fast-check';
 import { serve, type Serving } from './processes.js';
 
 const NOTHING = 'nothing';
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let server: Serving;
 
 beforeAll(async () => {
-  upstream = await FakeUpstream.start((query) => [
-    responseTo(query, { answers: addressRecords(30, '10.0.0.1') }),
-  ]);
+  upstream = await ScriptedNameServer.start(() => ({
+    answers: addressRecords(30, '10.0.0.1'),
+  }));
   server = await serve([
     ...['-k', '--no-resolv', '--log-facility=-', '--cache-rr=ANY', '--neg-ttl=9'],
     ...['--stop-dns-rebind', '--rebind-domain-ok=/ok/', '--filter-rr=TXT', '--max-ttl=20'],
@@ -37,8 +37,8 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const plain = () => queryMessage({ name: 'a.ok', ednsBytes: 1232 });
-const QUESTION_END = queryMessage({ name: 'a.ok' }).length;
+const plain = () => encodeQuery({ name: 'a.ok', ednsBytes: 1232 });
+const QUESTION_END = encodeQuery({ name: 'a.ok' }).length;
 
 function changed(at: number, value: number): Buffer {
   const message = plain();
@@ -48,7 +48,7 @@ function changed(at: number, value: number): Buffer {
 
 /** A query with another name in wire form, and nothing behind the question. */
 function named(...name: number[]): Buffer {
-  const head = queryMessage({ name: '.' }).subarray(0, 12);
+  const head = encodeQuery({ name: '.' }).subarray(0, 12);
   return Buffer.concat([head, Buffer.from([...name, 0, 1, 0, 1])]);
 }
 
@@ -56,8 +56,8 @@ const OPT = plain().subarray(QUESTION_END);
 
 /** The rcode of the answer; what gets none is followed by a query that gets one, which then comes first. */
 async function outcome(message: Buffer, isAnswered: boolean): Promise<string> {
-  const probe = queryMessage({ name: 'host.x', id: 0x7777 });
-  const answer = await exchangeUdp(server.port, message, isAnswered ? {} : { after: probe });
+  const probe = encodeQuery({ name: 'host.x', id: 0x7777 });
+  const answer = await exchange(server.port, message, isAnswered ? {} : { after: probe });
   if (answer.subarray(0, 2).equals(probe.subarray(0, 2))) return NOTHING;
   expect(readUint16(answer, 0)).toBe(readUint16(message, 0));
   return String(answer[3]! & 0xf);
@@ -99,7 +99,9 @@ describe('a query that is malformed', () => {
   });
 
   it('over TCP gets the same', async () => {
-    expect((await exchangeTcp(server.port, changed(4, 2)))[3]! & 0xf).toBe(RCODE.FORMERR);
+    expect((await exchange(server.port, changed(4, 2), { isOverTcp: true }))[3]! & 0xf).toBe(
+      RCODE.FORMERR,
+    );
   });
 
   it('in any other way, thousands of times, does no harm', async () => {
@@ -133,17 +135,16 @@ describe('a reply that is malformed', () => {
   it('in any way, hundreds of times, is an answer that can be read as a message, or SERVFAIL', async () => {
     const script = upstream.script;
     const seeds = fc.sample(fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1 }), 300);
-    upstream.script = (query, { name }) => {
-      const reply = responseTo(query, {
+    upstream.script = ({ query, name, questionEnd: from }) => {
+      const reply = encodeReply(query, {
         answers: [
           { type: 'CNAME', ttl: 30, data: 'b.ok' },
-          { owner: 'b.ok', type: 'A', ttl: 30, data: '10.0.0.1' },
-          { owner: 'b.ok', type: 'TXT', ttl: 30, data: 'x' },
+          { name: 'b.ok', type: 'A', ttl: 30, data: '10.0.0.1' },
+          { name: 'b.ok', type: 'TXT', ttl: 30, data: 'x' },
         ],
-        authorities: [{ owner: 'ok', type: 'NS', ttl: 30, data: 'ns.ok' }],
+        authorities: [{ name: 'ok', type: 'NS', ttl: 30, data: 'ns.ok' }],
       });
       // Behind ID and question, which identify it as the reply.
-      const from = query.questionEnd;
       for (const [at, byte] of seeds[Number(name.slice(1, name.indexOf('.')))] ?? []) {
         reply[from + (at % (reply.length - from))] = byte;
         if (byte % 5 === 0) reply[7] = byte;
@@ -151,7 +152,7 @@ describe('a reply that is malformed', () => {
       return [reply];
     };
     const answers = await Promise.all(
-      seeds.map((_seed, i) => exchangeUdp(server.port, queryMessage({ name: `n${i}.ok` }))),
+      seeds.map((_seed, i) => exchange(server.port, encodeQuery({ name: `n${i}.ok` }))),
     );
     for (const answer of answers) {
       expect(answer.length).toBeGreaterThanOrEqual(12);
@@ -159,9 +160,9 @@ describe('a reply that is malformed', () => {
       expect([RCODE.NOERROR, RCODE.NXDOMAIN]).toContain(answer[3]! & 0xf);
     }
     upstream.script = script;
-    expect(
-      readAnswer(await exchangeUdp(server.port, queryMessage({ name: 'a.ok' }))).texts,
-    ).toEqual(['A 10.0.0.1']);
+    expect(decodeMessage(await exchange(server.port, encodeQuery({ name: 'a.ok' }))).texts).toEqual(
+      ['A 10.0.0.1'],
+    );
     expect(server.process.stderr).not.toContain('answering:');
   });
 });

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  addressRecords,
+  ask,
   endPrograms,
   freePort,
   RunningProgram,
   ScriptedNameServer,
   until,
 } from '@kube-dns/testkit';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { runDnsmasq, type Serving, serve } from './processes.js';
 
 let folder: string;
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'dnsmasq-metrics-'));
-  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
+  upstream = await ScriptedNameServer.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
 });
 afterEach(async () => {
   await endPrograms();

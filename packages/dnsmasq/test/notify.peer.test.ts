@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, needsPrograms, outputOf, TemporaryFolder, unless } from '@kube-dns/testkit';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ask,
+  endPrograms,
+  needsPrograms,
+  outputOf,
+  ScriptedNameServer,
+  TemporaryFolder,
+  unless,
+} from '@kube-dns/testkit';
 import { serve, type Serving } from './processes.js';
 
 const ZONE = 'zone.example';
@@ -12,12 +19,12 @@ const keyText = (secret: string) =>
 const folder = new TemporaryFolder();
 const keyFile = folder.file('notify.key', keyText(SECRET));
 const otherFile = folder.file('other.key', keyText(`B${SECRET.slice(1)}`));
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let dnsmasq: Serving;
 let address = '10.0.0.1';
 
 beforeAll(async () => {
-  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(300, address) }));
+  upstream = await ScriptedNameServer.start(() => ({ answers: addressRecords(300, address) }));
   // No subscription: that must not be what drops answers.
   const options = ['--no-resolv', '--no-hosts', '--no-subscribe', `--server=${upstream.text}`];
   const allowed = [`--allow-notify=/${ZONE}/127.0.0.0/8`, `--notify-key=${keyFile}`];

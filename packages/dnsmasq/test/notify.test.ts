@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, runProgram, TemporaryFolder, until } from '@kube-dns/testkit';
-import { encodeKey, RCODE, readUint16, writeNotify, writeUint16 } from '@kube-dns/wire';
 import {
   addressRecords,
   ask,
-  askTcp,
-  exchangeTcp,
-  exchangeUdp,
-  queryMessage,
+  encodeQuery,
+  endPrograms,
+  exchange,
+  heldReply,
+  runProgram,
+  type Script,
+  ScriptedNameServer,
   soaRecord,
-} from '@kube-dns/resolver/testing';
-import { FakeUpstream, held, type Script } from './fake-upstream.js';
+  TemporaryFolder,
+  until,
+} from '@kube-dns/testkit';
+import { encodeKey, RCODE, readUint16, writeNotify, writeUint16 } from '@kube-dns/wire';
 import { PROGRAM, serve, type Serving } from './processes.js';
 
 const ZONE = 'zone.example';
@@ -18,14 +21,14 @@ const ZONE = 'zone.example';
 const OPTIONS = ['-k', '--no-resolv', '--no-hosts', '--no-subscribe'];
 
 const folder = new TemporaryFolder();
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let plain: Serving;
 let address = '10.0.0.1';
 
 const existing: Script = () => ({ answers: addressRecords(300, address) });
 
 beforeAll(async () => {
-  upstream = await FakeUpstream.start(existing);
+  upstream = await ScriptedNameServer.start(existing);
   const options = [...OPTIONS, `--server=${upstream.text}`];
   const rules = folder.file(
     'notify.conf',
@@ -65,7 +68,7 @@ describe('a NOTIFY', () => {
   it('makes the next answer the new one, without a subscription, and leaves other names', async () => {
     await change(`other.${ZONE}`);
     await change(`x.web.${ZONE}`);
-    const reply = await exchangeUdp(plain.port, notify(`web.${ZONE}`));
+    const reply = await exchange(plain.port, notify(`web.${ZONE}`));
     expect(readUint16(reply, 2)).toBe(0xa400);
     expect(await textsOf(`x.web.${ZONE}`)).toEqual(['A 10.0.0.2']);
     expect(await textsOf(`other.${ZONE}`)).toEqual(['A 10.0.0.1']);
@@ -77,17 +80,17 @@ describe('a NOTIFY', () => {
     const before = await denied();
     upstream.script = existing;
     expect(await denied()).toBe(before);
-    await exchangeUdp(plain.port, notify(`web.ns.${ZONE}`));
+    await exchange(plain.port, notify(`web.ns.${ZONE}`));
     expect(await denied()).not.toBe(before);
   });
 
   it('keeps a reply that was on its way out of the cache', async () => {
-    const late = held('10.0.0.1');
+    const late = heldReply('10.0.0.1');
     upstream.script = late.script;
-    const asked = upstream.asked.length;
+    const asked = upstream.requests.length;
     const waiting = textsOf(`late.${ZONE}`);
-    await until(() => upstream.asked.length > asked);
-    await exchangeUdp(plain.port, notify(`late.${ZONE}`));
+    await until(() => upstream.requests.length > asked);
+    await exchange(plain.port, notify(`late.${ZONE}`));
     late.release();
     expect(await waiting).toEqual(['A 10.0.0.1']);
     upstream.script = existing;
@@ -97,20 +100,24 @@ describe('a NOTIFY', () => {
 
   it('drops over TCP, too', async () => {
     await change(`tcp.${ZONE}`);
-    expect(readUint16(await exchangeTcp(plain.port, notify(`tcp.${ZONE}`)), 2)).toBe(0xa400);
-    expect((await askTcp(plain.port, { name: `tcp.${ZONE}` })).texts).toEqual(['A 10.0.0.2']);
+    expect(
+      readUint16(await exchange(plain.port, notify(`tcp.${ZONE}`), { isOverTcp: true }), 2),
+    ).toBe(0xa400);
+    expect((await ask(plain.port, { name: `tcp.${ZONE}` }, { isOverTcp: true })).texts).toEqual([
+      'A 10.0.0.2',
+    ]);
   });
 
   it('never inserts: its records are ignored', async () => {
-    const asked = upstream.asked.length;
-    await exchangeUdp(plain.port, notify());
+    const asked = upstream.requests.length;
+    await exchange(plain.port, notify());
     await ask(plain.port, { name: ZONE, type: 'SOA' });
-    expect(upstream.asked.length).toBeGreaterThan(asked);
+    expect(upstream.requests.length).toBeGreaterThan(asked);
   });
 
   it('for a zone that this source may not speak for is refused and drops nothing', async () => {
     await change('a.far.example');
-    const reply = await exchangeUdp(plain.port, notify('a.far.example'));
+    const reply = await exchange(plain.port, notify('a.far.example'));
     expect(readUint16(reply, 2)).toBe(0xa400 | RCODE.REFUSED);
     expect(await textsOf('a.far.example')).toEqual(['A 10.0.0.1']);
   });
@@ -148,23 +155,23 @@ describe('a NOTIFY', () => {
     ['another class', () => changed(questionEnd - 2, 3), RCODE.REFUSED],
     ['another opcode', () => changed(2, 5 << 11), RCODE.NOTIMP],
   ])('with %s has its rcode, over UDP and TCP', async (_, message, rcode) => {
-    for (const exchange of [exchangeUdp, exchangeTcp]) {
-      const reply = await exchange(plain.port, message());
+    for (const isOverTcp of [false, true]) {
+      const reply = await exchange(plain.port, message(), { isOverTcp });
       expect(readUint16(reply, 2) & 0x7f).toBe(rcode);
       expect(readUint16(reply, 2) & 0xf800).toBe(0x8000 | (readUint16(message(), 2) & 0x7800));
     }
   });
 
   it('that is a response gets no answer', async () => {
-    const probe = queryMessage({ name: `probe.${ZONE}`, id: 0x7777 });
-    const first = await exchangeUdp(plain.port, changed(2, 0xa400), { after: probe });
+    const probe = encodeQuery({ name: `probe.${ZONE}`, id: 0x7777 });
+    const first = await exchange(plain.port, changed(2, 0xa400), { after: probe });
     expect(readUint16(first, 0)).toBe(0x7777);
   });
 
   it('is not implemented without the option, as before', async () => {
     const { port } = await serve(OPTIONS);
-    for (const exchange of [exchangeUdp, exchangeTcp]) {
-      const reply = await exchange(port, notify());
+    for (const isOverTcp of [false, true]) {
+      const reply = await exchange(port, notify(), { isOverTcp });
       expect(reply.toString('hex')).toBe('0009a0040000000000000000');
     }
   });

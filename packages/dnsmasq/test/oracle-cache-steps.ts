@@ -1,5 +1,3 @@
-import type { Question } from '@kube-dns/resolver/testing';
-
 export interface AskedQuestion extends Question {
   readonly isOverTcp?: boolean;
 }
@@ -30,3 +28,4 @@ export interface Scenario {
   readonly options: readonly string[];
   readonly steps: readonly Step[];
 }
+import { type Question } from '@kube-dns/testkit';

@@ -1,13 +1,14 @@
-import { decodeName, FLAG, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import {
   addressRecords,
+  encodeReply,
+  type NameServerRequest,
+  type ReplyRecord,
   type Response,
-  responseTo,
-  type WrittenRecord,
-} from '@kube-dns/resolver/testing';
+} from '@kube-dns/testkit';
+import { FLAG, RCODE } from '@kube-dns/wire';
 
-const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
-  owner,
+const soa = (name: string, ttl: number, minimum: number): ReplyRecord => ({
+  name,
   type: 'SOA',
   ttl,
   data: {
@@ -20,21 +21,21 @@ const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
     minimum,
   },
 });
-const cname = (data: string, ttl = 300, owner?: string): WrittenRecord => ({
-  ...(owner !== undefined && { owner }),
+const cname = (data: string, ttl = 300, name?: string): ReplyRecord => ({
+  ...(name !== undefined && { name }),
   type: 'CNAME',
   ttl,
   data,
 });
-const address = (owner: string, data = '192.0.1.1', ttl = 100): WrittenRecord => ({
-  owner,
+const address = (name: string, data = '192.0.1.1', ttl = 100): ReplyRecord => ({
+  name,
   type: 'A',
   ttl,
   data,
 });
-const six = (data: string): WrittenRecord => ({ type: 'AAAA', ttl: 100, data });
-const pointer = (data: string): WrittenRecord => ({ type: 'PTR', ttl: 100, data });
-const service = (weight: number): WrittenRecord => ({
+const six = (data: string): ReplyRecord => ({ type: 'AAAA', ttl: 100, data });
+const pointer = (data: string): ReplyRecord => ({ type: 'PTR', ttl: 100, data });
+const service = (weight: number): ReplyRecord => ({
   type: 'SRV',
   ttl: 100,
   data: { priority: 0, weight, port: 80, target: `t${weight}.zone.test` },
@@ -72,7 +73,7 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   alike: { rcode: RCODE.NXDOMAIN, authorities: [soa('one.test', 60, 20)] },
   instant: { rcode: RCODE.NXDOMAIN, authorities: [soa('zone.test', 60, 0)] },
   unsigned: { rcode: RCODE.NXDOMAIN },
-  referral: { authorities: [{ owner: 'zone.test', type: 'NS', ttl: 60, data: 'ns.zone.test' }] },
+  referral: { authorities: [{ name: 'zone.test', type: 'NS', ttl: 60, data: 'ns.zone.test' }] },
   dangling: { rcode: RCODE.NXDOMAIN, answers: [cname('gone.zone.test')], authorities: [SOA] },
   hollow: { answers: [cname('void.zone.test')], authorities: [SOA] },
   zero: { answers: addressRecords(0, '192.0.1.1') },
@@ -111,61 +112,62 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   4: {
     answers: [
       cname('4.sub.zone.test', 50),
-      { ...pointer('four.zone.test'), owner: '4.sub.zone.test' },
+      { ...pointer('four.zone.test'), name: '4.sub.zone.test' },
     ],
   },
 };
 
 const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [SOA] };
-const SIX_AT_END = { ...six('2a00::5'), owner: 'end.zone.test' };
+const SIX_AT_END = { ...six('2a00::5'), name: 'end.zone.test' };
 /** What it says of other types than A of names that have addresses. */
-const BY_TYPE: Readonly<Record<string, Readonly<Record<number, Response>>>> = {
-  end: { [TYPE.AAAA]: { answers: [SIX_AT_END] } },
-  middle: { [TYPE.AAAA]: { answers: [cname('end.zone.test', 200), SIX_AT_END] } },
+const BY_TYPE: Readonly<Record<string, Readonly<Record<string, Response>>>> = {
+  end: { AAAA: { answers: [SIX_AT_END] } },
+  middle: { AAAA: { answers: [cname('end.zone.test', 200), SIX_AT_END] } },
   chain: {
-    [TYPE.AAAA]: {
+    AAAA: {
       answers: [
         cname('middle.zone.test'),
         cname('end.zone.test', 200, 'middle.zone.test'),
         SIX_AT_END,
       ],
     },
-    [TYPE.CNAME]: { answers: [cname('middle.zone.test')] },
+    CNAME: { answers: [cname('middle.zone.test')] },
   },
-  both: { [TYPE.AAAA]: { answers: [six('2a00::1')] } },
-  four: { [TYPE.AAAA]: DENIED, [TYPE.TXT]: DENIED },
+  both: { AAAA: { answers: [six('2a00::1')] } },
+  four: { AAAA: DENIED, TXT: DENIED },
   fourth: {
-    [TYPE.A]: { answers: [cname('four.zone.test'), address('four.zone.test')] },
-    [TYPE.AAAA]: { ...DENIED, answers: [cname('four.zone.test')] },
+    A: { answers: [cname('four.zone.test'), address('four.zone.test')] },
+    AAAA: { ...DENIED, answers: [cname('four.zone.test')] },
   },
 };
 
 const PLAIN: Response = { answers: addressRecords(100, '192.0.1.1') };
 
 /** Replies with something about them that a server would not write. */
-const CRAFTED: Readonly<Record<string, (query: Query) => Buffer>> = {
-  badaddress: (query) => damaged(query, [0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3]),
-  badname: (query) => damaged(query, [0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 0xff]),
-  overcount: (query) => changed(responseTo(query, PLAIN), (reply) => (reply[7] = 3)),
-  otherclass: (query) =>
-    changed(responseTo(query, PLAIN), (reply) => (reply[query.questionEnd + 5] = 3)),
-  validated: (query) => changed(responseTo(query, PLAIN), (reply) => (reply[3]! |= FLAG.AD)),
+const CRAFTED: Readonly<Record<string, (request: NameServerRequest) => Buffer>> = {
+  badaddress: (request) => damaged(request, [0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3]),
+  badname: (request) => damaged(request, [0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 0xff]),
+  overcount: ({ query }) => changed(encodeReply(query, PLAIN), (reply) => (reply[7] = 3)),
+  otherclass: ({ query, questionEnd }) =>
+    changed(encodeReply(query, PLAIN), (reply) => (reply[questionEnd + 5] = 3)),
+  validated: ({ query }) => changed(encodeReply(query, PLAIN), (reply) => (reply[3]! |= FLAG.AD)),
   // The upper bits of the rcode, in OPT.
   // No error that has a meaning: the next query after BADVERS is without EDNS.
-  extended: (query) => changed(responseTo(query, {}), (reply) => (reply[reply.length - 6] = 2)),
+  extended: ({ query }) =>
+    changed(encodeReply(query, {}), (reply) => (reply[reply.length - 6] = 2)),
 };
 
 /** The script of that upstream. */
-export function respond(query: Query): Response | readonly Buffer[] {
-  const label = decodeName(query.name).split('.')[0]!;
+export function respond(request: NameServerRequest): Response | readonly Buffer[] {
+  const label = request.name.split('.')[0]!;
   const craft = CRAFTED[label];
-  if (craft !== undefined) return [craft(query)];
-  return BY_TYPE[label]?.[query.type] ?? ANSWERS[label === 'both' ? 'set' : label] ?? PLAIN;
+  if (craft !== undefined) return [craft(request)];
+  return BY_TYPE[label]?.[request.type] ?? ANSWERS[label === 'both' ? 'set' : label] ?? PLAIN;
 }
 
 /** A response with one record, whose owner is the question's name, from its type on. */
-function damaged(query: Query, record: readonly number[]): Buffer {
-  const question = query.bytes.subarray(0, query.questionEnd);
+function damaged({ query, questionEnd }: NameServerRequest, record: readonly number[]): Buffer {
+  const question = query.subarray(0, questionEnd);
   const message = Buffer.concat([question, Buffer.from([0xc0, 12, ...record])]);
   message[2]! |= 0x80;
   message[7] = 1;

@@ -1,7 +1,6 @@
 import { afterAll, expect, it } from '@jest/globals';
-import { endPrograms } from '@kube-dns/testkit';
+import { endPrograms, ScriptedNameServer } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
-import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-cache-differences.js';
 import { CACHE_SCENARIOS } from './oracle-cache-scenarios.js';
 import type { Scenario, Step } from './oracle-cache-steps.js';
@@ -19,7 +18,10 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
     options: readonly string[],
     run: (ours: ComparedServer, real: ComparedServer) => Promise<void>,
   ): Promise<void> {
-    const upstreams = await Promise.all([FakeUpstream.start(respond), FakeUpstream.start(respond)]);
+    const upstreams = await Promise.all([
+      ScriptedNameServer.start(respond),
+      ScriptedNameServer.start(respond),
+    ]);
     // dnsmasq takes an option once.
     const hasSize = options.some((option) => option.startsWith('--cache-size'));
     const base = [

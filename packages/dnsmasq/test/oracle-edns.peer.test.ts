@@ -1,8 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms } from '@kube-dns/testkit';
-import { addressRecords, exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
-import { echoingResponse, optText, queryWithOptions } from './edns-messages.js';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ednsOf,
+  ednsText,
+  encodeQuery,
+  endPrograms,
+  exchange,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
@@ -39,13 +44,14 @@ const SAME = [
   '--add-cpe-id=x --umbrella=orgid:7 --add-subnet=32 --strip-subnet --add-mac',
 ];
 describeBesideReal('EDNS options beside the real dnsmasq', () => {
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
   let seen: string[];
 
   beforeAll(async () => {
-    upstream = await FakeUpstream.start((query) => {
-      seen.push(optText(query.bytes.subarray(0, query.length)));
-      return [echoingResponse(query, { answers: addressRecords(60, '10.99.99.99') })];
+    upstream = await ScriptedNameServer.start(({ query }) => {
+      seen.push(ednsText(query));
+      const options = ednsOf(query)?.options ?? [];
+      return { answers: addressRecords(60, '10.99.99.99'), options };
     });
   });
 
@@ -65,10 +71,9 @@ describeBesideReal('EDNS options beside the real dnsmasq', () => {
   /** Asks twice for the same: what went upstream, and what came back. */
   async function ask({ port }: Serving, name: string, options: readonly string[] | undefined) {
     seen = [];
-    const message =
-      options === undefined ? queryMessage({ name }) : queryWithOptions({ name }, ...options);
-    const first = optText(await exchangeUdp(port, message));
-    const second = optText(await exchangeUdp(port, message));
+    const message = encodeQuery({ name, ...(options && { options }) });
+    const first = ednsText(await exchange(port, message));
+    const second = ednsText(await exchange(port, message));
     return { options, seen, first, second };
   }
 
@@ -116,13 +121,13 @@ describeBesideReal('EDNS options beside the real dnsmasq', () => {
 
   it('differ: a client that names its network is answered under --add-subnet', async () => {
     const [ours, real] = await serveBoth('--add-subnet=24');
-    const message = queryWithOptions({ name: 'own.example' }, SUBNET);
+    const message = encodeQuery({ name: 'own.example', options: [SUBNET] });
     seen = [];
-    const probe = queryMessage({ name: 'later.example', id: 0x7777 });
-    const first = await exchangeUdp(real!.port, message, { after: probe });
+    const probe = encodeQuery({ name: 'later.example', id: 0x7777 });
+    const first = await exchange(real!.port, message, { after: probe });
     expect(first.subarray(0, 2)).toEqual(probe.subarray(0, 2));
     seen = seen.slice(0, 1);
-    expect(optText(await exchangeUdp(ours!.port, message))).toBe(`1232 | ${SUBNET}`);
+    expect(ednsText(await exchange(ours!.port, message))).toBe(`1232 | ${SUBNET}`);
     expect(seen).toEqual([`1232 | ${SUBNET}`, `1232 | ${SUBNET}`]);
   });
 });

@@ -1,11 +1,15 @@
-import { type Query, TYPE } from '@kube-dns/wire';
-import { addressRecords, type Question, type Response } from '@kube-dns/resolver/testing';
+import {
+  addressRecords,
+  type NameServerRequest,
+  type Question,
+  type Response,
+} from '@kube-dns/testkit';
 
 /** The data distinguish upstream’s answers from local ones. */
-export function respond({ type }: Query): Response {
-  if (type === TYPE.A) return { answers: addressRecords(60, '10.99.99.99') };
-  if (type === TYPE.AAAA) return { answers: [{ type: 'AAAA', ttl: 60, data: 'fd99::1' }] };
-  if (type === TYPE.TXT) return { answers: [{ type: 'TXT', ttl: 60, data: 'upstream' }] };
+export function respond({ type }: NameServerRequest): Response {
+  if (type === 'A') return { answers: addressRecords(60, '10.99.99.99') };
+  if (type === 'AAAA') return { answers: [{ type: 'AAAA', ttl: 60, data: 'fd99::1' }] };
+  if (type === 'TXT') return { answers: [{ type: 'TXT', ttl: 60, data: 'upstream' }] };
   return {};
 }
 

@@ -2,10 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms, until } from '@kube-dns/testkit';
+import { ask, endPrograms, type Question, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { expectSameTtls, explainsAsMuch, reasonsOf, viewOf } from './answer-view.js';
-import { ask, type Question } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-local-differences.js';
 import { RECORD_CASES } from './oracle-local-records.js';
 import { RULE_CASES } from './oracle-local-rules.js';
@@ -17,11 +15,11 @@ import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 
 describeBesideReal('local data beside the real dnsmasq', () => {
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
   let folder: string;
 
   beforeAll(async () => {
-    upstream = await FakeUpstream.start(respond);
+    upstream = await ScriptedNameServer.start(respond);
     folder = mkdtempSync(join(tmpdir(), 'dnsmasq-local-'));
     writeFileSync(join(folder, 'hosts'), HOSTS);
     writeFileSync(join(folder, 'bad'), '10.0.0.1 a..b good.x\n');

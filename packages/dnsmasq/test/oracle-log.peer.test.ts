@@ -4,9 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms, unless, until } from '@kube-dns/testkit';
-import { ask, queryMessage, type Question } from '@kube-dns/resolver/testing';
-import { FakeUpstream, held, type Script } from './fake-upstream.js';
+import {
+  ask,
+  encodeQuery,
+  endPrograms,
+  heldReply,
+  type Question,
+  type Script,
+  ScriptedNameServer,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { respond } from './oracle-zone.js';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, needsSourceDevice, serveReal } from './real-dnsmasq.js';
@@ -91,13 +99,13 @@ const DIFFERENT: Readonly<Record<string, Difference>> = {
 };
 
 let folder: string;
-let upstreams: FakeUpstream[];
+let upstreams: ScriptedNameServer[];
 let servings: readonly [real: Serving, ours: Serving];
 let asked = 0;
 
-const waiting = held('10.0.0.9');
-const script: Script = (query, one) =>
-  one.name === 'held.two.test' ? waiting.script(query, one) : respond(query, one);
+const waiting = heldReply('10.0.0.9');
+const script: Script = (request) =>
+  request.name === 'held.two.test' ? waiting.script(request) : respond(request);
 
 /** The lines of a log without their prefixes. */
 function linesOf({ process }: Serving): string[] {
@@ -139,7 +147,7 @@ describeBesideReal('the log of queries, beside the real dnsmasq', () => {
     folder = mkdtempSync(join(tmpdir(), 'dnsmasq-log-'));
     const hosts = join(folder, 'hosts');
     writeFileSync(hosts, '10.1.1.1 host.x second.x\nfd00::5 host.x\n');
-    upstreams = await Promise.all([1, 2].map(() => FakeUpstream.start(script)));
+    upstreams = await Promise.all([1, 2].map(() => ScriptedNameServer.start(script)));
     const [first, second] = upstreams.map(({ text }) => text);
     const options = [
       ...['-k', '--no-resolv', '--log-queries', '--log-facility=-', '--bogus-priv'],
@@ -198,10 +206,10 @@ describeBesideReal('the log of queries, beside the real dnsmasq', () => {
     const [real, ours] = await logged(async ({ port }) => {
       const clients = [createSocket('udp4'), createSocket('udp4')];
       const answers = clients.map((client) => once(client, 'message'));
-      const askedOf = () => upstreams.reduce((sum, upstream) => sum + upstream.asked.length, 0);
+      const askedOf = () => upstreams.reduce((sum, upstream) => sum + upstream.requests.length, 0);
       const before = askedOf();
       for (const [at, client] of clients.entries()) {
-        client.send(queryMessage({ name: 'held.two.test', id: at }), port, '127.0.0.1');
+        client.send(encodeQuery({ name: 'held.two.test', id: at }), port, '127.0.0.1');
         await until(() => askedOf() > before);
       }
       // Both have been read when a third, later query is answered.

@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { endPrograms, freePort, UdpClient } from '@kube-dns/testkit';
+import {
+  encodeQuery,
+  endPrograms,
+  exchange,
+  freePort,
+  statistic,
+  UdpClient,
+} from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { exchangeUdp, queryMessage, statistic } from '@kube-dns/resolver/testing';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
-const PROBE = queryMessage({ name: 'hits.bind', type: 'TXT', class: 'CH', id: 0x7777 });
+const PROBE = encodeQuery({ name: 'hits.bind', type: 'TXT', class: 'CH', id: 0x7777 });
 
-const plain = () => queryMessage({ name: 'a.x', ednsBytes: 1232 });
-const QUESTION_END = queryMessage({ name: 'a.x' }).length;
+const plain = () => encodeQuery({ name: 'a.x', ednsBytes: 1232 });
+const QUESTION_END = encodeQuery({ name: 'a.x' }).length;
 
 function changed(at: number, value: number): Buffer {
   const message = plain();
@@ -69,7 +75,7 @@ describeBesideReal('malformed queries beside the real dnsmasq', () => {
   afterAll(() => endPrograms());
 
   async function see({ port }: Serving, message: Buffer): Promise<string> {
-    const answer = await exchangeUdp(port, message, { after: PROBE });
+    const answer = await exchange(port, message, { after: PROBE });
     const isProbe = answer.subarray(0, 2).equals(PROBE.subarray(0, 2));
     return isProbe ? LATER : String(answer[3]! & 0xf);
   }

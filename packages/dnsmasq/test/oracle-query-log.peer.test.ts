@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import {
   endPrograms,
+  exchange,
   findCoreDns,
   freePort,
   needsCoreDns,
@@ -10,7 +11,6 @@ import {
   unless,
   until,
 } from '@kube-dns/testkit';
-import { exchangeUdp } from '@kube-dns/resolver/testing';
 import { encodeQuery } from '@kube-dns/wire';
 import { serve } from './processes.js';
 
@@ -72,8 +72,8 @@ itBesideCoreDns(
     const theirs = new RunningProgram('coredns', findCoreDns()!, args);
     await theirs.waitForLine(/CoreDNS-/);
     for (const query of QUESTIONS) {
-      await exchangeUdp(ours.port, query);
-      await exchangeUdp(port, query);
+      await exchange(ours.port, query);
+      await exchange(port, query);
     }
     const linesOf = ({ stdout }: RunningProgram) =>
       [...stdout.matchAll(COMPARED)].map(([, line]) => line);

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, UdpClient, until } from '@kube-dns/testkit';
-import { exchangeTcp, queryMessage, readAnswer } from '@kube-dns/resolver/testing';
+import {
+  decodeMessage,
+  encodeQuery,
+  endPrograms,
+  exchange,
+  UdpClient,
+  until,
+} from '@kube-dns/testkit';
 import { serve } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 import { type Conduct, ScriptedServers } from './scripted-servers.js';
@@ -153,12 +159,12 @@ async function exchangeOnce({ port, servers }: Contestant, message: Buffer) {
 }
 
 async function see(from: Contestant, name: string, protocol: 'udp' | 'tcp'): Promise<string> {
-  const message = queryMessage({ name, id: 4_711 });
+  const message = encodeQuery({ name, id: 4_711 });
   const reply = await (protocol === 'udp'
     ? exchangeOnce(from, message)
-    : exchangeTcp(from.port, message));
+    : exchange(from.port, message, { isOverTcp: true }));
   if (reply === undefined) return NOTHING;
-  const { rcode, texts, isTruncated } = readAnswer(reply);
+  const { rcode, texts, isTruncated } = decodeMessage(reply);
   if (isTruncated) return `cut: ${texts.join()}`;
   return rcode === 'NOERROR' ? texts.join() : rcode;
 }

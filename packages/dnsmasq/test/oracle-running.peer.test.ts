@@ -3,9 +3,16 @@ import { createSocket } from 'node:dgram';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
-import { addressRecords, ask, queryMessage } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ask,
+  encodeQuery,
+  endPrograms,
+  freePort,
+  RunningProgram,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { runDnsmasq, serve, type Serving } from './processes.js';
 import { describeBesideReal, REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
@@ -13,11 +20,11 @@ import { describeBesideReal, REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
 describeBesideReal('what goes on while it runs, beside the real dnsmasq', () => {
   let folder: string;
-  let upstream: FakeUpstream;
+  let upstream: ScriptedNameServer;
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dnsmasq-running-'));
-    upstream = await FakeUpstream.start((_query, { name }) =>
+    upstream = await ScriptedNameServer.start(({ name }) =>
       name.includes('silent') ? null : { answers: addressRecords(60, '10.99.99.99') },
     );
   });
@@ -41,7 +48,7 @@ describeBesideReal('what goes on while it runs, beside the real dnsmasq', () => 
     const socket = createSocket('udp4');
     for (const [i, { port }] of servings.entries()) {
       const name = `silent${i}.x.example`;
-      socket.send(queryMessage({ name }), port, '127.0.0.1');
+      socket.send(encodeQuery({ name }), port, '127.0.0.1');
       await until(() => askedOf(name) >= 3);
     }
     socket.close();

@@ -1,9 +1,16 @@
-import { decodeName, type Query, RCODE } from '@kube-dns/wire';
-import type { Asked } from './fake-upstream.js';
-import { addressRecords, type Response, type WrittenRecord } from '@kube-dns/resolver/testing';
+import {
+  addressRecords,
+  encodeReply,
+  type NameServerRequest,
+  optRecord,
+  type ReplyRecord,
+  type Response,
+  withRecord,
+} from '@kube-dns/testkit';
+import { RCODE } from '@kube-dns/wire';
 
-const SOA: WrittenRecord = {
-  owner: 'cluster.local',
+const SOA: ReplyRecord = {
+  name: 'cluster.local',
   type: 'SOA',
   ttl: 60,
   data: {
@@ -20,9 +27,9 @@ const SOA: WrittenRecord = {
 const ONE = addressRecords(30, '10.0.0.1');
 const MANY = addressRecords(30, ...Array.from({ length: 60 }, (_, i) => `10.0.1.${i}`));
 
-const address = (owner: string, ttl = 30): WrittenRecord => ({ ...ONE[0]!, owner, ttl });
-const cname = (owner: string, data: string, ttl = 300): WrittenRecord => ({
-  owner,
+const address = (name: string, ttl = 30): ReplyRecord => ({ ...ONE[0]!, name, ttl });
+const cname = (name: string, data: string, ttl = 300): ReplyRecord => ({
+  name,
   type: 'CNAME',
   ttl,
   data,
@@ -70,14 +77,14 @@ export const ZONE: Readonly<Record<string, Response>> = {
 };
 
 /** The script of that upstream: `1.….in-addr.arpa` is `reverse`, `nN` is two addresses. */
-export function respond(query: Query, { protocol }: Asked): Response {
-  const label = decodeName(query.name).split('.')[0]!;
+export function respond({ query, name, isOverTcp }: NameServerRequest): Response | Buffer[] {
+  const label = name.split('.')[0]!;
   if (label === '1') return ZONE.reverse!;
   if (/^n\d+$/.test(label)) return { answers: addressRecords(30, '10.0.0.1', '10.0.0.2') };
-  if (label === 'cut') {
-    return protocol === 'tcp' ? { answers: MANY } : { isTruncated: true, answers: ONE };
-  }
+  if (label === 'cut') return isOverTcp ? { answers: MANY } : { isTruncated: true, answers: ONE };
   // An OPT record that was not asked for.
-  if (label === 'unasked') query.hasEdns = true;
+  if (label === 'unasked') {
+    return [withRecord(encodeReply(query, { answers: ONE, hasNoOpt: true }), optRecord())];
+  }
   return ZONE[label] ?? { answers: ONE };
 }

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import {
+  ask,
+  endPrograms,
+  freePort,
+  type Message,
+  type Question,
+  ScriptedNameServer,
+  statistic,
+  until,
+} from '@kube-dns/testkit';
 import { expectSameTtls, reasonsOf, viewOf } from './answer-view.js';
-import { type Answer, ask, askTcp, type Question, statistic } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
 import { respond, ZONE } from './oracle-zone.js';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
@@ -15,9 +22,9 @@ interface Step extends Question {
 
 type Field = keyof ReturnType<typeof viewOf>;
 
-async function see({ port }: Serving, step: Step): Promise<Answer | { readonly failure: string }> {
+async function see({ port }: Serving, step: Step): Promise<Message | { readonly failure: string }> {
   try {
-    return await (step.isOverTcp === true ? askTcp(port, step) : ask(port, step));
+    return await (step.isOverTcp === true ? ask(port, step, { isOverTcp: true }) : ask(port, step));
   } catch (error) {
     return { failure: String(error) };
   }
@@ -132,12 +139,12 @@ const DIFFERENT: Readonly<Record<string, Difference>> = {
 };
 
 describeBesideReal('beside the real dnsmasq', () => {
-  let clusterUpstream: FakeUpstream;
-  let otherUpstream: FakeUpstream;
+  let clusterUpstream: ScriptedNameServer;
+  let otherUpstream: ScriptedNameServer;
 
   beforeAll(async () => {
-    clusterUpstream = await FakeUpstream.start(respond);
-    otherUpstream = await FakeUpstream.start(respond);
+    clusterUpstream = await ScriptedNameServer.start(respond);
+    otherUpstream = await ScriptedNameServer.start(respond);
   });
 
   afterAll(async () => {

@@ -5,14 +5,15 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
+  ask,
   ConfigVolume,
+  encodeQuery,
   endPrograms,
   freePort,
   ownedBy,
   TemporaryFolder,
   until,
 } from '@kube-dns/testkit';
-import { ask, queryMessage } from '@kube-dns/resolver/testing';
 import { PROGRAM, serve } from './processes.js';
 
 const opened = ownedBy(afterEach);
@@ -68,7 +69,7 @@ const valueOf = (page: string, name: string) =>
 /** Asks so many questions, a few at a time, and resolves when all are answered. */
 async function askMany(port: number, count: number): Promise<void> {
   const socket = createSocket('udp4');
-  const query = queryMessage({ name: 'a.test' });
+  const query = encodeQuery({ name: 'a.test' });
   let [sent, answered] = [0, 0];
   const send = () => {
     if (sent++ < count) socket.send(query, port, '127.0.0.1');

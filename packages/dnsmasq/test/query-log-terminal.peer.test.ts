@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import {
+  ask,
   endPrograms,
   freePort,
   needsPrograms,
@@ -7,7 +8,6 @@ import {
   unless,
   until,
 } from '@kube-dns/testkit';
-import { ask } from '@kube-dns/resolver/testing';
 import { PROGRAM } from './processes.js';
 
 afterEach(() => endPrograms());

@@ -1,10 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
+import { encodeQuery } from '@kube-dns/testkit';
 import { neverSeen, PublisherProcess, Relay, type Subscriptions } from '@kube-dns/push';
 import type { Session } from '@kube-dns/transport';
 
-import { keyOf, queryMessage, readQuery } from '@kube-dns/resolver/testing';
-import { AnswerWriter, DSO_TYPE, RCODE, readDso, writeDso } from '@kube-dns/wire';
+import {
+  AnswerWriter,
+  DSO_TYPE,
+  encodeKey,
+  RCODE,
+  readDso,
+  readQuery,
+  writeDso,
+} from '@kube-dns/wire';
 import { NAMES, SERVICES } from './hop-zone.js';
 import { TwoHops } from './two-hops.js';
 
@@ -83,9 +91,9 @@ describe('several servers that tell changes', () => {
   afterEach(() => relayed.close());
 
   function start(number: number, zone: string, apex = zone): PublisherProcess {
-    const zones = [keyOf(zone)];
+    const zones = [encodeKey(zone)];
     const instance = new PublisherProcess(number, zones);
-    instance.become(id(number), keyOf(apex));
+    instance.become(id(number), encodeKey(apex));
     servers.push({ zones, live: instance, isUnsupported: false });
     heardAt[number] = now;
     relayed.onLive(instance);
@@ -110,7 +118,7 @@ describe('several servers that tell changes', () => {
       close: () => (isClosed = true),
       onClose: () => undefined,
     };
-    const tlvs = [{ type: DSO_TYPE.SUBSCRIBE, data: keyOf(zone) }];
+    const tlvs = [{ type: DSO_TYPE.SUBSCRIBE, data: encodeKey(zone) }];
     const request = writeDso({ id: 1, isResponse: false, rcode: 0, tlvs });
     relayed.publisher.receive(request, session);
     return { rcode, told, isClosed: () => isClosed };
@@ -118,7 +126,7 @@ describe('several servers that tell changes', () => {
 
   it('are subscribed to where one tells the changes of a zone now', () => {
     expect(subscribe('z').rcode).toBe(RCODE.NOTAUTH);
-    servers.push({ zones: [keyOf('z')], live: undefined, isUnsupported: false });
+    servers.push({ zones: [encodeKey('z')], live: undefined, isUnsupported: false });
     expect(subscribe('z').rcode).toBe(RCODE.SERVFAIL);
     servers[0] = { ...servers[0]!, isUnsupported: true };
     expect(subscribe('z').rcode).toBe(RCODE.NOTAUTH);
@@ -134,11 +142,11 @@ describe('several servers that tell changes', () => {
     const [one, other, foreign] = [start(1, 'z'), start(2, 'z'), start(3, 'x')];
     expect(subscribe('x').rcode).toBe(RCODE.NOTAUTH);
     const { told, isClosed } = subscribe('z');
-    relayed.onChanged(foreign, keyOf('a.x'));
+    relayed.onChanged(foreign, encodeKey('a.x'));
     relayed.onEnded(foreign);
     jest.advanceTimersByTime(30);
     expect(told).toEqual([]);
-    relayed.onChanged(other, keyOf('a.z'));
+    relayed.onChanged(other, encodeKey('a.z'));
     jest.advanceTimersByTime(30);
     relayed.onEnded(one);
     relayed.onReconfigured();
@@ -165,7 +173,7 @@ describe('several servers that tell changes', () => {
   it('give their version and AA to cached answers that are kept, and to no others', () => {
     start(1, 'z');
     const out = new Uint8Array(512);
-    const query = readQuery(queryMessage({ name: 'a.z', ednsBytes: 1232 }));
+    const query = readQuery(encodeQuery({ name: 'a.z', ednsBytes: 1232 }));
     const writer = new AnswerWriter();
     const added = [0, 1, 2, 1 + 128].map((subscription) => {
       writer.begin(query, out);

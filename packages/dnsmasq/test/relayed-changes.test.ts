@@ -1,6 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { Dnsmasq, ownedBy, until, untilEqual } from '@kube-dns/testkit';
-import { ask } from '@kube-dns/resolver/testing';
+import { ask, Dnsmasq, ownedBy, until, untilEqual } from '@kube-dns/testkit';
 import { ZoneTeller } from './zone-teller.js';
 
 const own = ownedBy(afterEach);

@@ -1,7 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, freePort, type RunningProgram, until } from '@kube-dns/testkit';
-import { addressRecords, askTcp, QueryLoad, statistic } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ask,
+  endPrograms,
+  freePort,
+  QueryLoad,
+  type RunningProgram,
+  ScriptedNameServer,
+  statistic,
+  until,
+} from '@kube-dns/testkit';
 import { runDnsmasq } from './processes.js';
 
 /**
@@ -11,10 +19,10 @@ import { runDnsmasq } from './processes.js';
 const CLIENTS = 40;
 const QUERIES = 2_000;
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let port: number;
 beforeEach(async () => {
-  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(100, '10.0.0.1') }));
+  upstream = await ScriptedNameServer.start(() => ({ answers: addressRecords(100, '10.0.0.1') }));
   port = await freePort();
 });
 afterEach(async () => {
@@ -56,7 +64,9 @@ describe('two processes on one port', () => {
       expect(Math.min(...shares)).toBeGreaterThan(QUERIES / 10);
       first.signal('SIGTERM');
       expect(await first.ended).toBe(0);
-      expect((await askTcp(port, { name: 'a.example' })).texts).toEqual(['A 10.0.0.1']);
+      expect((await ask(port, { name: 'a.example' }, { isOverTcp: true })).texts).toEqual([
+        'A 10.0.0.1',
+      ]);
       const third = await startSharing();
       const before = asked();
       await until(() => asked() > before + QUERIES);

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readQuery } from '@kube-dns/wire';
+import { encodeQuery } from '@kube-dns/testkit';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { ResolvFiles } from '../src/config/resolv-files.js';
@@ -12,7 +14,6 @@ import {
   type RouterOptions,
 } from '../src/routing/router.js';
 import { ServerStatistics } from '@kube-dns/resolver';
-import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';
 
 /** Events of which a test receives these. */
@@ -60,7 +61,9 @@ export class RouterTestbed {
 
   /** The servers that are asked for a name. */
   serversOf(name: string): readonly string[] {
-    return this.router.routes.find(queryFor({ name })).servers.map((server) => serverText(server));
+    return this.router.routes
+      .find(readQuery(encodeQuery({ name })))
+      .servers.map((server) => serverText(server));
   }
 
   close(): void {

@@ -1,19 +1,24 @@
+import {
+  addressRecords,
+  ask,
+  encodeReply,
+  type NameServerRequest,
+  type Script,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 import { RCODE, writeUint16 } from '@kube-dns/wire';
-import { type Asked, FakeUpstream, type Reply, type Script } from './fake-upstream.js';
-import { addressRecords, ask, responseTo } from '@kube-dns/resolver/testing';
-import type { Query } from '@kube-dns/wire';
 
 /** What a server does with a question. */
 export type Conduct = keyof typeof CONDUCTS;
 
-const good = (query: Query, address: string) =>
-  responseTo(query, { answers: addressRecords(30, address) });
+const good = ({ query }: NameServerRequest, address: string) =>
+  encodeReply(query, { answers: addressRecords(30, address) });
 
 const CONDUCTS = {
-  good: (query, address) => [good(query, address)],
-  late: async (query, address, settled) => {
+  good: (request, address) => [good(request, address)],
+  late: async (request, address, settled) => {
     await settled();
-    return [good(query, address)];
+    return [good(request, address)];
   },
   silent: () => null,
   servfail: () => ({ rcode: RCODE.SERVFAIL }),
@@ -21,21 +26,23 @@ const CONDUCTS = {
   nxdomain: () => ({ rcode: RCODE.NXDOMAIN }),
   notimp: () => ({ rcode: RCODE.NOTIMP }),
   formerr: () => ({ rcode: RCODE.FORMERR }),
-  'cut over UDP': (query, address) =>
-    query.isOverTcp ? [good(query, address)] : { isTruncated: true },
-  'wrong ID': (query, address) => [
-    changed(good(query, address), (reply) => writeUint16(reply, 0, query.id ^ 1)),
+  'cut over UDP': (request, address) =>
+    request.isOverTcp ? [good(request, address)] : { isTruncated: true },
+  'wrong ID': (request, address) => [
+    changed(good(request, address), (reply) => writeUint16(reply, 0, request.id ^ 1)),
   ],
-  'wrong name': (query, address) => [changed(good(query, address), (reply) => (reply[13]! ^= 1))],
-  'wrong type': (query, address) => [
-    changed(good(query, address), (reply) => (reply[query.questionEnd - 3]! ^= 29)),
+  'wrong name': (request, address) => [
+    changed(good(request, address), (reply) => (reply[13]! ^= 1)),
   ],
-  'no response': (query, address) => [
-    changed(good(query, address), (reply) => (reply[2]! &= 0x7f)),
+  'wrong type': (request, address) => [
+    changed(good(request, address), (reply) => (reply[request.questionEnd - 3]! ^= 29)),
+  ],
+  'no response': (request, address) => [
+    changed(good(request, address), (reply) => (reply[2]! &= 0x7f)),
   ],
 } satisfies Record<
   string,
-  (query: Query, address: string, settled: () => Promise<void>) => Reply | Promise<Reply>
+  (request: NameServerRequest, address: string, settled: () => Promise<void>) => ReturnType<Script>
 >;
 
 function changed(reply: Buffer, change: (reply: Buffer) => unknown): Buffer {
@@ -48,7 +55,7 @@ const ROUNDS = 4;
 
 /** Name servers that act on each domain by a table; any label may precede it. */
 export class ScriptedServers {
-  readonly fakes: FakeUpstream[] = [];
+  readonly fakes: ScriptedNameServer[] = [];
   /** The port of the server that asks them; it answers for `settled.test` itself. */
   port = 0;
   /** Late replies that are still to come. */
@@ -62,23 +69,24 @@ export class ScriptedServers {
   ): Promise<ScriptedServers> {
     const servers = new ScriptedServers();
     for (let at = 0; at < count; at++) {
-      const script: Script = async (query, { name }) => {
+      const script: Script = async (request) => {
+        const { name } = request;
         const conduct = conductOf(name.slice(name.indexOf('.') + 1), at);
         const isLate = conduct === 'late';
         if (isLate) servers.#late++;
         const settled = () => servers.#settled();
-        const reply = await CONDUCTS[conduct](query, `10.0.0.${at}`, settled);
+        const reply = await CONDUCTS[conduct](request, `10.0.0.${at}`, settled);
         if (isLate) servers.#late--;
         return reply;
       };
-      servers.fakes.push(await FakeUpstream.start(script));
+      servers.fakes.push(await ScriptedNameServer.start(script));
     }
     return servers;
   }
 
   /** How many questions all servers had. */
   get askedInAll(): number {
-    return this.fakes.reduce((sum, fake) => sum + fake.asked.length, 0);
+    return this.fakes.reduce((sum, fake) => sum + fake.requests.length, 0);
   }
 
   /** Resolves when no reply is on its way, and nothing more is asked because of those that came. */
@@ -104,10 +112,10 @@ export class ScriptedServers {
 
   /** How often each server was asked about a domain, such as `1 udp, 1 tcp`; empty for none. */
   asked(domain: string): string[] {
-    return this.fakes.map(({ asked }) => {
-      const about = asked.filter(({ name }) => name.slice(name.indexOf('.') + 1) === domain);
+    return this.fakes.map(({ requests }) => {
+      const about = requests.filter(({ name }) => name.slice(name.indexOf('.') + 1) === domain);
       // Each name once: a server that is late is probed with what it was asked.
-      const count = (protocol: Asked['protocol']) =>
+      const count = (protocol: 'udp' | 'tcp') =>
         new Set(about.filter((each) => each.protocol === protocol).map(({ name }) => name)).size;
       const parts = (['udp', 'tcp'] as const).map((protocol) => [count(protocol), protocol]);
       return parts.flatMap(([n, protocol]) => (n === 0 ? [] : `${n} ${protocol}`)).join(', ');

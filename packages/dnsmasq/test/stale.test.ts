@@ -1,7 +1,12 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { endPrograms, ownedBy, until } from '@kube-dns/testkit';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ask,
+  endPrograms,
+  ownedBy,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { serve } from './processes.js';
 
 const own = ownedBy(afterEach);
@@ -9,7 +14,7 @@ afterEach(() => endPrograms());
 
 it('--stale gives expired answers while no server replies, and the new one when one does', async () => {
   const upstream = own(
-    await FakeUpstream.start(() => ({ answers: addressRecords(1, '10.0.0.1') })),
+    await ScriptedNameServer.start(() => ({ answers: addressRecords(1, '10.0.0.1') })),
   );
   const { port } = await serve(['--no-resolv', '--stale=100ms', `--server=${upstream.text}`]);
   await ask(port, 'a.example');

@@ -2,19 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { addressRecords, ScriptedNameServer, soaRecord } from '@kube-dns/testkit';
 import type { StatusFacts } from '@kube-dns/daemon';
-import { addressRecords, soaRecord } from '@kube-dns/resolver/testing';
 import { RCODE } from '@kube-dns/wire';
 import { ExplainedServer } from './explained-server.js';
-import { FakeUpstream } from './fake-upstream.js';
 
 let folder: string;
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let server: ExplainedServer | undefined;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'status-'));
-  upstream = await FakeUpstream.start((_query, { name }) =>
+  upstream = await ScriptedNameServer.start(({ name }) =>
     name.startsWith('none')
       ? { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(60, 'x')] }
       : { answers: addressRecords(100, '192.0.2.1', '192.0.2.2') },
@@ -39,7 +38,7 @@ async function rowsOf(title: string): Promise<readonly StatusFacts[]> {
 }
 
 async function closedServer(): Promise<string> {
-  const closed = await FakeUpstream.start(() => null);
+  const closed = await ScriptedNameServer.start(() => null);
   const { text } = closed;
   await closed.close();
   return text;

@@ -1,39 +1,33 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  addressRecords,
   endPrograms,
   needsNamespaces,
   needsPrograms,
   outputOf,
+  ScriptedNameServer,
   TemporaryFolder,
   unless,
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { responseWithOptions } from './edns-messages.js';
-import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { PROGRAM, serve } from './processes.js';
 
 const MANY = Array.from({ length: 100 }, (_, i) => `10.1.0.${i}`);
 /** An upstream server's own cookie, for any client's (RFC 7873 section 4). */
 const UPSTREAM_COOKIE = `10 ${'c0'.repeat(24)}`;
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let folder: TemporaryFolder;
 
 beforeAll(async () => {
   folder = new TemporaryFolder();
-  upstream = await FakeUpstream.start((query, { name, protocol }) => {
+  upstream = await ScriptedNameServer.start(({ name, protocol }) => {
     if (name.startsWith('no')) return { rcode: RCODE.NXDOMAIN };
     const isTruncated = name.startsWith('many') && protocol === 'udp';
     const addresses = name.startsWith('many') ? MANY : ['10.0.0.1'];
     const answers = isTruncated ? [] : addressRecords(60, ...addresses);
-    const response = { answers, isTruncated };
-    return [
-      query.hasEdns
-        ? responseWithOptions(query, response, UPSTREAM_COOKIE)
-        : responseTo(query, response),
-    ];
+    return { answers, isTruncated, options: [UPSTREAM_COOKIE] };
   });
 });
 afterEach(() => endPrograms());

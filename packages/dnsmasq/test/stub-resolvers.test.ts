@@ -1,35 +1,31 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { endPrograms, STUB_RESOLVERS, StubResolver, TemporaryFolder } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  endPrograms,
+  ScriptedNameServer,
+  STUB_RESOLVERS,
+  StubResolver,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { responseWithOptions } from './edns-messages.js';
-import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { serve } from './processes.js';
 
 const MANY = Array.from({ length: 100 }, (_, i) => `10.1.0.${i}`);
-const AAAA = 28;
 /** An upstream server's own cookie, for any client's (RFC 7873 section 4). */
 const UPSTREAM_COOKIE = `10 ${'c0'.repeat(24)}`;
 
-let upstream: FakeUpstream;
+let upstream: ScriptedNameServer;
 let folder: TemporaryFolder;
 
 beforeAll(async () => {
   folder = new TemporaryFolder();
-  upstream = await FakeUpstream.start((query, { name, protocol, type }) => {
+  upstream = await ScriptedNameServer.start(({ name, protocol, type }) => {
     if (name.startsWith('no')) return { rcode: RCODE.NXDOMAIN, authorities: SOA };
-    if (type === AAAA) return { authorities: SOA };
+    if (type === 'AAAA') return { authorities: SOA };
     const isTruncated = name.startsWith('many') && protocol === 'udp';
     const addresses = name.startsWith('many') ? MANY : ['10.0.0.1'];
-    const response = {
-      answers: isTruncated ? [] : addressRecords(60, ...addresses),
-      isTruncated,
-    };
-    return [
-      query.hasEdns
-        ? responseWithOptions(query, response, UPSTREAM_COOKIE)
-        : responseTo(query, response),
-    ];
+    const answers = isTruncated ? [] : addressRecords(60, ...addresses);
+    return { answers, isTruncated, options: [UPSTREAM_COOKIE] };
   });
 });
 afterEach(() => endPrograms());
@@ -40,7 +36,7 @@ afterAll(async () => {
 
 const SOA = [
   {
-    owner: 'example',
+    name: 'example',
     type: 'SOA' as const,
     ttl: 60,
     data: {

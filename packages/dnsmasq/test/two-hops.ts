@@ -1,11 +1,12 @@
 import { neverSeen, Relay, type Subscriptions } from '@kube-dns/push';
 import type { Session } from '@kube-dns/transport';
 
-import { askCache, keyOf } from '@kube-dns/resolver/testing';
+import { askCache } from '@kube-dns/resolver/testing';
 import {
   adaptReply,
   decodeName,
   DSO_TYPE,
+  encodeKey,
   passZoneVersion,
   type Query,
   RCODE,
@@ -13,15 +14,15 @@ import {
   readDso,
   readSerialTlv,
   readSubscribed,
-  ReplyOutline,
   relayTargetOf,
+  ReplyOutline,
   writeDso,
 } from '@kube-dns/wire';
 
 import { Hop } from './hop.js';
 import { MAX_BYTES, NAMES, questionFor, replyOf, truth, type Zone } from './hop-zone.js';
 
-const APEX = keyOf('z');
+const APEX = encodeKey('z');
 
 /** What the server tells: a service that changed, or everything, with the number of the change. */
 interface News {
@@ -212,8 +213,8 @@ export class TwoHops {
       this.#first.flush(serial);
       this.#relayed.onFlushed();
     } else {
-      this.#first.change(keyOf(service), serial);
-      this.#relayed.onChanged(this.#first.teller, keyOf(service));
+      this.#first.change(encodeKey(service), serial);
+      this.#relayed.onChanged(this.#first.teller, encodeKey(service));
     }
   }
 

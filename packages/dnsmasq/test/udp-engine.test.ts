@@ -2,9 +2,13 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, RunningProgram } from '@kube-dns/testkit';
-import { addressRecords, ask } from '@kube-dns/resolver/testing';
-import { FakeUpstream } from './fake-upstream.js';
+import {
+  addressRecords,
+  ask,
+  endPrograms,
+  RunningProgram,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 import { messagesOf, PROGRAM } from './processes.js';
 
 const WITHOUT_KOFFI = 'the batch UDP engine needs koffi, which is not installed';
@@ -26,7 +30,9 @@ afterEach(async () => {
 
 describe('a program without koffi', () => {
   it('serves with the plain engine and logs the reason', async () => {
-    const upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
+    const upstream = await ScriptedNameServer.start(() => ({
+      answers: addressRecords(30, '10.0.0.1'),
+    }));
     try {
       const run = await runAlone(`--server=${upstream.text}`);
       await run.waitForLine('serving on port');

@@ -1,6 +1,12 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { addressRecords, Dnsmasq, exchange, ownedBy, ScriptedNameServer } from '@kube-dns/testkit';
-import { queryMessage } from '@kube-dns/resolver/testing';
+import {
+  addressRecords,
+  Dnsmasq,
+  encodeQuery,
+  exchange,
+  ownedBy,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 
 const opened = ownedBy(afterEach);
 const NAMES = ['web.zone.test', 'none.zone.test', 'web.zone.test', 'other.test'];
@@ -30,7 +36,7 @@ async function recorded(...args: string[]): Promise<{ asked: string[]; got: stri
   const text = (message: Uint8Array) => Buffer.from(message).toString('hex', 2);
   const got: string[] = [];
   for (const name of NAMES)
-    got.push(text(await exchange(dnsmasq.ports.dns, queryMessage({ name }))));
+    got.push(text(await exchange(dnsmasq.ports.dns, encodeQuery({ name }))));
   const queries = server.requests.filter(({ protocol }) => protocol === 'udp');
   // Probes of a server that is late repeat a question.
   return { asked: [...new Set(queries.map(({ query }) => text(query)))], got };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { VersionedAnswerer } from '@kube-dns/push';
-import { ask, exchangeUdp, SourceRecord } from '@kube-dns/resolver/testing';
-import { until } from '@kube-dns/testkit';
+import { SourceRecord } from '@kube-dns/resolver/testing';
+import { ask, exchange, until } from '@kube-dns/testkit';
 import { listen, type Listener } from '@kube-dns/transport';
 import { encodeKey, writeUint16, ZONE_VERSION_REQUEST } from '@kube-dns/wire';
 import { UPSTREAM_DEADLINE_MS } from '../src/answer/kubedns-answerer.js';
@@ -75,7 +75,7 @@ it('so it is where the client asks for the version of the zone', async () => {
     const plain = queryBytes(name, 'A', { hasEdns: true });
     const query = Buffer.concat([plain, ZONE_VERSION_REQUEST]);
     writeUint16(query, plain.length - 2, ZONE_VERSION_REQUEST.length);
-    await exchangeUdp(listener.port, query);
+    await exchange(listener.port, query);
     expect(sources.take()).toEqual([`${name} ${source}`]);
   }
 });

@@ -1,6 +1,5 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { ask } from '@kube-dns/resolver/testing';
-import { ownedBy, type Response, type Script, until } from '@kube-dns/testkit';
+import { ask, ownedBy, type Response, type Script, until } from '@kube-dns/testkit';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 

@@ -1,7 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { ask, askTcp } from '@kube-dns/resolver/testing';
-import { ownedBy, type ReplyRecord, type Response, type Script, until } from '@kube-dns/testkit';
+import {
+  ask,
+  ownedBy,
+  type ReplyRecord,
+  type Response,
+  type Script,
+  until,
+} from '@kube-dns/testkit';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
@@ -109,7 +115,7 @@ describe('an answer of node-cache', () => {
     const testbed = await start(() => address(30));
     await ask(testbed.port, 'a.cluster.local');
     await ask(testbed.port, 'a.example');
-    await askTcp(testbed.port, { name: 'b.example' });
+    await ask(testbed.port, { name: 'b.example' }, { isOverTcp: true });
     expect(testbed.asked.map(({ protocol }) => protocol)).toEqual(['tcp', 'udp', 'tcp']);
   });
 

@@ -1,6 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { ask } from '@kube-dns/resolver/testing';
-import { needsPrograms, ownedBy, readDnstap, unless } from '@kube-dns/testkit';
+import { ask, needsPrograms, ownedBy, readDnstap, unless } from '@kube-dns/testkit';
 import { ProgramTestbed } from './support/program-testbed.js';
 
 const opened = ownedBy(afterEach);

@@ -1,6 +1,5 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { ask, askTcp } from '@kube-dns/resolver/testing';
-import { ownedBy, type Script } from '@kube-dns/testkit';
+import { ask, ownedBy, type Script } from '@kube-dns/testkit';
 import { holdTime } from './support/held-time.js';
 import { Testbed } from './support/testbed.js';
 
@@ -22,7 +21,7 @@ const found: Script = ({ question }) =>
 it('log writes a line for each answer, as CoreDNS does, from a server and from the cache', async () => {
   const { port, lines } = await start(found, 'log');
   for (let i = 0; i < 2; i++) await ask(port, { name: 'A.example', id: 7, ednsBytes: 1232 });
-  await askTcp(port, { name: 'none.example', id: 8, type: 'AAAA' });
+  await ask(port, { name: 'none.example', id: 8, type: 'AAAA' }, { isOverTcp: true });
   const flags = '(qr,rd,ra|qr,aa,rd,ra)';
   const seconds = '\\d+\\.\\d+s';
   expect(lines).toHaveLength(3);

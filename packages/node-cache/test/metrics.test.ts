@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
-import { ask } from '@kube-dns/resolver/testing';
-import { ownedBy } from '@kube-dns/testkit';
+import { ask, ownedBy } from '@kube-dns/testkit';
 import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies } from '../src/metric-families.js';
 import { holdTime } from './support/held-time.js';

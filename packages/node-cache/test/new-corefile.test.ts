@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, exchangeUdp, queryMessage, readAnswer } from '@kube-dns/resolver/testing';
-import { ownedBy, type Response, type Script, until } from '@kube-dns/testkit';
+import {
+  ask,
+  decodeMessage,
+  encodeQuery,
+  exchange,
+  ownedBy,
+  type Response,
+  type Script,
+  until,
+} from '@kube-dns/testkit';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
@@ -35,10 +43,10 @@ describe('a new Corefile', () => {
     expect(testbed.lines.filter((line) => line.includes('"A IN a.example.'))).toHaveLength(1);
     expect(testbed.asked).toHaveLength(1);
     await testbed.serve(WORLD.replace('errors', 'errors\n    bind 127.0.0.2'));
-    const other = await exchangeUdp(testbed.port, queryMessage({ name: 'b.example' }), {
+    const other = await exchange(testbed.port, encodeQuery({ name: 'b.example' }), {
       address: '127.0.0.2',
     });
-    expect(readAnswer(other).texts).toEqual(['A 10.0.0.1']);
+    expect(decodeMessage(other).texts).toEqual(['A 10.0.0.1']);
   });
 
   it('is served by the same socket, and what is in flight has its answer', async () => {

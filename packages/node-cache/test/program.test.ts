@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ask, QueryLoad } from '@kube-dns/resolver/testing';
 import {
+  ask,
   freePort,
   needsIpv6,
   ownedBy,
+  QueryLoad,
   type RunningProgram,
   unless,
   until,

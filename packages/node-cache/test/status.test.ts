@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { StatusFacts, StatusSource } from '@kube-dns/daemon';
-import { ask } from '@kube-dns/resolver/testing';
 import { Telemetry } from '@kube-dns/telemetry';
-import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
+import { ask, ownedBy, type Response, type Script } from '@kube-dns/testkit';
 import type { AppliedCorefile } from '../src/config/corefile-source.js';
 import { readServerBlocks } from '../src/corefile/read-server-blocks.js';
 import { nodeCacheStatus } from '../src/status.js';

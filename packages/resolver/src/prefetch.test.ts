@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { readQuery } from '@kube-dns/wire';
+import { addressRecords, encodeQuery, type Question } from '@kube-dns/testkit';
 import { NO_OPTIONS, retryPlan, type ServerGroup } from '@kube-dns/transport';
 import { ReplyReader } from './cache/reply-reader.js';
 import { Resolver } from './resolver.js';
 import { PLAIN_RULES, storeReply } from './testing/cached-answers.js';
-import { addressRecords, queryFor, type Question } from './testing/messages.js';
 
 const RULES = { hits: 3, percent: 10 };
 const UPSTREAM_SECONDS = 0.05;
@@ -76,7 +77,7 @@ class Simulation {
       });
     }
     this.#replies = this.#replies.filter((reply) => !isDue(reply));
-    this.#resolver.resolve(queryFor({ name: NAME, ...fields }), this.#out, CLIENT);
+    this.#resolver.resolve(readQuery(encodeQuery({ name: NAME, ...fields })), this.#out, CLIENT);
   }
 
   #send(type: string, isWaitedFor: boolean): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { queryFor, type Question } from './testing/messages.js';
+import { readQuery } from '@kube-dns/wire';
+import { encodeQuery, type Question } from '@kube-dns/testkit';
 import { mayFillCache, mayReadCache, mayReplaceCached } from './resolver.js';
 
 describe('the answer to a question', () => {
@@ -12,7 +13,7 @@ describe('the answer to a question', () => {
     ['with CD', { isCheckingDisabled: true }, true, false, true],
     ['of class CH', { class: 'CH' }, false, false, true],
   ])('%s: from the cache, to it, in place of another', (_what, fields, ...may) => {
-    const query = queryFor({ name: 'a.example', ...fields });
+    const query = readQuery(encodeQuery({ name: 'a.example', ...fields }));
     expect([mayReadCache(query), mayFillCache(query), mayReplaceCached(query)]).toEqual(may);
   });
 });

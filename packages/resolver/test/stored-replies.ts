@@ -8,8 +8,8 @@ import {
   type Question,
   type Response,
   soaRecord,
-  type WrittenRecord,
-} from '../src/testing/messages.js';
+  type ReplyRecord,
+} from '@kube-dns/testkit';
 
 /** The name that is asked for unless given. */
 export const NAME = 'a.example';
@@ -18,9 +18,9 @@ export const NAME = 'a.example';
 export const cname = (owner: string, data: string, ttl = 30) => cnameRecord(owner, data, ttl);
 
 /** An A record. */
-export const address = (owner: string, ttl = 30): WrittenRecord => ({
+export const address = (name: string, ttl = 30): ReplyRecord => ({
   ...addressRecords(ttl, '10.0.0.1')[0]!,
-  owner,
+  name,
 });
 
 /** An SOA record. */

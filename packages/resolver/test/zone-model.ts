@@ -1,6 +1,6 @@
-import { RCODE } from '@kube-dns/wire';
+import { addressRecords, type Response, soaRecord } from '@kube-dns/testkit';
 import fc from 'fast-check';
-import { addressRecords, type Response, type Seen, soaRecord } from '../src/testing/index.js';
+import type { Seen } from '../src/testing/index.js';
 
 /** Of addresses and of denials, in seconds. */
 export const TTL = 30;
@@ -8,7 +8,7 @@ export const NEGATIVE_TTL = 5;
 
 /** Negative answers of the zone `z`. */
 export const DENIED: Response = {
-  rcode: RCODE.NXDOMAIN,
+  rcode: 'NXDOMAIN',
   authorities: [soaRecord(NEGATIVE_TTL, 'z', NEGATIVE_TTL)],
 };
 export const NO_DATA: Response = { authorities: [soaRecord(NEGATIVE_TTL, 'z', NEGATIVE_TTL)] };

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '@kube-dns/daemon';
 import type { DecodedMessage } from '@kube-dns/wire';
 import { FakePacing } from '../test/fake-pacing.js';
-import { replyWith } from '../test/messages.js';
-import { addressRecord } from '../test/responder.js';
+import { addressRecord, replyWith } from '../test/replies.js';
 import { healthJson, parseProbeSpec, Probe } from './probe.js';
 
 const OK = { isOk: true, latencySeconds: 0.0125, error: '' };

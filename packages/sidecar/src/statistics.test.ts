@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { createLog } from '@kube-dns/daemon';
 import type { DecodedMessage } from '@kube-dns/wire';
 import { FakePacing } from '../test/fake-pacing.js';
-import { replyWith } from '../test/messages.js';
-import { addressRecord, txtRecord } from '../test/responder.js';
+import { addressRecord, replyWith, txtRecord } from '../test/replies.js';
 import {
   GrowingTotal,
   parseStatistic,

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { deadServer, held, until } from '@kube-dns/testkit';
+import { deadServer, encodeReply, held, ScriptedNameServer, until } from '@kube-dns/testkit';
 
 import { ask, ASK_TIMEOUT_MS, HostResolver, type Question, readReply } from '../src/ask.js';
-import { addressRecord, renderReply, Responder, txtRecord } from './responder.js';
+import { addressRecord, txtRecord } from './replies.js';
 
-let responder: Responder;
+let responder: ScriptedNameServer;
 let closing: AbortController;
 beforeEach(async () => {
   // Only the test advances the clock and ends timeouts; sockets go on.
   jest.useFakeTimers(held('performance', 'setTimeout', 'clearTimeout'));
-  responder = await new Responder(() => [addressRecord]).start();
+  responder = await ScriptedNameServer.start(() => ({ answers: [addressRecord] }));
   closing = new AbortController();
 });
 afterEach(async () => {
@@ -32,7 +32,13 @@ async function expectTimeout(asked: Promise<unknown>, message: string): Promise<
 
 const askFor = (question: Partial<Question>, resolver = new HostResolver()) =>
   ask(
-    { server: responder.server, name: 'example.com.', type: 'A', class: 'IN', ...question },
+    {
+      server: { host: '127.0.0.1', port: responder.port },
+      name: 'example.com.',
+      type: 'A',
+      class: 'IN',
+      ...question,
+    },
     resolver,
     closing.signal,
   );
@@ -40,12 +46,12 @@ const askFor = (question: Partial<Question>, resolver = new HostResolver()) =>
 describe('ask', () => {
   it('returns the reply to a question', async () => {
     const { answers } = await askFor({ type: 'SRV' });
-    expect(responder.asked).toEqual([{ name: 'example.com', type: 'SRV' }]);
+    expect(responder.requests).toMatchObject([{ name: 'example.com', type: 'SRV' }]);
     expect(answers).toHaveLength(1);
   });
 
   it('asks in class CHAOS', async () => {
-    responder.respond = () => [txtRecord('42')];
+    responder.script = () => ({ answers: [txtRecord('42')] });
     const { answers } = await askFor({ name: 'hits.bind.', type: 'TXT', class: 'CH' });
     expect(answers[0]).toMatchObject({ type: 'TXT', class: 'CH', data: [Buffer.from('42')] });
   });
@@ -56,12 +62,12 @@ describe('ask', () => {
   });
 
   it('fails for a reply that is larger than allowed without EDNS', async () => {
-    responder.respond = () => Array.from({ length: 31 }, () => addressRecord);
+    responder.script = () => ({ answers: Array.from({ length: 18 }, () => addressRecord) });
     await expect(askFor({})).rejects.toThrow(/the reply of 5\d\d bytes is larger than 512/);
   });
 
   it('parses no more than two answers', async () => {
-    responder.respond = () => Array.from({ length: 9 }, () => addressRecord);
+    responder.script = () => ({ answers: Array.from({ length: 9 }, () => addressRecord) });
     expect((await askFor({})).answers).toHaveLength(2);
   });
 
@@ -81,26 +87,26 @@ describe('ask', () => {
     ['type', -3],
     ['class', -1],
   ])('takes a reply whose question has another %s, as the original does', async (_what, at) => {
-    responder.respond = (_asked, query) => {
+    responder.script = ({ query }) => {
       const other = Buffer.from(query);
       other[at < 0 ? other.length + at : at]! ^= 1;
-      return [renderReply(other, [addressRecord])];
+      return [encodeReply(other, { answers: [addressRecord] })];
     };
     expect((await askFor({})).answers).toHaveLength(1);
   });
 
   it('ignores a malformed message and takes the reply that follows', async () => {
-    responder.respond = (_asked, query) => [
+    responder.script = ({ query }) => [
       Buffer.from('not a DNS message'),
-      renderReply(query, [addressRecord]),
+      encodeReply(query, { answers: [addressRecord] }),
     ];
     expect((await askFor({})).answers).toHaveLength(1);
   });
 
   it('fails after two seconds without a reply', async () => {
-    responder.respond = () => null;
+    responder.script = () => null;
     const asked = askFor({});
-    await until(() => responder.asked.length === 1);
+    await until(() => responder.requests.length === 1);
     await expectTimeout(asked, 'no reply within 2000 ms');
   });
 
@@ -112,7 +118,7 @@ describe('ask', () => {
 
   it('ends immediately and closes its socket when it is canceled', async () => {
     const sockets = () => process.getActiveResourcesInfo().filter((what) => /udp/i.test(what));
-    responder.respond = () => {
+    responder.script = () => {
       closing.abort();
       return null;
     };

@@ -5,10 +5,9 @@ import { metricFamilies } from '../src/metrics.js';
 import { parseProbeSpec, Probe } from '../src/probe.js';
 import { StatisticsPoll } from '../src/statistics.js';
 import { FakePacing } from './fake-pacing.js';
-import { replyWith } from './messages.js';
 import { type Family, parsePrometheusText } from './prometheus-text.js';
 import { type Point, translate } from './prometheus-to-sd.js';
-import { addressRecord, txtRecord } from './responder.js';
+import { addressRecord, replyWith, txtRecord } from './replies.js';
 
 const LABELS = ['kubedns', 'dnsmasq'];
 const BOUNDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];

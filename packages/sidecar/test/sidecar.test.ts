@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
-import { addressRecord, Responder, txtRecord } from './responder.js';
+import { endPrograms, type RunningProgram, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { addressRecord, txtRecord } from './replies.js';
 import { startSidecar, urlOf } from './sidecar-process.js';
 
-let responder: Responder;
+let responder: ScriptedNameServer;
 let sidecar: RunningProgram;
 let url: string;
 
 beforeAll(async () => {
   // Answers as dnsmasq would: some statistics, and one name that exists.
-  responder = await new Responder(({ name }) => {
-    if (name === 'cachesize.bind') return [txtRecord('1000')];
-    if (name.endsWith('.bind')) return [txtRecord('42')];
-    return name === 'good.example.com' ? [addressRecord] : [];
-  }).start();
+  responder = await ScriptedNameServer.start(({ name }) => {
+    if (name === 'cachesize.bind') return { answers: [txtRecord('1000')] };
+    if (name.endsWith('.bind')) return { answers: [txtRecord('42')] };
+    return name === 'good.example.com' ? { answers: [addressRecord] } : {};
+  });
   sidecar = start(
     probe('good', 'good.example.com'),
     probe('bad', 'bad.example.com'),
@@ -66,8 +66,8 @@ describe('sidecar', () => {
       body: '{"IsOk":false,"LatencySeconds":0,"Err":"no RRs for domain \\"bad.example.com.\\""}',
     });
 
-    const { respond } = responder;
-    responder.respond = (asked, query) => (asked.type === 'TXT' ? respond(asked, query) : []);
+    const { script } = responder;
+    responder.script = (request) => (request.type === 'TXT' ? script(request) : {});
     await until(async () => (await get('/healthcheck/good')).status === 503);
   });
 

@@ -42,6 +42,7 @@ export {
   Frames,
   Inbox,
   sendQuietly,
+  statistic,
   TcpClient,
   UdpClient,
 } from './dns/clients.js';
@@ -63,11 +64,18 @@ export { HeldNameServer, type HeldNameServerMethods, NAME_ENDS } from './dns/hel
 export {
   addressRecords,
   type AskedQuestion,
+  cnameRecord,
   decodeMessage,
   type DnsRecord,
+  type Edns,
+  ednsOf,
+  ednsText,
   encodeQuery,
   encodeReply,
   type Message,
+  optionTexts,
+  optRecord,
+  type OptionText,
   type Question,
   questionEnd,
   questionOf,
@@ -76,9 +84,13 @@ export {
   RCODES,
   type ReplyRecord,
   type Response,
+  soaRecord,
+  withRecord,
 } from './dns/messages.js';
+export { QueryLoad } from './dns/query-load.js';
 export {
   deadServer,
+  heldReply,
   LoopbackUpstream,
   type NameServerOptions,
   NameServerRequest,

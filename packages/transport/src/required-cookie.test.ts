@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeMessage, RCODE } from '@kube-dns/wire';
 import { clientAt } from '../test/client-at.js';
-import { cookieOf, extendedRcode, withCookie } from '../test/cookie-messages.js';
-import { withOpt } from '../test/messages.js';
+import { cookieOf, extendedRcode, withCookie, withOpt } from '../test/messages.js';
 import { oneAddress, question } from '../test/udp-listener.js';
 import { ListenerCounters } from './counters.js';
 import { MessageHandler } from './message-handler.js';

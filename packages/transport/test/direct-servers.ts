@@ -1,8 +1,7 @@
-import { readUint16 } from '@kube-dns/wire';
+import { readQuery, readUint16 } from '@kube-dns/wire';
 import type { UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import type { ServerAddress } from '../src/server-address.js';
 import type { PortOwner } from '../src/udp-engine.js';
-import { readQuery } from './questions.js';
 
 /** A query that was sent. */
 export interface DirectQuery {

@@ -1,17 +1,17 @@
 import {
   type CertificateFields,
+  encodeQuery,
   EncryptedNameServer,
   type EncryptedNameServerOptions,
   type Script,
   TestAuthority,
   until,
 } from '@kube-dns/testkit';
-import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import { decodeMessage } from '@kube-dns/wire';
 import type { ServerAddress } from '../src/server-address.js';
 import type { ServerSockets, Unreachable } from '../src/forward/server-sockets.js';
 import { type UpstreamServer, UpstreamServers } from '../src/forward/servers.js';
 import { UpstreamSockets } from '../src/forward/sockets.js';
-import { queryMessage } from './questions.js';
 import { says } from './scripts.js';
 
 export const ADDRESS = '127.0.0.1';
@@ -175,7 +175,7 @@ export class EncryptedFixture {
 export function ask(
   sockets: ServerSockets,
   name: string,
-  query = queryMessage({ name, ednsBytes: 1232 }),
+  query = encodeQuery({ name, ednsBytes: 1232 }),
 ): Promise<Result | undefined> {
   let done: (result: Result) => void = () => undefined;
   const result = new Promise<Result>((resolve) => (done = resolve));

@@ -2,13 +2,14 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
+  encodeQuery,
   type EncryptedNameServer,
   ownedBy,
   ScriptedNameServer,
-  until,
   UdpClient,
+  until,
 } from '@kube-dns/testkit';
-import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { FLAG, RCODE, readQuery, readUint16 } from '@kube-dns/wire';
 import { QueryForwarder } from '../src/forward/forwarder.js';
 import { retryPlan } from '../src/forward/contract.js';
 import { ServerGroup, type ServerOrder } from '../src/forward/servers.js';
@@ -16,7 +17,6 @@ import type { UpstreamServer } from '../src/forward/servers.js';
 import { ADDRESS, addressOfName, authority, EncryptedFixture } from './encrypted-fixture.js';
 import { TIMEOUT_MS, WaitingClient } from './forwarder-fixture.js';
 import { holdTimeouts } from './held-timers.js';
-import { queryMessage, readQuery } from './questions.js';
 import { fails, truncated } from './scripts.js';
 
 const opened = ownedBy(afterEach);
@@ -52,7 +52,7 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
 
   const ask = async (group: ServerGroup, name: string, isOverTcp = false) => {
     const client = new WaitingClient();
-    const query = readQuery(queryMessage({ name, ednsBytes: 1232 }), isOverTcp);
+    const query = readQuery(encodeQuery({ name, ednsBytes: 1232 }), isOverTcp);
     const length = forwarder.forward(query, out, client, group);
     if (length > 0) client.take(out.subarray(0, length));
     await fixture.passUntilTrue(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { encodeQuery, until } from '@kube-dns/testkit';
 import {
   addressesOf,
   addressOfName,
@@ -8,7 +8,6 @@ import {
   closingAfter,
   EncryptedFixture,
 } from './encrypted-fixture.js';
-import { queryMessage } from './questions.js';
 
 describe.each(['tls', 'https'] as const)('a question to a server over %s', (protocol) => {
   let fixture: EncryptedFixture;
@@ -23,7 +22,7 @@ describe.each(['tls', 'https'] as const)('a question to a server over %s', (prot
   const swallowed = (port: number) => {
     const results: string[] = [];
     const { sockets } = fixture.at(port);
-    const sent = sockets.send(queryMessage({ name: 'n7', ednsBytes: 1232 }), {
+    const sent = sockets.send(encodeQuery({ name: 'n7', ednsBytes: 1232 }), {
       onReply: (of, reply) => results.push(`${of === sent} ${reply.subarray(-4).join('.')}`),
       onUnreachable: (_sent, why) => results.push(why!.text),
     })!;

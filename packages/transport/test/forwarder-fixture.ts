@@ -1,13 +1,15 @@
 import { jest } from '@jest/globals';
-import { type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
 import {
-  type DecodedMessage,
   decodeMessage,
-  type Query,
-  readUint16,
-  RecordCursor,
-  TYPE,
-} from '@kube-dns/wire';
+  ednsOf,
+  encodeQuery,
+  type Message,
+  type Question,
+  type Script,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
+import { type Query, readQuery } from '@kube-dns/wire';
 import type { AnswerSource, Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
 import type { ReplyInspector } from '../src/forward/contract.js';
@@ -22,28 +24,14 @@ import { ServerGroup, type ServerOrder } from '../src/forward/servers.js';
 import { type ServerSource, UpstreamServers } from '../src/forward/servers.js';
 import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/forward/sockets.js';
 import { holdTimeouts } from './held-timers.js';
-import { queryFor, type Question } from './questions.js';
 
 export const TIMEOUT_MS = 4_500;
-
-/** What a client got, with `TYPE DATA` of each answer record. */
-interface Answer extends DecodedMessage {
-  readonly texts: readonly string[];
-}
-
-function readAnswer(bytes: Buffer): Answer {
-  const message = decodeMessage(bytes);
-  const texts = message.answers.map((record) =>
-    record.type === 'A' ? `A ${record.data}` : record.type,
-  );
-  return { ...message, texts };
-}
 
 /** A client of one query: what it is sent arrives as `answer`. */
 export class WaitingClient implements Client {
   readonly address: string;
   readonly port: number;
-  answer: Answer | undefined;
+  answer: Message | undefined;
   bytes = Buffer.alloc(0);
   /** Where its answer came from, and the server that replied. */
   source: AnswerSource | undefined;
@@ -64,30 +52,24 @@ export class WaitingClient implements Client {
 
   /** The code of the answer's first Extended DNS Error; -1 without one. */
   get extendedError(): number {
-    const { bytes } = this;
-    const at = this.#extendedErrorAt;
-    return at < 0 ? -1 : readUint16(bytes, at + 4);
+    return this.#extendedError?.readUInt16BE(0) ?? -1;
   }
 
   /** The text of that error; empty without one. */
   get extendedErrorText(): string {
-    const { bytes } = this;
-    const at = this.#extendedErrorAt;
-    return at < 0 ? '' : bytes.toString('latin1', at + 6, at + 4 + readUint16(bytes, at + 2));
+    return this.#extendedError?.toString('latin1', 2) ?? '';
   }
 
-  get #extendedErrorAt(): number {
-    const { bytes } = this;
-    const cursor = new RecordCursor().reset(bytes, bytes.length);
-    while (cursor.next()) if (cursor.type === TYPE.OPT) break;
-    const at = cursor.rdataStart;
-    return cursor.end - at >= 6 && readUint16(bytes, at) === 15 ? at : -1;
+  get #extendedError(): Buffer | undefined {
+    const [first] = ednsOf(this.bytes)?.options ?? [];
+    const prefix = '15 ';
+    return first?.startsWith(prefix) ? Buffer.from(first.slice(prefix.length), 'hex') : undefined;
   }
 
   /** Takes an answer that is there at once. */
   take(message: Uint8Array): void {
     this.bytes = Buffer.from(message);
-    this.answer = readAnswer(this.bytes);
+    this.answer = decodeMessage(this.bytes);
   }
 
   answersFrom(source: AnswerSource): void {
@@ -222,7 +204,9 @@ export class ForwarderFixture {
     client = new WaitingClient(),
     inspector?: ReplyInspector,
   ): WaitingClient {
-    const query = queryFor(typeof question === 'string' ? { name: question } : question);
+    const query = readQuery(
+      encodeQuery(typeof question === 'string' ? { name: question } : question),
+    );
     return this.pass(query, group, client, inspector);
   }
 
@@ -261,15 +245,20 @@ export class ForwarderFixture {
   }
 }
 
-/** The first label of a probe for a loop. */
-const LOOP_LABEL = /^[0-9a-f]{16}\b/;
-
 /** The questions that a server has got, probes left out; all or those of one name. */
 export const questionsAt = ({ requests }: ScriptedNameServer, name?: string) =>
-  requests.filter(({ question }) => {
-    const isProbe = question.type === 'SOA' || LOOP_LABEL.test(question.name);
-    return !isProbe && (name === undefined || question.name === name);
-  });
+  requests.filter(
+    ({ question }) => question.type !== 'SOA' && (name === undefined || question.name === name),
+  );
+
+/** A query whose OPT record has one option, with a number in its data. */
+export function queryWithOption(question: Question, code: number, number: number, bytes = 8) {
+  const data = number
+    .toString(16)
+    .padStart(4, '0')
+    .padEnd(2 * bytes, '0');
+  return readQuery(encodeQuery({ ...question, options: [`${code} ${data}`] }));
+}
 
 /** Waits until every one of them has an answer. */
 export const answered = (...clients: WaitingClient[]) =>

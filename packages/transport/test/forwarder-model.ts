@@ -1,3 +1,5 @@
+import { readQuery } from '@kube-dns/wire';
+import { addressRecords, encodeQuery, encodeReply } from '@kube-dns/testkit';
 import type { Query } from '@kube-dns/wire';
 import { retryPlan, type StaleAnswer } from '../src/forward/contract.js';
 import { QueryForwarder } from '../src/forward/forwarder.js';
@@ -5,14 +7,12 @@ import { ServerGroup, UpstreamServers } from '../src/forward/servers.js';
 import { UpstreamSockets } from '../src/forward/sockets.js';
 import type { PortOwner } from '../src/udp-engine.js';
 import { RecordedCounter, WaitingClient } from './forwarder-fixture.js';
-import { queryMessage, readQuery, responseWith } from './questions.js';
 
 const TIMEOUT_MS = 4_500;
 /** Nothing listens there: a question that goes on over TCP fails. */
 const PORT = 1;
 /** Names of two lengths, so that some queries use the memory of others. */
 export const NAMES = ['a.x', 'b.x', 'c.x', 'd.x', 'long.x', 'more.x'];
-const RCODES = { good: 0, servfail: 2, cut: 0 } as const;
 /** A late reply is waited for so long. */
 const LATE_MS = 10_000;
 
@@ -131,7 +131,7 @@ export class ForwarderModel {
   #ask(at: number, how: Extract<Step, { ask: number }>): void {
     const id = (this.clients.length * 7 + 1) & 0xffff;
     const name = NAMES[at]!;
-    const message = queryMessage({ name: how.isMixed ? name.toUpperCase() : name, id });
+    const message = encodeQuery({ name: how.isMixed ? name.toUpperCase() : name, id });
     this.#pass(this.#clientOf(message), how);
   }
 
@@ -170,7 +170,7 @@ export class ForwarderModel {
   }
 
   #prefetch(name: string): void {
-    const query = readQuery(queryMessage({ name }));
+    const query = readQuery(encodeQuery({ name }));
     const client = new WaitingClient();
     if (!this.forwarder.look(query).isInFlight) this.prefetches++;
     this.forwarder.refresh(query, this.group, () => undefined, client, undefined, true);
@@ -178,7 +178,7 @@ export class ForwarderModel {
 
   #askOwn(name: string, then?: string): void {
     const replies: (Buffer | null)[] = [];
-    const isAsked = this.forwarder.ask(queryMessage({ name }), this.group, (reply) => {
+    const isAsked = this.forwarder.ask(encodeQuery({ name }), this.group, (reply) => {
       replies.push(reply);
       if (then !== undefined) this.#askOwn(then);
     });
@@ -197,11 +197,11 @@ export class ForwarderModel {
       return;
     }
     const asked = readQuery(sent.query);
-    const reply = responseWith(asked, {
-      rcode: how === 'twice' ? RCODES.good : RCODES[how],
-      addresses: how === 'servfail' ? [] : [addressOf(asked.name)],
+    const reply = encodeReply(sent.query, {
+      rcode: how === 'servfail' ? 'SERVFAIL' : 'NOERROR',
+      isTruncated: how === 'cut',
+      answers: how === 'servfail' ? [] : addressRecords(60, addressOf(asked.name)),
     });
-    if (how === 'cut') reply[2]! |= 0x02;
     sent.owner.onDatagram(reply, { address: '127.0.0.1', port: PORT });
     // The bytes are the engine's.
     reply.fill(0xff);
@@ -224,6 +224,6 @@ function optionsOf(variant: number) {
 }
 
 function staleAnswer(query: Query): StaleAnswer {
-  const message = responseWith(query, { addresses: [addressOf(query.name)] });
+  const message = encodeReply(query, { answers: addressRecords(60, addressOf(query.name)) });
   return { message, onGiven: () => undefined };
 }

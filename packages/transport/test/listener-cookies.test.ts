@@ -13,10 +13,9 @@ import {
 import { type Client, NO_ANSWER_YET } from '../src/answerer.js';
 import { ServerCookies } from '../src/server-cookies.js';
 import { listen } from '../src/listener.js';
-import { cookieOf, cookieQuery, extendedRcode, withCookie } from './cookie-messages.js';
 import { ENGINES } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
-import { withOpt } from './messages.js';
+import { cookieOf, cookieQuery, extendedRcode, withCookie, withOpt } from './messages.js';
 import { answers, question, starter } from './udp-listener.js';
 
 const opened = ownedBy(afterEach);

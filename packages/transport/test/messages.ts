@@ -1,4 +1,5 @@
-import { FLAG, type Query, readUint16, RecordCursor } from '@kube-dns/wire';
+import { ednsOf, optRecord, questionEnd, withRecord } from '@kube-dns/testkit';
+import { FLAG, type Query } from '@kube-dns/wire';
 
 export interface ReplyFields {
   readonly rcode?: number;
@@ -10,8 +11,7 @@ export interface ReplyFields {
 /** A reply with the query's ID and question, and A records of its name. */
 export function replyTo(query: Uint8Array, fields: ReplyFields = {}): Buffer {
   const { rcode = 0, flags = 0, addresses = [] } = fields;
-  const questionEnd = new RecordCursor().reset(query, query.length).end;
-  const head = Buffer.from(query.subarray(0, questionEnd));
+  const head = Buffer.from(query.subarray(0, questionEnd(query)));
   head.writeUInt16BE(FLAG.QR | FLAG.RA | flags | rcode, 2);
   head.writeUInt16BE(addresses.length, 6);
   head.writeUInt32BE(0, 8);
@@ -34,9 +34,30 @@ export function manyAddresses(count: number): string[] {
 }
 
 /** The query with an OPT record behind it. */
-export function withOpt(query: Uint8Array, size: number, version = 0): Buffer {
-  const message = Buffer.concat([query, Buffer.from([0, 0, 41, 0, 0, 0, version, 0, 0, 0, 0])]);
-  message.writeUInt16BE(size, query.length + 3);
-  message.writeUInt16BE(readUint16(message, 10) + 1, 10);
-  return message;
+export function withOpt(query: Uint8Array, ednsBytes: number, ednsVersion = 0): Buffer {
+  return withRecord(query, optRecord({ ednsBytes, ednsVersion }));
+}
+
+const COOKIE = '10 ';
+
+/** The query with an OPT record that has this cookie, behind another option. */
+export function withCookie(query: Uint8Array, cookie: string, ednsBytes = 1_232, version = 0) {
+  const options = ['3 ', COOKIE + cookie];
+  return withRecord(query, optRecord({ ednsBytes, ednsVersion: version, options }));
+}
+
+/** A query without a question that has this cookie (RFC 7873 section 5.4). */
+export function cookieQuery(cookie: string): Buffer {
+  return withCookie(Buffer.from('000701000000000000000000', 'hex'), cookie);
+}
+
+/** The cookie of an answer; `none` without one. */
+export function cookieOf(message: Uint8Array): string {
+  const option = ednsOf(message)?.options.find((text) => text.startsWith(COOKIE));
+  return option?.slice(COOKIE.length) ?? 'none';
+}
+
+/** The rcode of an answer with its upper bits, which are in the OPT record. */
+export function extendedRcode(message: Uint8Array): number {
+  return ednsOf(message)?.rcode ?? message[3]! & 0xf;
 }

@@ -82,7 +82,7 @@ export {
   TSIG_ERROR,
   TYPE,
 } from './protocol.js';
-export { copyQuery, Query } from './query.js';
+export { copyQuery, Query, readQuery } from './query.js';
 export type { Verdict } from './query.js';
 export { buildQuery, isSameQuestion } from './question.js';
 export { fillRandom, randomBytes } from './random.js';

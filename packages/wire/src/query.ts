@@ -1,5 +1,6 @@
 import type { Trace } from '@kube-dns/base';
 import { readUint16 } from './bytes.js';
+import { WireError } from './errors.js';
 import { lowerCaseByte, skipName } from './name.js';
 import {
   COOKIE_OPTION_BYTES,
@@ -197,4 +198,12 @@ export function copyQuery(query: Query): Query {
   const bytes = new Uint8Array(query.bytes.subarray(0, query.length));
   copy.read(bytes, bytes.length, query.isOverTcp, query.maxUdpBytes);
   return copy;
+}
+
+/** The query in the bytes of a message, which must be one that a listener answers; throws a WireError otherwise. */
+export function readQuery(message: Uint8Array, isOverTcp = false): Query {
+  const query = new Query();
+  const verdict = query.read(message, message.length, isOverTcp, MAX_MESSAGE_BYTES);
+  if (verdict !== 'answer') throw new WireError('bad-message', `the query is ${verdict}`);
+  return query;
 }

@@ -5,8 +5,18 @@ import { parseDnsConfig } from '@kube-dns/daemon';
 import { HostsTable, readHostsFiles, Router } from '@kube-dns/dnsmasq/internal';
 import { neverSeen, ZoneServer } from '@kube-dns/push';
 import { AnswerCache, ReplyReader, ServerStatistics } from '@kube-dns/resolver';
-import { addressRecords, PLAIN_RULES, responseFor } from '@kube-dns/resolver/testing';
-import { frameMessage, Frames, median, Owned, TemporaryFolder, until } from '@kube-dns/testkit';
+import { PLAIN_RULES } from '@kube-dns/resolver/testing';
+import {
+  addressRecords,
+  encodeQuery,
+  encodeReply,
+  frameMessage,
+  Frames,
+  median,
+  Owned,
+  TemporaryFolder,
+  until,
+} from '@kube-dns/testkit';
 import { UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import {
   changedTlv,
@@ -166,7 +176,7 @@ async function floodedTurnMs(tlvAt: (serial: number) => DsoTlv): Promise<number>
   const reader = new ReplyReader(PLAIN_RULES);
   const answers = addressRecords(60, '10.0.0.1');
   for (let i = 0; i < ENTRIES; i++) {
-    reader.read(responseFor({ name: `w${i}.example.com`, type: 'A' }, { answers }));
+    reader.read(encodeReply(encodeQuery({ name: `w${i}.example.com`, type: 'A' }), { answers }));
     cache.store(reader.answer, () => true, undefined, SERIAL);
   }
   const messages: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { AnswerCache } from '@kube-dns/resolver';
-import { addressRecords, storeReply } from '@kube-dns/resolver/testing';
-import { encodeQuery, median } from '@kube-dns/testkit';
+import { storeReply } from '@kube-dns/resolver/testing';
+import { addressRecords, encodeQuery, median } from '@kube-dns/testkit';
 import { ServerCookies } from '@kube-dns/transport';
 import { decodeMessage, Query, SERVER_COOKIE_BYTES, SIP_KEY_BYTES } from '@kube-dns/wire';
 import { CLIENT, cpuMsOf, dearestOf, type Measured } from './measured.js';

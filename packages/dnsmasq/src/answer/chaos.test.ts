@@ -1,13 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { decodeMessage, encodeQuery, type Question } from '@kube-dns/testkit';
 import { subscriptionRow } from '@kube-dns/push/testing';
-import { CLASS, decodeMessage, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
-import {
-  queryFor,
-  queryMessage,
-  type Question,
-  readAnswer,
-  readQuery,
-} from '@kube-dns/resolver/testing';
+import { CLASS, FLAG, RCODE, readQuery, readUint16, writeUint16 } from '@kube-dns/wire';
 import { ServerStatistics } from '@kube-dns/resolver';
 import { ChaosAnswerer, chaosTexts } from './chaos.js';
 
@@ -28,8 +22,8 @@ const chaos = new ChaosAnswerer(
 const out = new Uint8Array(65_535);
 
 function answer(question: Question) {
-  const query = queryFor({ type: 'TXT', class: 'CH', ...question });
-  return readAnswer(Buffer.from(out.subarray(0, chaos.answer(query, out))));
+  const query = readQuery(encodeQuery({ type: 'TXT', class: 'CH', ...question }));
+  return decodeMessage(Buffer.from(out.subarray(0, chaos.answer(query, out))));
 }
 
 describe('the names of class CHAOS', () => {
@@ -122,7 +116,7 @@ describe('what is not implemented', () => {
   });
 
   it('has nothing left of the query’s own records', () => {
-    const message = queryMessage({ name: 'foo.bind', type: 'TXT', class: 'CH', ednsBytes: 512 });
+    const message = encodeQuery({ name: 'foo.bind', type: 'TXT', class: 'CH', ednsBytes: 512 });
     const length = chaos.answer(readQuery(message), out);
     const decoded = decodeMessage(out.subarray(0, length));
     expect([decoded.answers, decoded.authorities, decoded.additionals.length]).toEqual([[], [], 1]);
@@ -140,11 +134,13 @@ describe('which questions are about the server itself', () => {
     ['example.com', 'CH', false],
     ['bind.example', 'CH', false],
   ] as const)('%s in class %s: %s', (name, recordClass, owns) => {
-    expect(chaos.owns(queryFor({ name, type: 'TXT', class: recordClass }))).toBe(owns);
+    expect(chaos.owns(readQuery(encodeQuery({ name, type: 'TXT', class: recordClass })))).toBe(
+      owns,
+    );
   });
 
   it('none of another class', () => {
-    const message = queryMessage({ name: 'hits.bind', type: 'TXT', class: 'CH' });
+    const message = encodeQuery({ name: 'hits.bind', type: 'TXT', class: 'CH' });
     writeUint16(message, message.length - 2, CLASS.ANY);
     expect(chaos.owns(readQuery(message))).toBe(false);
   });

@@ -1,16 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FLAG, RCODE } from '@kube-dns/wire';
-import { AnswererTestbed } from '../../test/answerer-testbed.js';
 import {
   addressRecords,
   ask,
-  askTcp,
-  exchangeUdp,
-  flagsOf,
-  queryMessage,
+  encodeQuery,
+  exchange,
   type Question,
   soaRecord,
-} from '@kube-dns/resolver/testing';
+} from '@kube-dns/testkit';
+import { FLAG, RCODE } from '@kube-dns/wire';
+import { AnswererTestbed } from '../../test/answerer-testbed.js';
 import { NO_SERVERS } from '../explanations.js';
 
 let testbed: AnswererTestbed;
@@ -28,13 +26,15 @@ describe('a forwarded answer', () => {
     expect(answer.texts).toEqual(['A 10.0.0.1']);
     expect(answer.id).toBe(0xabcd);
     expect(answer.questions[0]?.name).toBe('A.eXample');
-    expect(flagsOf(answer)).toBe(FLAG.QR | FLAG.AA | FLAG.RD | FLAG.RA);
+    expect(answer.flags).toBe(FLAG.QR | FLAG.AA | FLAG.RD | FLAG.RA);
   });
 
   it('is asked for over TCP by a client over TCP', async () => {
     await testbed.start();
-    expect((await askTcp(testbed.port, { name: 'a.example' })).texts).toEqual(['A 10.0.0.1']);
-    expect(testbed.upstream.asked).toMatchObject([{ protocol: 'tcp' }]);
+    expect((await ask(testbed.port, { name: 'a.example' }, { isOverTcp: true })).texts).toEqual([
+      'A 10.0.0.1',
+    ]);
+    expect(testbed.upstream.requests).toMatchObject([{ protocol: 'tcp' }]);
   });
 
   it.each<[string, Partial<Question>]>([
@@ -45,7 +45,7 @@ describe('a forwarded answer', () => {
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', ...fields });
     await ask(testbed.port, { name: 'a.example', ...fields });
-    expect(testbed.upstream.asked).toHaveLength(2);
+    expect(testbed.upstream.requests).toHaveLength(2);
     expect(testbed.cache.insertions).toBe(0);
   });
 
@@ -56,7 +56,7 @@ describe('a forwarded answer', () => {
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', ...fields });
     await ask(testbed.port, 'a.example');
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 
   it.each<[string, Partial<Question>]>([
@@ -73,7 +73,7 @@ describe('a forwarded answer', () => {
     await ask(testbed.port, { name: 'a.example', ...fields });
     await ask(testbed.port, { name: 'a.example', type: 'AAAA', ...fields });
     expect((await ask(testbed.port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
-    expect(testbed.upstream.asked).toHaveLength(4);
+    expect(testbed.upstream.requests).toHaveLength(4);
   });
 
   it('is not cached when it is negative without SOA or an error', async () => {
@@ -95,25 +95,27 @@ describe('a cached answer', () => {
     expect(answer.ttls).toEqual([60]);
     expect(answer.questions[0]?.name).toBe('A.EXAMPLE');
     expect(answer.id).toBe(7);
-    expect(flagsOf(answer)).toBe(FLAG.QR | FLAG.RD | FLAG.RA);
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(answer.flags).toBe(FLAG.QR | FLAG.RD | FLAG.RA);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 
   it('serves TCP and EDNS, which gets OPT', async () => {
     await testbed.start();
     await ask(testbed.port, 'a.example');
-    expect((await askTcp(testbed.port, { name: 'a.example' })).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(testbed.port, { name: 'a.example' }, { isOverTcp: true })).texts).toEqual([
+      'A 10.0.0.1',
+    ]);
     const answer = await ask(testbed.port, { name: 'a.example', ednsBytes: 4096 });
     expect(answer.additionals).toMatchObject([{ type: 'OPT', udpPayloadSize: 1232 }]);
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 
   it('serves a question with CD, which it echoes', async () => {
     await testbed.start();
     await ask(testbed.port, 'a.example');
     const answer = await ask(testbed.port, { name: 'a.example', isCheckingDisabled: true });
-    expect(flagsOf(answer) & FLAG.CD).toBe(FLAG.CD);
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(answer.flags & FLAG.CD).toBe(FLAG.CD);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 
   it('never serves a question without RD or with DO', async () => {
@@ -121,14 +123,14 @@ describe('a cached answer', () => {
     await ask(testbed.port, 'a.example');
     await ask(testbed.port, { name: 'a.example', isRecursionDesired: false });
     await ask(testbed.port, { name: 'a.example', ednsBytes: 1232, isDnssecOk: true });
-    expect(testbed.upstream.asked).toHaveLength(3);
+    expect(testbed.upstream.requests).toHaveLength(3);
   });
 
   it('is never the reply to a question with CD', async () => {
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', isCheckingDisabled: true });
     await ask(testbed.port, 'a.example');
-    expect(testbed.upstream.asked).toHaveLength(2);
+    expect(testbed.upstream.requests).toHaveLength(2);
   });
 
   it('is asked for again once it has expired', async () => {
@@ -136,7 +138,7 @@ describe('a cached answer', () => {
     await ask(testbed.port, 'a.example');
     testbed.now += 100;
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([100]);
-    expect(testbed.upstream.asked).toHaveLength(2);
+    expect(testbed.upstream.requests).toHaveLength(2);
   });
 });
 
@@ -148,7 +150,7 @@ describe('the bounds of TTLs', () => {
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([30]);
     testbed.now += 20;
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([20]);
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 
   it('of cached TTLs: a ceiling, which does not apply to the first answer', async () => {
@@ -166,7 +168,7 @@ describe('the bounds of TTLs', () => {
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([0]);
     testbed.now += 10;
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([40]);
-    expect(testbed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.requests).toHaveLength(1);
   });
 });
 
@@ -175,9 +177,9 @@ describe('a question that is not forwarded', () => {
     await testbed.start({ rules: ['/corp/', testbed.upstream.text] });
     const answer = await ask(testbed.port, 'x.corp');
     expect(answer.rcode).toBe('NXDOMAIN');
-    expect(flagsOf(answer) & FLAG.AA).toBe(0);
+    expect(answer.flags & FLAG.AA).toBe(0);
     expect(answer.authorities).toEqual([]);
-    expect(testbed.upstream.asked).toEqual([]);
+    expect(testbed.upstream.requests).toEqual([]);
   });
 
   it('is REFUSED without servers, with an extended error for EDNS', async () => {
@@ -200,8 +202,8 @@ describe('the counters', () => {
 
   it('do not count TCP', async () => {
     await testbed.start();
-    await askTcp(testbed.port, { name: 'a.example' });
-    await askTcp(testbed.port, { name: 'a.example' });
+    await ask(testbed.port, { name: 'a.example' }, { isOverTcp: true });
+    await ask(testbed.port, { name: 'a.example' }, { isOverTcp: true });
     expect([testbed.counters.hits, testbed.counters.misses]).toEqual([0, 0]);
     expect(testbed.cache.insertions).toBe(1);
   });
@@ -223,13 +225,13 @@ describe('the counters', () => {
 describe('a malformed reply', () => {
   it('becomes SERVFAIL and is not cached', async () => {
     await testbed.start();
-    testbed.upstream.script = (query) => {
-      const reply = Buffer.from(query.bytes.subarray(0, query.length));
+    testbed.upstream.script = ({ query }) => {
+      const reply = Buffer.from(query);
       reply[2]! |= 0x80;
       reply[7] = 1; // one record, which is not there
       return [reply];
     };
-    const answer = await exchangeUdp(testbed.port, queryMessage({ name: 'a.example' }));
+    const answer = await exchange(testbed.port, encodeQuery({ name: 'a.example' }));
     expect(answer[3]! & 0xf).toBe(RCODE.SERVFAIL);
     expect(testbed.cache.insertions).toBe(0);
   });

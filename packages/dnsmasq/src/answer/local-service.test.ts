@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { readQuery } from '@kube-dns/wire';
+import { encodeQuery } from '@kube-dns/testkit';
 import type { Client, Session } from '@kube-dns/transport';
-import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import type { Interfaces } from '../listen/listeners.js';
 import { parseOptions } from '../options/parse-options.js';
@@ -32,7 +33,11 @@ describe('local service', () => {
   ])('%s answers %s: %s', (service, address, isAnswered) => {
     const answerer = { answer: () => ANSWER_BYTES };
     const local = new LocalService(answerer, new LocalNetworks(service, INTERFACES), recordedLog());
-    const length = local.answer(queryFor({ name: 'x' }), new Uint8Array(512), client(address));
+    const length = local.answer(
+      readQuery(encodeQuery({ name: 'x' })),
+      new Uint8Array(512),
+      client(address),
+    );
     expect(length).toBe(isAnswered ? ANSWER_BYTES : 0);
   });
 
@@ -59,7 +64,7 @@ describe('local service', () => {
       log,
     );
     for (const address of ['1.1.1.1', '2.2.2.2']) {
-      local.answer(queryFor({ name: 'x' }), new Uint8Array(512), client(address));
+      local.answer(readQuery(encodeQuery({ name: 'x' })), new Uint8Array(512), client(address));
     }
     expect(log.messages).toEqual([
       'ignoring query from non-local network 1.1.1.1 (logged only once)',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RCODE, writeUint16 } from '@kube-dns/wire';
+import { encodeQuery, encodeReply, type Response } from '@kube-dns/testkit';
+import { buildQuery, encodeName, RCODE, readQuery, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { queryFor, type Response, responseFor } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { QueryLog } from './query-log.js';
 
@@ -22,13 +22,13 @@ const CLIENT = {
 const cname = { type: 'CNAME', ttl: 30, data: 'b.example' } as const;
 
 function linesOf(response: Response, type = 'A', name = 'a.example'): readonly string[] {
-  queryLog.reply(responseFor({ name, type }, response), undefined);
+  queryLog.reply(encodeReply(encodeQuery({ name, type }), response), undefined);
   return log.messages;
 }
 
 describe('the log of queries', () => {
   it('has a line for a query and one for the server that is asked', () => {
-    const query = queryFor({ name: 'A.example', type: 'SRV' });
+    const query = readQuery(encodeQuery({ name: 'A.example', type: 'SRV' }));
     queryLog.query(query, CLIENT);
     queryLog.forwarded(query, { address: '10.0.0.1', port: 53 });
     queryLog.forwarded(query, { address: '10.0.0.1', port: 5353 });
@@ -45,17 +45,17 @@ describe('the log of queries', () => {
     ['timeout', 'time-out'],
     ['unreachable', 'unreachable'],
   ] as const)('has a line for a server that had no answer: %s', (reason, text) => {
-    const { bytes } = queryFor({ name: 'a.example' });
+    const { bytes } = readQuery(encodeQuery({ name: 'a.example' }));
     queryLog.failed({ address: '10.0.0.1', port: 53 }, bytes, reason);
     expect(log.messages).toEqual([`reply error is ${text} (a.example from 10.0.0.1#53)`]);
   });
 
   it('numbers queries and names clients where that is asked for', () => {
     queryLog = new QueryLog(log, true);
-    queryLog.query(queryFor({ name: 'a' }), CLIENT);
+    queryLog.query(readQuery(encodeQuery({ name: 'a' })), CLIENT);
     const { tag } = queryLog;
-    queryLog.query(queryFor({ name: 'b' }), CLIENT);
-    queryLog.reply(responseFor({ name: 'a' }, {}), tag);
+    queryLog.query(readQuery(encodeQuery({ name: 'b' })), CLIENT);
+    queryLog.reply(encodeReply(encodeQuery({ name: 'a' }), {}), tag);
     expect(log.messages).toEqual([
       '1 10.1.2.3/4321 query[A] a from 10.1.2.3',
       '2 10.1.2.3/4321 query[A] b from 10.1.2.3',
@@ -67,14 +67,14 @@ describe('the log of queries', () => {
     queryLog.duplicate();
     expect(log.messages).toEqual([]);
     queryLog = new QueryLog(log, true);
-    queryLog.query(queryFor({ name: 'a' }), CLIENT);
+    queryLog.query(readQuery(encodeQuery({ name: 'a' })), CLIENT);
     queryLog.duplicate();
     expect(log.messages.at(-1)).toBe('1 10.1.2.3/4321 reply query is duplicate');
   });
 
   it('shows of a reply what leads from the question to its end, and of other types the type', () => {
     const answers = [
-      { owner: 'other.example', type: 'A', ttl: 1, data: '10.0.0.1' },
+      { name: 'other.example', type: 'A', ttl: 1, data: '10.0.0.1' },
       { type: 'TXT', ttl: 1, data: 'hello' },
     ] as const;
     expect(linesOf({ answers })).toEqual([
@@ -86,7 +86,7 @@ describe('the log of queries', () => {
   it.each<[string, Response, string[], string?, string?]>([
     [
       'an address behind a CNAME',
-      { answers: [cname, { owner: 'b.example', type: 'A', ttl: 1, data: '10.0.0.1' }] },
+      { answers: [cname, { name: 'b.example', type: 'A', ttl: 1, data: '10.0.0.1' }] },
       ['reply a.example is <CNAME>', 'reply b.example is 10.0.0.1'],
     ],
     [
@@ -126,13 +126,13 @@ describe('the log of queries', () => {
   });
 
   it('does not show names that could break a line', () => {
-    const query = queryFor({ name: 'a\\010b.example' });
+    const query = readQuery(buildQuery(encodeName('a\\010b.example'), TYPE.A));
     queryLog.query(query, CLIENT);
     expect(log.messages).toEqual(['query[A] <name unprintable> from 10.1.2.3']);
   });
 
   it('names unknown types by number', () => {
-    const query = queryFor({ name: 'a' });
+    const query = readQuery(encodeQuery({ name: 'a' }));
     query.type = 65_279;
     queryLog.query(query, CLIENT);
     expect(log.messages).toEqual(['query[type=65279] a from 10.1.2.3']);
@@ -147,7 +147,7 @@ describe('the log of queries', () => {
   });
 
   it('takes any message', () => {
-    const whole = responseFor({ name: 'a.example' }, { answers: [cname] });
+    const whole = encodeReply(encodeQuery({ name: 'a.example' }), { answers: [cname] });
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 100 }),
       fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 }).map((edits) => {

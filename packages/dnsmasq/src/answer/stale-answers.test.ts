@@ -1,17 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { EDNS_OPTION, extendedErrorOption, OPT_BYTES, RCODE } from '@kube-dns/wire';
-import { AnswererTestbed, type AnswererSetup, TIMEOUT_MS } from '../../test/answerer-testbed.js';
-import { reasonsOf } from '../../test/answer-view.js';
 import {
   addressRecords,
-  type Answer,
   ask,
-  askTcp,
-  responseTo,
+  type Message,
+  type ScriptedReply,
   soaRecord,
-} from '@kube-dns/resolver/testing';
-import type { Reply, Script } from '../../test/fake-upstream.js';
+  until,
+} from '@kube-dns/testkit';
+import { EDNS_OPTION, RCODE } from '@kube-dns/wire';
+import { AnswererTestbed, type AnswererSetup, TIMEOUT_MS } from '../../test/answerer-testbed.js';
+import { reasonsOf } from '../../test/answer-view.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
 /** How long a failure is remembered (RFC 9520 section 3.2). */
@@ -21,7 +19,7 @@ const NEW = 'A 10.0.0.2';
 
 let testbed: AnswererTestbed;
 /** What the server says from now on. */
-let says: () => Reply;
+let says: () => ScriptedReply;
 
 beforeEach(async () => {
   testbed = await AnswererTestbed.create();
@@ -45,10 +43,10 @@ function endFlight(): void {
   testbed.pass(FAILURE_MS);
 }
 const askedOf = (name = 'a.example') =>
-  testbed.upstream.asked.filter((each) => each.name === name).length;
+  testbed.upstream.requests.filter((each) => each.name === name).length;
 
 /** The text of an answer's Extended DNS Error. */
-function reasonText({ additionals }: Answer): string {
+function reasonText({ additionals }: Message): string {
   const options = additionals.flatMap((record) => (record.type === 'OPT' ? record.options : []));
   const found = options.find(
     (option) => (option as { code: number }).code === EDNS_OPTION.EXTENDED_ERROR,
@@ -154,7 +152,7 @@ describe('an expired answer', () => {
     await startExpired();
     says = silent;
     const others = Array.from({ length: 100 }, (_, i) => get(`n${i}.example`));
-    await until(() => testbed.upstream.asked.length > 100);
+    await until(() => testbed.upstream.requests.length > 100);
     expect((await get()).texts).toEqual([OLD]);
     testbed.pass(TIMEOUT_MS);
     await Promise.all(others);
@@ -163,7 +161,7 @@ describe('an expired answer', () => {
   it('is given over TCP, and to a client without EDNS, who gets no reason', async () => {
     await startExpired();
     says = silent;
-    const overTcp = () => askTcp(testbed.port, { name: 'a.example' });
+    const overTcp = () => ask(testbed.port, { name: 'a.example' }, { isOverTcp: true });
     expect((await testbed.late(STALE.timeoutMs, overTcp)).texts).toEqual([OLD]);
     expect(await ask(testbed.port, 'a.example')).toMatchObject({ texts: [OLD], additionals: [] });
   });
@@ -186,14 +184,10 @@ describe('an expired answer', () => {
 
 describe('the reasons that a server gave', () => {
   /** A reply with an Extended DNS Error. */
-  const explained: Script = (query) => {
-    const reply = responseTo(query, { answers: addressRecords(10, '10.0.0.1') });
-    // Without its OPT record.
-    const bare = reply.subarray(0, -OPT_BYTES);
-    const option = extendedErrorOption(29, 'made up');
-    const opt = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, option.length]);
-    return [Buffer.concat([bare, opt, option])];
-  };
+  const explained = () => ({
+    answers: addressRecords(10, '10.0.0.1'),
+    options: [`15 001d${Buffer.from('made up').toString('hex')}`],
+  });
 
   it('are the same on a miss and on a hit, and say that they are the server’s', async () => {
     testbed.upstream.script = explained;
@@ -261,7 +255,7 @@ describe('a question that was asked in vain', () => {
 
   it('is not asked again when servers that reply to others leave it unanswered', async () => {
     await startExpired({}, 'b.example');
-    testbed.upstream.script = (_query, { name }) => (name === 'a.example' ? null : fresh());
+    testbed.upstream.script = ({ name }) => (name === 'a.example' ? null : fresh());
     const first = get();
     await until(() => askedOf() === 2);
     testbed.pass(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { addressRecords, until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { addressRecords, storeReply } from '@kube-dns/resolver/testing';
+import { storeReply } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
 import { HostsTable } from '../local/hosts-files.js';
@@ -81,7 +81,7 @@ describe('the statistics in the log', () => {
       {
         answers: [
           { type: 'CNAME', ttl: 300, data: owner },
-          { ...addressRecords(60, '10.0.0.1')[0]!, owner },
+          { ...addressRecords(60, '10.0.0.1')[0]!, name: owner },
         ],
       },
     );

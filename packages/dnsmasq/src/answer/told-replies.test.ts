@@ -1,21 +1,20 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
-import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
 import {
   addressRecords,
-  askCache,
-  keyOf,
-  PLAIN_RULES,
+  encodeQuery,
+  encodeReply,
   type Response,
-  responseFor,
   soaRecord,
-} from '@kube-dns/resolver/testing';
-import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
+} from '@kube-dns/testkit';
+import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
+import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
+import { askCache, PLAIN_RULES } from '@kube-dns/resolver/testing';
+import { appendZoneVersion, encodeKey, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import { repliesWith } from '../../test/replies.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
 
-const APEX = keyOf('z');
+const APEX = encodeKey('z');
 const KNOWN = new Uint8Array(8).fill(1);
 const STRANGER = new Uint8Array(8).fill(2);
 const MAX_BYTES = 1232;
@@ -51,8 +50,7 @@ beforeEach(() => {
   });
 });
 
-const records = (owner: string) =>
-  addressRecords(30, '10.0.0.1').map((each) => ({ ...each, owner }));
+const records = (name: string) => addressRecords(30, '10.0.0.1').map((each) => ({ ...each, name }));
 
 interface Told {
   readonly type?: string;
@@ -64,7 +62,7 @@ interface Told {
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
 function take(name: string, response: Response, told: Told = {}): void {
   const { id = KNOWN, serial = 10, isOwn = true, type = 'A' } = told;
-  const plain = responseFor({ name, type }, response);
+  const plain = encodeReply(encodeQuery({ name, type }), response);
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
   out.set(OPT, plain.length);
@@ -76,7 +74,7 @@ function take(name: string, response: Response, told: Told = {}): void {
 }
 
 const ask = (name: string) => askCache(cache, name)?.rcode;
-const change = (name: string) => cache.dropChanged(keyOf(name), instance, 11);
+const change = (name: string) => cache.dropChanged(encodeKey(name), instance, 11);
 
 describe('a reply of a process that tells its changes', () => {
   it('is kept, also a negative one, until a change of its name', () => {
@@ -110,7 +108,7 @@ describe('a reply of a process that tells its changes', () => {
       expect(ask('a.n.svc.z')).toBeUndefined();
       take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first });
       expect(ask('a.n.svc.z')).toBe('NOERROR');
-      cache.dropChanged(keyOf('a.n.svc.z'), instance, first + 1);
+      cache.dropChanged(encodeKey('a.n.svc.z'), instance, first + 1);
       take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first });
       expect(ask('a.n.svc.z')).toBeUndefined();
     },
@@ -169,7 +167,7 @@ describe('a reply of another process behind that address', () => {
 
   it('has its TTL, and goes with a change, when it does not know versions', () => {
     for (const name of ['a.n.svc.z', 'b.n.svc.z']) {
-      replies.take(Buffer.from(responseFor({ name }, ADDRESS)), true);
+      replies.take(Buffer.from(encodeReply(encodeQuery({ name }), ADDRESS)), true);
     }
     expect(searched).toBe(0);
     change('a.n.svc.z');

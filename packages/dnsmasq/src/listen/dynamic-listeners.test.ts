@@ -1,10 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StartupError } from '@kube-dns/daemon';
-import { until } from '@kube-dns/testkit';
+import { encodeQuery, until } from '@kube-dns/testkit';
 import { type Answerer, listen } from '@kube-dns/transport';
 import { AnswerWriter } from '@kube-dns/wire';
-import { queryMessage } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { DynamicListeners } from './listeners.js';
 
@@ -50,7 +49,7 @@ const isServed = (address: string) =>
       resolve(isAnswered);
     };
     socket.once('message', () => end(true)).once('error', () => end(false));
-    socket.connect(listeners!.port, address, () => socket.send(queryMessage({ name: 'x' })));
+    socket.connect(listeners!.port, address, () => socket.send(encodeQuery({ name: 'x' })));
   });
 
 describe('--bind-dynamic', () => {

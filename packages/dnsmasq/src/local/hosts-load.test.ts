@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { queryFor, readAnswer } from '@kube-dns/resolver/testing';
-import { TemporaryFolder } from '@kube-dns/testkit';
+import { readQuery } from '@kube-dns/wire';
+import { decodeMessage, encodeQuery, TemporaryFolder } from '@kube-dns/testkit';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { HostsTable, readHostsFiles } from './hosts-files.js';
@@ -59,8 +59,8 @@ describe('a large hosts file', () => {
     const local = new LocalData({ options: parseOptions([]), log, etcHosts: hosts });
     const out = Buffer.alloc(512);
     const answerTo = (name: string) => {
-      const length = local.answer(queryFor({ name }), out);
-      return length === 0 ? '' : readAnswer(Buffer.from(out.subarray(0, length))).texts.join();
+      const length = local.answer(readQuery(encodeQuery({ name })), out);
+      return length === 0 ? '' : decodeMessage(Buffer.from(out.subarray(0, length))).texts.join();
     };
     const seen = new Map<string, number>();
     const look = () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keyOf } from '@kube-dns/resolver/testing';
+import { encodeKey } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
 import { parseServerRule } from '../options/server-value.js';
 import type { LocalData } from './local-data.js';
@@ -215,7 +215,7 @@ describe('a name', () => {
       const local = await testbed.load(
         ...['--host-record=host.x,10.0.0.1', '--cname=alias.y,host.x', '--address=/lit.z/1.2.3.4'],
       );
-      expect(local.hasName(keyOf(name))).toBe(expected);
+      expect(local.hasName(encodeKey(name))).toBe(expected);
     },
   );
 });

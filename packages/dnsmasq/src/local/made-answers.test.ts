@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { keyOf, queryFor, readAnswer } from '@kube-dns/resolver/testing';
+import { encodeKey, readQuery } from '@kube-dns/wire';
+import { decodeMessage, encodeQuery } from '@kube-dns/testkit';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { LocalData } from './local-data.js';
@@ -18,10 +19,10 @@ async function load(...argv: string[]): Promise<LocalData> {
 
 /** The answer of hosts and static records, else that by rule; undefined when there is neither. */
 function answerOf(local: LocalData, name: string, type = 'A', client = '127.0.0.1') {
-  const query = queryFor({ name, type });
+  const query = readQuery(encodeQuery({ name, type }));
   const length = local.answer(query, out, { address: client }) || local.answerByRule(query, out);
   if (length === 0) return undefined;
-  const { texts, rcode } = readAnswer(Buffer.from(out.subarray(0, length)));
+  const { texts, rcode } = decodeMessage(Buffer.from(out.subarray(0, length)));
   return texts.length === 0 ? rcode : [...texts].sort();
 }
 
@@ -76,6 +77,6 @@ describe('--synth-domain', () => {
     const local = await load('--synth-domain=s.x,10.0.0.0/24,p-', '--local=/s.x/');
     expect(answerOf(local, 'p-10-0-0-7.s.x', 'TXT')).toBe('NOERROR');
     expect(answerOf(local, 'q.s.x', 'TXT')).toBe('NXDOMAIN');
-    expect(local.hasName(keyOf('p-10-0-0-7.s.x'))).toBe(true);
+    expect(local.hasName(encodeKey('p-10-0-0-7.s.x'))).toBe(true);
   });
 });

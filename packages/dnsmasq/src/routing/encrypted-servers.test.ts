@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { FakeUpstream } from '../../test/fake-upstream.js';
+import { ScriptedNameServer, until } from '@kube-dns/testkit';
 import { RouterTestbed } from '../../test/router-testbed.js';
 
-let fakes: FakeUpstream[];
+let fakes: ScriptedNameServer[];
 let testbed: RouterTestbed;
 
 beforeEach(async () => {
-  fakes = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
+  fakes = [await ScriptedNameServer.start(() => null), await ScriptedNameServer.start(() => null)];
   testbed = new RouterTestbed();
 });
 
@@ -20,6 +19,6 @@ it('encrypted default servers are not probed for loops, because a probe is plain
   testbed.create(`tls://${fakes[0]!.text}`, fakes[1]!.text);
   testbed.router.load();
   testbed.router.startProbing();
-  await until(() => fakes[1]!.asked.length > 0);
-  expect(fakes[0]!.asked).toEqual([]);
+  await until(() => fakes[1]!.requests.length > 0);
+  expect(fakes[0]!.requests).toEqual([]);
 });

@@ -1,10 +1,8 @@
 import { unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { decodeName } from '@kube-dns/wire';
-import { FakeUpstream } from '../../test/fake-upstream.js';
-import { queryFor } from '@kube-dns/resolver/testing';
+import { encodeQuery, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { decodeName, readQuery } from '@kube-dns/wire';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import { eventsWith, RouterTestbed } from '../../test/router-testbed.js';
@@ -150,7 +148,8 @@ describe('the sources of routes', () => {
   it('retain the state of a group whose servers stay', () => {
     testbed.create('/a/1.0.0.1', '1.0.0.2');
     testbed.router.load();
-    const groupOf = (name: string) => testbed.router.routes.find(queryFor({ name })).group;
+    const groupOf = (name: string) =>
+      testbed.router.routes.find(readQuery(encodeQuery({ name }))).group;
     const before = [groupOf('x.a'), groupOf('x')];
     testbed.configure({ upstreamNameservers: ['3.0.0.1'] });
     expect(groupOf('x.a')).toBe(before[0]);
@@ -253,10 +252,13 @@ describe('the statistics', () => {
 });
 
 describe('default servers that forward queries back here', () => {
-  let fakes: FakeUpstream[];
+  let fakes: ScriptedNameServer[];
 
   beforeEach(async () => {
-    fakes = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
+    fakes = [
+      await ScriptedNameServer.start(() => null),
+      await ScriptedNameServer.start(() => null),
+    ];
     testbed.create(...fakes.map(({ text }) => text), `/corp/${fakes[0]!.text}`);
     testbed.router.load();
   });
@@ -265,11 +267,13 @@ describe('default servers that forward queries back here', () => {
 
   /** Waits for the next probe that reaches the first server, and reports it as received here. */
   async function loopBack(act: () => void): Promise<void> {
-    const { asked } = fakes[0]!;
-    const before = asked.length;
+    const { requests } = fakes[0]!;
+    const before = requests.length;
     act();
-    await until(() => asked.length > before);
-    testbed.router.loops.isOwnProbe(queryFor({ name: asked.at(-1)!.name, type: 'TXT' }));
+    await until(() => requests.length > before);
+    testbed.router.loops.isOwnProbe(
+      readQuery(encodeQuery({ name: requests.at(-1)!.name, type: 'TXT' })),
+    );
   }
 
   it('are no longer asked, except for their own domains', async () => {
@@ -293,7 +297,7 @@ describe('default servers that forward queries back here', () => {
   it('are not probed before probes can arrive', async () => {
     testbed.router.load();
     testbed.router.startProbing();
-    await until(() => fakes.every(({ asked }) => asked.length > 0));
-    expect(fakes.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    await until(() => fakes.every(({ requests }) => requests.length > 0));
+    expect(fakes.map(({ requests }) => requests.length)).toEqual([1, 1]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { readQuery } from '@kube-dns/wire';
+import { encodeQuery } from '@kube-dns/testkit';
 import { serverText } from '@kube-dns/transport';
 import fc from 'fast-check';
-import { queryFor } from '@kube-dns/resolver/testing';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from './routes.js';
 
@@ -13,7 +14,7 @@ function routesOf(rules: readonly string[], resolv: readonly string[] = []): Rou
 
 /** The route of a name: its servers, or `local`, or `nowhere`. */
 function target(routes: Routes, name: string): string {
-  const { servers, isLocal } = routes.find(queryFor({ name }));
+  const { servers, isLocal } = routes.find(readQuery(encodeQuery({ name })));
   if (isLocal) return 'local';
   const texts = servers.map((server) => serverText(server).replace('#53', ''));
   return texts.length === 0 ? 'nowhere' : texts.join(',');

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseDnsConfig } from '@kube-dns/daemon';
-import { until } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  encodeQuery,
+  type Script,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
-import { RCODE, TYPE } from '@kube-dns/wire';
-import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
-import { addressRecords, queryFor } from '@kube-dns/resolver/testing';
+import { RCODE, readQuery } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseServerRule } from '../options/server-value.js';
 import { ServerStatistics } from '@kube-dns/resolver';
@@ -16,17 +20,17 @@ const PACE = { minMs: 20, maxMs: 50, retryMs: 20, deadlineMs: 60_000 };
 const at =
   (address: string): Script =>
   ({ type }) =>
-    type === TYPE.A ? { answers: addressRecords(0, address) } : {};
+    type === 'A' ? { answers: addressRecords(0, address) } : {};
 
-let kubedns: FakeUpstream;
-let others: FakeUpstream;
+let kubedns: ScriptedNameServer;
+let others: ScriptedNameServer;
 let log: RecordedLog;
 let sockets: UpstreamSockets;
 let router: Router;
 
 beforeEach(async () => {
-  kubedns = await FakeUpstream.start(at('10.0.0.1'));
-  others = await FakeUpstream.start(at('10.0.0.2'));
+  kubedns = await ScriptedNameServer.start(at('10.0.0.1'));
+  others = await ScriptedNameServer.start(at('10.0.0.2'));
   log = recordedLog();
   sockets = new UpstreamSockets();
 });
@@ -52,13 +56,13 @@ function routeTo(host: string, ...rules: string[]): void {
 }
 
 const servers = () => {
-  const { servers: found } = router.routes.find(queryFor({ name: 'x.corp' }));
+  const { servers: found } = router.routes.find(readQuery(encodeQuery({ name: 'x.corp' })));
   return found.map((server) => serverText(server));
 };
 
 /** The names that were looked up: a server that is slow is also asked for the SOA of its domain, which is a probe. */
-const lookups = ({ asked }: FakeUpstream) =>
-  asked.filter(({ type }) => type !== TYPE.SOA).map(({ name }) => name);
+const lookups = ({ requests }: ScriptedNameServer) =>
+  requests.filter(({ type }) => type !== 'SOA').map(({ name }) => name);
 
 describe('the name of a stub domain’s server', () => {
   it.each<[string, string, (() => string[])?]>([
@@ -92,10 +96,10 @@ describe('the name of a stub domain’s server', () => {
   it('leaves its domain without servers until it is resolved, and is tried again', async () => {
     kubedns.script = () => ({ rcode: RCODE.NXDOMAIN });
     routeTo('ns.cluster.local');
-    await until(() => kubedns.asked.length >= 6);
+    await until(() => kubedns.requests.length >= 6);
     expect(servers()).toEqual([]);
     // No other server gets the questions of the domain meanwhile.
-    expect(router.routes.find(queryFor({ name: 'x.corp' })).domain).toBe('corp');
+    expect(router.routes.find(readQuery(encodeQuery({ name: 'x.corp' }))).domain).toBe('corp');
     kubedns.script = at('10.0.0.3');
     await until(() => servers()[0] === '10.0.0.3#53');
     const warnings = log.messages.filter((line) => line.includes('cannot resolve'));
@@ -108,8 +112,8 @@ describe('the name of a stub domain’s server', () => {
     kubedns.script = at('10.0.0.4');
     await until(() => servers()[0] === '10.0.0.4#53');
     kubedns.script = () => ({ rcode: RCODE.SERVFAIL });
-    const before = kubedns.asked.length;
-    await until(() => kubedns.asked.length >= before + 4);
+    const before = kubedns.requests.length;
+    await until(() => kubedns.requests.length >= before + 4);
     expect(servers()).toEqual(['10.0.0.4#53']);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { addressRecords } from '@kube-dns/testkit';
 import { TYPE } from '@kube-dns/wire';
 import { AnswerCache } from '@kube-dns/resolver';
-import { addressRecords, askCache, storeReply } from '@kube-dns/resolver/testing';
+import { askCache, storeReply } from '@kube-dns/resolver/testing';
 import { parseOptions } from '../options/parse-options.js';
 import { cachingRules } from './upstream-options.js';
 

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { writeUint16 } from '@kube-dns/wire';
-import { optionsText, queryWithOptions } from '../../test/edns-messages.js';
-import { queryFor, queryMessage, readQuery } from '@kube-dns/resolver/testing';
+import { encodeQuery, optionTexts } from '@kube-dns/testkit';
+import { readQuery, writeUint16 } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
@@ -35,9 +34,9 @@ function optionsFor(line: string): EdnsOptions {
   return new EdnsOptions(ednsChanges, neighbours, log, () => nowMs);
 }
 
-function sent(line: string, address: string, message = queryMessage({ name: 'web.example' })) {
+function sent(line: string, address: string, message = encodeQuery({ name: 'web.example' })) {
   const { bytes, isForAll } = optionsFor(line).optionsFor(readQuery(message), address);
-  return { options: optionsText(bytes), isForAll };
+  return { options: optionTexts(bytes).join(' | '), isForAll };
 }
 
 describe('the EDNS options of a forwarded query', () => {
@@ -61,15 +60,18 @@ describe('the EDNS options of a forwarded query', () => {
   );
 
   it('have nothing of what a client sends', () => {
-    const message = queryWithOptions({ name: 'web.example' }, '65001 01', '10 0102030405060708');
+    const message = encodeQuery({
+      name: 'web.example',
+      options: ['65001 01', '10 0102030405060708'],
+    });
     expect(sent('--add-mac', '10.0.0.1', message).options).toBe('65001 02fc0000000a');
     expect(sent('--add-mac --strip-mac', '10.0.0.3', message).options).toBe('');
-    const own = queryWithOptions({ name: 'web.example' }, '8 000118000a0909');
+    const own = encodeQuery({ name: 'web.example', options: ['8 000118000a0909'] });
     expect(sent('--add-cpe-id=x', '10.0.0.3', own).options).toBe('65074 78');
   });
 
   it('have the subnet that a client sends in place of its own, unless that is to be removed', () => {
-    const own = queryWithOptions({ name: 'web.example' }, '8 000118000a0909');
+    const own = encodeQuery({ name: 'web.example', options: ['8 000118000a0909'] });
     expect(sent('--add-subnet=24', '10.1.2.3', own)).toEqual({
       options: '8 000118000a0909',
       isForAll: false,
@@ -78,7 +80,7 @@ describe('the EDNS options of a forwarded query', () => {
       '8 000118000a0102',
     );
     for (const bad of ['8 0001', '8 000118180a0909', '8 000121000a09090900', '8 000318000a0909']) {
-      const message = queryWithOptions({ name: 'web.example' }, bad);
+      const message = encodeQuery({ name: 'web.example', options: [bad] });
       expect(sent('--add-subnet', '10.1.2.3', message).options).toBe('8 00010000');
     }
   });
@@ -105,7 +107,7 @@ describe('the EDNS options of a forwarded query', () => {
 
   it('are expected in no reply to a query with other records, which is sent without them', () => {
     const signature = Buffer.from('0000fa00ff000000000000', 'hex');
-    const signed = Buffer.concat([queryMessage({ name: 'x' }), signature]);
+    const signed = Buffer.concat([encodeQuery({ name: 'x' }), signature]);
     writeUint16(signed, 10, 1);
     const options = optionsFor('--add-subnet=24').optionsFor(readQuery(signed), '10.0.0.9');
     expect(options.subnet).toBeUndefined();
@@ -113,7 +115,7 @@ describe('the EDNS options of a forwarded query', () => {
 });
 
 describe('a reply to a query with a subnet', () => {
-  const reply = (...options: string[]) => queryWithOptions({ name: 'web.example' }, ...options);
+  const reply = (...options: string[]) => encodeQuery({ name: 'web.example', options });
 
   it.each([
     [false, ['8 000118000a0102']],
@@ -124,7 +126,10 @@ describe('a reply to a query with a subnet', () => {
     [true, ['8 0001180a01']],
   ])('is foreign: %s, with %j', (isForeign, options) => {
     const ednsOptions = optionsFor('--add-subnet=24');
-    const { subnet } = ednsOptions.optionsFor(queryFor({ name: 'web.example' }), '10.1.2.3');
+    const { subnet } = ednsOptions.optionsFor(
+      readQuery(encodeQuery({ name: 'web.example' })),
+      '10.1.2.3',
+    );
     expect(ednsOptions.isForeign(reply(...options), subnet!)).toBe(isForeign);
   });
 

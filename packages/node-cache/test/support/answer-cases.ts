@@ -202,7 +202,7 @@ export const DIFFERENT: readonly {
   {
     original: 'the cookie of a client comes back as it is',
     here: 'with one of the server (RFC 7873)',
-    question: { name: 'cookie.example', ...EDNS, cookie: Buffer.from('0123456789abcdef', 'hex') },
+    question: { name: 'cookie.example', ...EDNS, options: ['10 0123456789abcdef'] },
     shows: ({ edns }) => edns.slice(2),
     values: [
       [10, 8],

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { type Answer, ask } from '@kube-dns/resolver/testing';
 import {
+  ask,
   builtProgram,
   type Closable,
   ConfigVolume,
   freePort,
+  type Message,
   Owned,
   RunningProgram,
   ScriptedNameServer,
@@ -111,7 +112,7 @@ ${more}`,
   }
 
   /** Asks until a server has answered: a busy machine may take longer for one question than node-cache waits. */
-  answer(name: string): Promise<Answer> {
+  answer(name: string): Promise<Message> {
     return until(async () => {
       const answer = await ask(this.port, name);
       return answer.rcode === 'NOERROR' && answer;

@@ -1,7 +1,13 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
+import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodeQuery, exchange, monotonicMs, spreadOf } from '@kube-dns/testkit';
+import {
+  connectUdp,
+  encodeQuery,
+  exchange,
+  monotonicMs,
+  sendQuietly,
+  spreadOf,
+} from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
 import { Schedule, type SchedulePlan } from './cluster-state.js';
 import { type Asking, type Question, QuestionMix, readAnswer } from './questions.js';
@@ -46,7 +52,6 @@ interface ClientSocket<A> {
 
 const MAX_IDS = 0x1_0000;
 const RENEWAL_MS = 1_000;
-const RECEIVE_BYTES = 1024 * 1024;
 
 /** The sockets of many clients of one server. Each second a new one replaces the oldest. */
 export class ClientSockets<A = Asking> {
@@ -75,7 +80,7 @@ export class ClientSockets<A = Asking> {
     to.nextId = (id + 1) % MAX_IDS;
     writeUint16(query, 0, id);
     to.waiting.set(id, waiting);
-    to.socket.send(query, () => undefined);
+    sendQuietly(to.socket, query);
   }
 
   /** Ends queries after their time-out, and replaces the oldest socket once a second. */
@@ -104,19 +109,15 @@ export class ClientSockets<A = Asking> {
   }
 
   async #add(): Promise<void> {
-    const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BYTES });
     const waiting = new Map<number, Waiting<A>>();
-    socket.on('message', (message) => {
+    // "Connection refused" counts as no answer: the time-out handles it.
+    const socket = await connectUdp(this.#options.port, (message) => {
       const id = message.length < 2 ? -1 : message.readUInt16BE(0);
       const asked = waiting.get(id);
       if (asked === undefined) return;
       waiting.delete(id);
       this.#options.onAnswer(asked, message);
     });
-    // "Connection refused" counts as no answer: the time-out handles it.
-    socket.on('error', () => undefined);
-    socket.connect(this.#options.port, '127.0.0.1');
-    await once(socket, 'connect');
     if (this.#isClosed) socket.close();
     else this.#sockets.push({ socket, waiting, nextId: 0 });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { addressRecords } from '@kube-dns/testkit';
 import { askCache, storeReply } from '../testing/cached-answers.js';
-import { addressRecords } from '../testing/messages.js';
 import { AnswerCache } from './answer-cache.js';
 
 const STALE_TTL = 30;

@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { FLAG, RCODE, readUint16, TYPE } from '@kube-dns/wire';
+import {
+  addressRecords,
+  decodeMessage,
+  encodeQuery,
+  encodeReply,
+  type ReplyRecord,
+} from '@kube-dns/testkit';
+import { encodeKey, FLAG, RCODE, readQuery, readUint16, TYPE } from '@kube-dns/wire';
 import { address } from '../../test/stored-replies.js';
 import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
 import { askCache, PLAIN_RULES, storeReply } from '../testing/cached-answers.js';
-import { readAnswer } from '../testing/client.js';
-import {
-  addressRecords,
-  keyOf,
-  queryFor,
-  responseFor,
-  type WrittenRecord,
-} from '../testing/messages.js';
 import type { CachedEntry } from './answer-cache.js';
 import { ReplyReader } from './reply-reader.js';
 
@@ -33,11 +32,11 @@ describe('an answer in the cache', () => {
   it('has AA when it was stored with it, and the answer of its target has not', () => {
     const reader = new ReplyReader(PLAIN_RULES);
     const answers = [cname('a.example', 'b.example'), address('b.example')];
-    expect(reader.read(responseFor({ name: 'a.example' }, { answers }))).toBe(true);
+    expect(reader.read(encodeReply(encodeQuery({ name: 'a.example' }), { answers }))).toBe(true);
     reader.answer.isAuthoritative = true;
     testbed.cache.store(reader.answer, () => true);
     const hasAa = (name: string) => {
-      const hit = testbed.cache.lookup(queryFor({ name }), out);
+      const hit = testbed.cache.lookup(readQuery(encodeQuery({ name })), out);
       return hit !== undefined && (readUint16(out, 2) & FLAG.AA) !== 0;
     };
     expect([hasAa('a.example'), hasAa('b.example')]).toEqual([true, false]);
@@ -45,15 +44,15 @@ describe('an answer in the cache', () => {
 
   it('is found whatever the case, and echoes the question’s', () => {
     testbed.store('a.example', addressRecords(30, '10.0.0.1'));
-    const hit = testbed.cache.lookup(queryFor({ name: 'A.eXample' }), out);
-    const { questions, answers } = readAnswer(Buffer.from(out.subarray(0, hit!.length)));
+    const hit = testbed.cache.lookup(readQuery(encodeQuery({ name: 'A.eXample' })), out);
+    const { questions, answers } = decodeMessage(Buffer.from(out.subarray(0, hit!.length)));
     expect(questions[0]?.name).toBe('A.eXample');
     expect(answers[0]?.name).toBe('A.eXample');
   });
 
   it('is missing where it does not fit', () => {
     testbed.store('a.example', addressRecords(30, '10.0.0.1'));
-    const query = queryFor({ name: 'a.example' });
+    const query = readQuery(encodeQuery({ name: 'a.example' }));
     const { length } = testbed.cache.lookup(query, out)!;
     expect(testbed.cache.lookup(query, new Uint8Array(length - 1))).toBeUndefined();
     expect(testbed.cache.lookup(query, new Uint8Array(length))?.length).toBe(length);
@@ -62,7 +61,7 @@ describe('an answer in the cache', () => {
   it('has TTLs that count down by whole seconds', () => {
     testbed.store('a.example', [
       { type: 'CNAME', ttl: 300, data: 'b.example' },
-      { owner: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
+      { name: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
     ]);
     testbed.now += 0.9;
     expect(testbed.ask('a.example')?.ttls).toEqual([300, 30]);
@@ -75,7 +74,7 @@ describe('an answer in the cache', () => {
   it('is removed whole when its smallest TTL has passed', () => {
     testbed.store('a.example', [
       { type: 'CNAME', ttl: 300, data: 'b.example' },
-      { owner: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
+      { name: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
     ]);
     testbed.now += 29.9;
     expect(testbed.has('a.example')).toBe(true);
@@ -167,7 +166,7 @@ describe('an answer with CNAMEs', () => {
   const CHAIN = [
     cname('a.example', 'b.example', 300),
     cname('b.example', 'c.example', 200),
-    { ...addressRecords(100, '10.0.0.1')[0]!, owner: 'c.example' },
+    { ...addressRecords(100, '10.0.0.1')[0]!, name: 'c.example' },
   ];
 
   it('serves every name on the way', () => {
@@ -223,8 +222,8 @@ describe('the order of records', () => {
   });
 
   it('rotates after the CNAMEs, for records of any length', () => {
-    const target = (name: string, weight: number): WrittenRecord => ({
-      owner: 'b.example',
+    const target = (name: string, weight: number): ReplyRecord => ({
+      name: 'b.example',
       type: 'SRV',
       ttl: 30,
       data: { priority: 0, weight, port: 1, target: name },
@@ -259,7 +258,7 @@ describe('an expired answer', () => {
     testbed.create(10, { maxStaleSeconds: 100 });
     testbed.store('a.example', [
       cname('a.example', 'b.example'),
-      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'b.example' },
+      { ...addressRecords(30, '10.0.0.1')[0]!, name: 'b.example' },
     ]);
     expect(testbed.ask('a.example')?.ttls).toEqual([300, 30]);
     expect(testbed.lookup('a.example')?.isStale).toBe(false);
@@ -471,7 +470,7 @@ describe('a cache that counts answers', () => {
 
 /** What is known of an answer. */
 function inspect(name: string, type: number = TYPE.A): CachedEntry | undefined {
-  const key = keyOf(name);
+  const key = encodeKey(name);
   return testbed.cache.inspect(key, key.length, type);
 }
 
@@ -481,7 +480,7 @@ describe('an expired answer that is known to be wrong', () => {
     testbed.deny('a.example');
     testbed.deny('b.example');
     testbed.now += 10;
-    const key = keyOf('a.example');
+    const key = encodeKey('a.example');
     testbed.cache.dropExpired(key, key.length, type);
     expect(testbed.cache.entryCount).toBe(1);
     expect(testbed.has('a.example')).toBe(false);
@@ -489,7 +488,7 @@ describe('an expired answer that is known to be wrong', () => {
 
   it('stays until it has expired', () => {
     testbed.store('a.example', addressRecords(30, '10.0.0.1'));
-    const key = keyOf('a.example');
+    const key = encodeKey('a.example');
     testbed.cache.dropExpired(key, key.length, TYPE.A);
     expect(testbed.has('a.example')).toBe(true);
   });
@@ -501,7 +500,7 @@ describe('looking at a cached answer', () => {
     const owner = 'b.x';
     const addresses = addressRecords(100, '10.0.0.1', '10.0.0.2').map((each) => ({
       ...each,
-      owner,
+      name: owner,
     }));
     testbed.store('a.x', [cname('a.x', owner), ...addresses]);
     testbed.now += 40;
@@ -564,7 +563,7 @@ describe('looking at a cached answer', () => {
   it('shows none that is being dropped', () => {
     testbed.create(10);
     testbed.store('a.x', addressRecords(30, '10.0.0.1'));
-    testbed.cache.dropBelow(keyOf('x'));
+    testbed.cache.dropBelow(encodeKey('x'));
     expect(inspect('a.x')).toBeUndefined();
     testbed.cache.close();
   });

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { addressRecords, until } from '@kube-dns/testkit';
 import { encodeKey } from '@kube-dns/wire';
 import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
-import { addressRecords } from '../testing/messages.js';
 import { DomainDrop } from './domain-drop.js';
 import type { EntryStore } from './entry-store.js';
 
@@ -35,11 +34,11 @@ describe('dropping a domain', () => {
   it('drops every answer with a CNAME that leads there, and no other', () => {
     testbed.store('a.other', [
       cname('a.other', 'A.Example'),
-      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'A.Example' },
+      { ...addressRecords(30, '10.0.0.1')[0]!, name: 'A.Example' },
     ]);
     testbed.store('xa.example', [
       cname('xa.example', 'b.other'),
-      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'b.other' },
+      { ...addressRecords(30, '10.0.0.1')[0]!, name: 'b.other' },
     ]);
     testbed.cache.dropBelow(encodeKey('a.example'));
     expect(cachedNames()).toEqual(['xa.example']);
@@ -93,7 +92,7 @@ describe('a name that changed', () => {
   it('drops NXDOMAIN of itself, of what is below it, and of those above it in the zone', () => {
     const gone = ['a.ns.zone', 'x.a.ns.zone', 'ns.zone'];
     for (const name of [...gone, 'b.ns.zone', 'ms.zone']) {
-      testbed.deny(name, { authorities: [{ ...SOA, owner: 'zone' }] });
+      testbed.deny(name, { authorities: [{ ...SOA, name: 'zone' }] });
     }
     expect(gone.filter(testbed.has)).toEqual(gone);
     notify('a.ns.zone');
@@ -110,7 +109,7 @@ describe('a name that changed', () => {
 
   it('drops what a CNAME leads to it from, and no other CNAME', () => {
     const leads = (name: string, to: string) =>
-      testbed.store(name, [cname(name, to), { ...A[0]!, owner: to }]);
+      testbed.store(name, [cname(name, to), { ...A[0]!, name: to }]);
     leads('one.elsewhere', 'x.A.ns.Zone');
     leads('two.elsewhere', 'b.ns.zone');
     notify('a.ns.zone');
@@ -119,7 +118,7 @@ describe('a name that changed', () => {
 
   it('keeps replies that lead to its zone from outside out of the cache while they may be old', () => {
     const store = (name: string, to: string) =>
-      testbed.store(name, [cname(name, to), { ...A[0]!, owner: to }]);
+      testbed.store(name, [cname(name, to), { ...A[0]!, name: to }]);
     const stored = () => {
       store('one.elsewhere', 'B.ns.zone');
       store('two.elsewhere', 'a.elsewhere');

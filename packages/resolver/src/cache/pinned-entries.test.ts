@@ -1,14 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { encodeKey, readQuery } from '@kube-dns/wire';
+import { addressRecords, encodeQuery, encodeReply, type Response } from '@kube-dns/testkit';
 import { AnnouncedChanges, type ChangeSource, type LastSeen, neverSeen } from '@kube-dns/push';
 import { askCache, PLAIN_RULES } from '../testing/cached-answers.js';
-import {
-  addressRecords,
-  keyOf,
-  queryFor,
-  type Response,
-  responseFor,
-} from '../testing/messages.js';
 import {
   DENIED,
   NEGATIVE_TTL,
@@ -24,7 +19,7 @@ import { AnswerCache } from './answer-cache.js';
 
 import { ReplyReader } from './reply-reader.js';
 
-const APEX = keyOf('z');
+const APEX = encodeKey('z');
 /** At any time. */
 const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
@@ -51,14 +46,15 @@ function start(): void {
 
 /** Stores a reply of a server that tells its changes, which knew those up to this serial. */
 function keep(name: string, response: Response, known = serial): void {
-  if (!reader.read(responseFor({ name, type: 'A' }, response), true)) throw new Error(name);
+  if (!reader.read(encodeReply(encodeQuery({ name, type: 'A' }), response), true))
+    throw new Error(name);
   cache.store(reader.answer, () => true, teller, known);
 }
 
 const address = (data: string): Response => ({ answers: addressRecords(TTL, data) });
 const ask = (name: string) => askCache(cache, name);
-const lookup = (name: string) => cache.lookup(queryFor({ name }), out);
-const changed = (name: string) => cache.dropChanged(keyOf(name), teller, ++serial);
+const lookup = (name: string) => cache.lookup(readQuery(encodeQuery({ name })), out);
+const changed = (name: string) => cache.dropChanged(encodeKey(name), teller, ++serial);
 function flush(): void {
   teller.changes.noteAll(++serial);
   cache.dropBelow(APEX);
@@ -170,7 +166,7 @@ describe('an answer whose server tells when it changes', () => {
     keep('alias.ns.svc.z', {
       answers: [
         { type: 'CNAME', ttl: TTL, data: 'web.ns.svc.z' },
-        { owner: 'web.ns.svc.z', type: 'A', ttl: TTL, data: '10.0.0.1' },
+        { name: 'web.ns.svc.z', type: 'A', ttl: TTL, data: '10.0.0.1' },
       ],
     });
     changed('web.ns.svc.z');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { FLAG, RCODE, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
+import { addressRecords, encodeQuery, encodeReply, type Response } from '@kube-dns/testkit';
+import { FLAG, RCODE, readQuery, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
-import { addressRecords, queryFor, type Response, responseFor } from '../testing/messages.js';
 import { AnswerCache } from './answer-cache.js';
 import { type CachingRules, ReplyReader } from './reply-reader.js';
 import {
@@ -42,7 +42,7 @@ describe('of a reply are cached', () => {
           { type: 'TXT', ttl: 0, data: 'x' },
           cname(NAME, 'other.example'),
         ],
-        authorities: [{ owner: 'x.example', type: 'TXT', ttl: 1, data: 'x' }],
+        authorities: [{ name: 'x.example', type: 'TXT', ttl: 1, data: 'x' }],
         additionals: [address('x.example')],
       },
       ['a.example A 10.0.0.1 30'],
@@ -128,7 +128,7 @@ describe('nothing is cached of a reply that', () => {
     ['is of another class', -16 + 2 + 2, 3 ^ 1],
     ['asked in another class', 12 + NAME.length + 2 + 2, 3 ^ 1],
   ])('%s', (_what, at, bits) => {
-    const message = responseFor({ name: NAME }, { answers: [address(NAME)] });
+    const message = encodeReply(encodeQuery({ name: NAME }), { answers: [address(NAME)] });
     const offset = at < 0 ? message.length + at : at;
     writeUint16(message, offset, readUint16(message, offset) ^ bits);
     expect(new ReplyReader(PLAIN_RULES).read(message)).toBe(false);
@@ -136,17 +136,16 @@ describe('nothing is cached of a reply that', () => {
 });
 
 describe('a malformed reply', () => {
-  const whole = responseFor(
-    { name: NAME },
-    { answers: [...chain(2), address('n2.example')], authorities: [soa('example')] },
-  );
+  const whole = encodeReply(encodeQuery({ name: NAME }), {
+    answers: [...chain(2), address('n2.example')],
+    authorities: [soa('example')],
+  });
 
   it('is detected wherever it is cut', () => {
     const reader = new ReplyReader(PLAIN_RULES);
-    const answersEnd = responseFor(
-      { name: NAME },
-      { answers: [...chain(2), address('n2.example')] },
-    );
+    const answersEnd = encodeReply(encodeQuery({ name: NAME }), {
+      answers: [...chain(2), address('n2.example')],
+    });
     for (let length = 12 + NAME.length + 6; length < answersEnd.length; length++) {
       expect(reader.read(whole.subarray(0, length))).toBe(false);
       expect(reader.isMalformed).toBe(true);
@@ -159,7 +158,7 @@ describe('a malformed reply', () => {
     ['a CNAME with bytes after it', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 4, 1, 65, 0, 0]],
     ['an owner that points forward', [0xc0, 60, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4]],
   ])('is one with %s', (_what, record) => {
-    const query = queryFor({ name: NAME });
+    const query = readQuery(encodeQuery({ name: NAME }));
     const head = query.bytes.subarray(0, query.questionEnd);
     const message = Buffer.concat([head, Buffer.from(record)]);
     writeUint16(message, 2, FLAG.QR);
@@ -191,14 +190,14 @@ describe('a malformed reply', () => {
           again.read(Buffer.from(shown));
           expect(again.isMalformed).toBe(false);
         }
-        cache.lookup(queryFor({ name: NAME }), out);
+        cache.lookup(readQuery(encodeQuery({ name: NAME })), out);
       }),
       { numRuns: 2_000 },
     );
   });
 
   it('that is made to be slow, of up to 64 KiB, is read with a few looks at each byte', () => {
-    const head = queryFor({ name: NAME });
+    const head = readQuery(encodeQuery({ name: NAME }));
     const question = head.bytes.subarray(0, head.questionEnd);
     // Each owner is nearly the wanted name, behind a pointer.
     const record = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
@@ -241,7 +240,9 @@ describe('a negative answer', () => {
   ])('is cached for the TTL of %s, the smaller', (_what, ttl, minimum, expected) => {
     const reader = new ReplyReader(PLAIN_RULES);
     const authorities = [soa('example', ttl, minimum)];
-    expect(reader.read(responseFor({ name: NAME }, { rcode: 3, authorities }))).toBe(true);
+    expect(reader.read(encodeReply(encodeQuery({ name: NAME }), { rcode: 3, authorities }))).toBe(
+      true,
+    );
     expect(reader.answer.lifetimeSeconds).toBe(expected);
   });
 
@@ -262,7 +263,7 @@ describe('a negative answer', () => {
       authorities: [expect.stringMatching(/^example SOA/)],
     });
     const reader = new ReplyReader(PLAIN_RULES);
-    reader.read(responseFor({ name: NAME }, reply));
+    reader.read(encodeReply(encodeQuery({ name: NAME }), reply));
     expect(reader.answer.lifetimeSeconds).toBe(3);
   });
 
@@ -295,13 +296,13 @@ describe('a negative answer', () => {
       authorities: [],
     });
     const reader = new ReplyReader({ ...PLAIN_RULES, ...rules });
-    reader.read(responseFor({ name: NAME }, { rcode: 3 }));
+    reader.read(encodeReply(encodeQuery({ name: NAME }), { rcode: 3 }));
     expect(reader.answer.lifetimeSeconds).toBe(9);
   });
 
   it('can be made of any reply', () => {
     const reader = new ReplyReader(PLAIN_RULES);
-    const reply = responseFor({ name: NAME }, { answers: [address(NAME)] });
+    const reply = encodeReply(encodeQuery({ name: NAME }), { answers: [address(NAME)] });
     expect(reader.readAsNxdomain(reply, 12)).toBe(true);
     expect(reader.answer).toMatchObject({ rcode: 3, type: 0, length: 0, lifetimeSeconds: 12 });
     expect(reader.readAsNxdomain(reply, 0)).toBe(false);
@@ -309,11 +310,13 @@ describe('a negative answer', () => {
 
   it.each([0, 1])('is none, and not cached, when OPT has upper bits of the rcode: %d', (upper) => {
     const reader = new ReplyReader({ ...PLAIN_RULES, negativeTtlSeconds: 9 });
-    const reply = responseFor({ name: NAME, ednsBytes: 1232 }, {});
+    const reply = encodeReply(encodeQuery({ name: NAME, ednsBytes: 1232 }), {});
     reply[reply.length - 6] = upper;
     expect(reader.read(reply)).toBe(upper === 0);
     expect(reader.isMalformed).toBe(false);
-    const positive = responseFor({ name: NAME, ednsBytes: 1232 }, { answers: [address(NAME)] });
+    const positive = encodeReply(encodeQuery({ name: NAME, ednsBytes: 1232 }), {
+      answers: [address(NAME)],
+    });
     positive[positive.length - 6] = upper;
     expect(reader.read(positive)).toBe(upper === 0);
   });
@@ -338,7 +341,9 @@ describe('the bounds of cached TTLs', () => {
 
   it('apply to negative answers, too', () => {
     const reader = new ReplyReader({ ...PLAIN_RULES, minTtlSeconds: 30, maxTtlSeconds: 40 });
-    reader.read(responseFor({ name: NAME }, { rcode: 3, authorities: [soa('example')] }));
+    reader.read(
+      encodeReply(encodeQuery({ name: NAME }), { rcode: 3, authorities: [soa('example')] }),
+    );
     expect(reader.answer.lifetimeSeconds).toBe(30);
   });
 });

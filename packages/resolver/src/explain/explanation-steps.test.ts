@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { addressRecords, encodeQuery, encodeReply } from '@kube-dns/testkit';
 import { neverSeen, PublisherProcess } from '@kube-dns/push';
-import { EXTENDED_ERROR, extendedErrorOption, RCODE, TYPE } from '@kube-dns/wire';
+import { encodeKey, EXTENDED_ERROR, extendedErrorOption, RCODE, TYPE } from '@kube-dns/wire';
 
 import { ReplyReader } from '../cache/reply-reader.js';
 
 import { CacheTestbed } from '../testing/cache-testbed.js';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
-import { addressRecords, keyOf, responseFor } from '../testing/messages.js';
 import { subscriptionRow } from '@kube-dns/push/testing';
 import { type CacheLook, cacheStep } from './explanation-steps.js';
 
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** What is said of a name now. */
 function stepOf(name: string, more: Partial<CacheLook> = {}) {
-  const key = keyOf(name);
+  const key = encodeKey(name);
   const entry = bed.cache.inspect(key, key.length, TYPE.A);
   const look = {
     type: TYPE.A,
@@ -78,7 +78,7 @@ describe('what is said of the cache', () => {
     expect(textOf('a.x', { stale: 'at once' })).toContain(
       'Clients get it at once while it is asked for again, for 3588 s more.',
     );
-    const key = keyOf('a.x');
+    const key = encodeKey('a.x');
     bed.cache.noteTried(key, key.length, TYPE.A, 7);
     expect(textOf('a.x')).toMatch(/It was asked for again since, in vain\.$/);
     bed.now += 3_600;
@@ -96,10 +96,12 @@ describe('what is said of the cache', () => {
   });
 
   it('is which server keeps it, and that it does not any more', () => {
-    const teller = new PublisherProcess(1, [keyOf('z')]);
-    teller.become(new Uint8Array(16), keyOf('z'));
+    const teller = new PublisherProcess(1, [encodeKey('z')]);
+    teller.become(new Uint8Array(16), encodeKey('z'));
     const reader = new ReplyReader(PLAIN_RULES);
-    reader.read(responseFor({ name: 'a.z' }, { answers: addressRecords(30, '10.0.0.1') }));
+    reader.read(
+      encodeReply(encodeQuery({ name: 'a.z' }), { answers: addressRecords(30, '10.0.0.1') }),
+    );
     heardAt[1] = bed.now;
     bed.cache.store(reader.answer, () => true, teller, 1);
     bed.now += 40;

@@ -1,8 +1,14 @@
-import { RCODE } from '@kube-dns/wire';
+import {
+  cnameRecord,
+  decodeMessage,
+  encodeQuery,
+  type ReplyRecord,
+  type Response,
+  soaRecord,
+} from '@kube-dns/testkit';
+import { readQuery } from '@kube-dns/wire';
 import { AnswerCache, type AnswerCacheOptions, type Hit } from '../cache/answer-cache.js';
 import { storeReply } from './cached-answers.js';
-import { readAnswer } from './client.js';
-import { cnameRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
 
 const out = new Uint8Array(65_535);
 
@@ -26,24 +32,24 @@ export class CacheTestbed {
     this.cache = new AnswerCache({ maxRecords, nowSeconds: () => this.now, ...more });
   }
 
-  store(name: string, answers: readonly WrittenRecord[], type = 'A'): void {
+  store(name: string, answers: readonly ReplyRecord[], type = 'A'): void {
     storeReply(this.cache, { name, type }, { answers });
   }
 
   deny(name: string, response: Partial<Response> = {}): void {
-    storeReply(this.cache, { name }, { rcode: RCODE.NXDOMAIN, authorities: [SOA], ...response });
+    storeReply(this.cache, { name }, { rcode: 'NXDOMAIN', authorities: [SOA], ...response });
   }
 
   /** What the cache says of an answer; undefined when there is none. */
   lookup(name: string, type = 'A'): Hit | undefined {
-    return this.cache.lookup(queryFor({ name, type }), out);
+    return this.cache.lookup(readQuery(encodeQuery({ name, type })), out);
   }
 
   /** The records and TTLs of an answer; undefined when there is none. */
   ask(name: string, type = 'A') {
     const hit = this.lookup(name, type);
     if (hit === undefined) return undefined;
-    const { texts, ttls } = readAnswer(Buffer.from(out.subarray(0, hit.length)));
+    const { texts, ttls } = decodeMessage(Buffer.from(out.subarray(0, hit.length)));
     return { texts, ttls };
   }
 

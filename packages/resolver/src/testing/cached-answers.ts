@@ -1,7 +1,14 @@
-import { type DecodedRecord, decodeMessage, type Query } from '@kube-dns/wire';
+import {
+  decodeMessage,
+  type DnsRecord,
+  encodeQuery,
+  encodeReply,
+  type Question,
+  type Response,
+} from '@kube-dns/testkit';
+import { readQuery } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
-import { queryFor, type Question, responseFor, type Response } from './messages.js';
 
 /** dnsmasq's rules without any option. */
 export const PLAIN_RULES: CachingRules = {
@@ -25,7 +32,7 @@ export function storeReply(
   rules?: Partial<CachingRules>,
 ): boolean {
   const reader = rules === undefined ? plainReader : new ReplyReader({ ...PLAIN_RULES, ...rules });
-  const isStored = reader.read(responseFor(question, response));
+  const isStored = reader.read(encodeReply(encodeQuery(question), response));
   if (isStored) cache.store(reader.answer, () => true);
   return isStored;
 }
@@ -42,8 +49,8 @@ const out = new Uint8Array(65_535);
 
 /** Asks the cache; undefined when it has no answer. */
 export function askCache(cache: AnswerCache, question: Question | string): Seen | undefined {
-  const query: Query = queryFor(typeof question === 'string' ? { name: question } : question);
-  const hit = cache.lookup(query, out);
+  const asked = typeof question === 'string' ? { name: question } : question;
+  const hit = cache.lookup(readQuery(encodeQuery(asked)), out);
   return hit && seenIn(out.subarray(0, hit.length));
 }
 
@@ -52,7 +59,7 @@ export function seenIn(bytes: Uint8Array): Seen {
   return { rcode, answers: answers.map(recordText), authorities: authorities.map(recordText) };
 }
 
-function recordText(record: DecodedRecord): string {
+function recordText(record: DnsRecord): string {
   const data: unknown = 'data' in record ? record.data : '';
   const text = typeof data === 'string' ? data : JSON.stringify(data);
   return `${record.name} ${record.type} ${text} ${'ttl' in record ? record.ttl : ''}`;

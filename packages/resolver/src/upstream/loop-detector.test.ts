@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ScriptedNameServer, until } from '@kube-dns/testkit';
-import { queryFor } from '../testing/messages.js';
+import { readQuery } from '@kube-dns/wire';
+import { encodeQuery, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { LoopDetector } from './loop-detector.js';
 
 let upstreams: ScriptedNameServer[];
@@ -36,7 +36,8 @@ async function probe(): Promise<string[]> {
   return upstreams.map(({ names }) => names.at(-1)!);
 }
 
-const comesBack = (name: string, type = 'TXT') => detector.isOwnProbe(queryFor({ name, type }));
+const comesBack = (name: string, type = 'TXT') =>
+  detector.isOwnProbe(readQuery(encodeQuery({ name, type })));
 
 describe('the loop detector', () => {
   it('asks each server for a different, unpredictable name', async () => {

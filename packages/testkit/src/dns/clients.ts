@@ -80,6 +80,7 @@ export function sendQuietly(socket: UdpSocket, message: Uint8Array): void {
 }
 
 const LENGTH_BYTES = 2;
+const ID_BYTES = 2;
 
 /** A message as sent over TCP: after its length in two bytes (RFC 1035 section 4.2.2). */
 export function frameMessage(message: Uint8Array): Buffer {
@@ -215,6 +216,11 @@ export interface ExchangeOptions {
   readonly isOverTcp?: boolean;
   /** Default: a minute. */
   readonly limitMs?: number;
+  /**
+   * A message that has an answer, sent behind the first, whose answer is returned only if the first has none. It is sent
+   * twice, since answers to messages that arrived together may leave in another order.
+   */
+  readonly after?: Uint8Array;
 }
 
 /**
@@ -224,11 +230,15 @@ export interface ExchangeOptions {
 export async function exchange(
   port: number,
   message: Uint8Array,
-  { address, isOverTcp = false, limitMs }: ExchangeOptions = {},
+  { address, isOverTcp = false, limitMs, after }: ExchangeOptions = {},
 ): Promise<Buffer> {
   const client = await (isOverTcp ? TcpClient : UdpClient).connect(port, address);
   try {
-    return await client.ask(message, limitMs);
+    if (after === undefined) return await client.ask(message, limitMs);
+    client.send(message);
+    const first = await client.ask(after, limitMs);
+    const isOfSecond = first.subarray(0, ID_BYTES).equals(after.subarray(0, ID_BYTES));
+    return isOfSecond ? await client.ask(after, limitMs) : first;
   } finally {
     await client.close();
   }
@@ -242,4 +252,10 @@ export async function ask(
 ): Promise<Message> {
   const asked = typeof question === 'string' ? { name: question } : question;
   return decodeMessage(await exchange(port, encodeQuery(asked), options));
+}
+
+/** The value of one of dnsmasq's statistics, such as `hits.bind`. */
+export async function statistic(port: number, name: string): Promise<number> {
+  const { texts } = await ask(port, { name, type: 'TXT', class: 'CH' });
+  return Number(texts[0]?.replace('TXT ', ''));
 }

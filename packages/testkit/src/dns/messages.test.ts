@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import {
   addressRecords,
   decodeMessage,
+  ednsOf,
+  ednsText,
   encodeQuery,
   encodeReply,
   questionEnd,
@@ -32,7 +34,7 @@ describe('a query', () => {
       name: 'a',
       ednsBytes: 1_232,
       isDnssecOk: true,
-      cookie: Buffer.alloc(8, 1),
+      options: ['10 0101010101010101'],
     });
     expect(decodeMessage(bytes).additionals).toMatchObject([
       { type: 'OPT', udpPayloadSize: 1_232, flag_do: true, options: [{ code: 10 }] },
@@ -52,7 +54,8 @@ describe('a reply', () => {
       rcode: 'NOERROR',
       questions: [{ name: 'Host.Example' }],
       answers: [{ name: 'Host.Example', type: 'A', ttl: 30, data: '192.0.2.1' }],
-      additionals: [],
+      texts: ['A 192.0.2.1'],
+      ttls: [30],
     });
   });
 
@@ -65,6 +68,22 @@ describe('a reply', () => {
     });
     expect(rcodeOf(bytes)).toBe('NXDOMAIN');
     expect(decodeMessage(bytes)).toMatchObject({ flags: 0x8703, isTruncated: true });
+  });
+
+  it('has an OPT record where the query has one, with the DO of the query and options', () => {
+    const signed = encodeQuery({ name: 'a', options: ['10 0102'], isDnssecOk: true });
+    const reply = encodeReply(signed, { options: ['15 0016', '3 '] });
+    expect(ednsOf(reply)).toEqual({
+      ednsBytes: 1_232,
+      isDnssecOk: true,
+      options: ['15 0016', '3 '],
+      rcode: 0,
+    });
+    expect([signed, reply].map(ednsText)).toEqual(['1232 | 10 0102', '1232 | 15 0016 | 3 ']);
+    expect(ednsText(encodeReply(signed, { hasNoOpt: true }))).toBe('none');
+    expect(ednsText(encodeReply(encodeQuery({ name: 'a' })))).toBe('none');
+    expect(ednsText(reply.subarray(0, -1))).toBe('1232 | 15 0016');
+    expect(ednsText(reply.subarray(0, -11))).toBe('none');
   });
 
   it('is made to a message with a question only', () => {

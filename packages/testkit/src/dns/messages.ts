@@ -19,22 +19,30 @@ export interface Question {
   /** RD; default: true. */
   readonly isRecursionDesired?: boolean;
   readonly isCheckingDisabled?: boolean;
-  /** The UDP payload size of the OPT record; undefined: no OPT record. */
+  /** The UDP payload size of the OPT record; without it and without options there is no OPT record. */
   readonly ednsBytes?: number;
   readonly isDnssecOk?: boolean;
-  /** A client's cookie (RFC 7873) in the OPT record. */
-  readonly cookie?: Uint8Array;
+  readonly ednsVersion?: number;
+  /** The options of the OPT record. */
+  readonly options?: readonly OptionText[];
 }
 
-/** The answer of a server. Default: NOERROR without records, with RA and the query's RD. */
+/** An EDNS option as `CODE HEX`. */
+export type OptionText = string;
+
+/** The answer of a server. Default: NOERROR without records, with RA and the query's RD and CD. */
 export interface Response {
-  readonly rcode?: Rcode;
+  readonly rcode?: Rcode | number;
   readonly isAuthoritative?: boolean;
   readonly isTruncated?: boolean;
   readonly isRecursionAvailable?: boolean;
   readonly answers?: readonly ReplyRecord[];
   readonly authorities?: readonly ReplyRecord[];
   readonly additionals?: readonly ReplyRecord[];
+  /** The options of the OPT record. A query without EDNS gets no OPT record. */
+  readonly options?: readonly OptionText[];
+  /** Whether a query with EDNS gets no OPT record either. */
+  readonly hasNoOpt?: boolean;
 }
 
 /** A question of a message; its name is in the original case, without trailing dot. */
@@ -56,6 +64,10 @@ export interface Message {
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
+  /** `TYPE DATA` of each record of the answer section. */
+  readonly texts: readonly string[];
+  /** Their TTLs. */
+  readonly ttls: readonly number[];
   readonly bytes: Buffer;
 }
 
@@ -72,11 +84,12 @@ const QUESTION_COUNT_OFFSET = 4;
 const COUNTS_OFFSET = 6;
 const ADDITIONAL_COUNT_OFFSET = 10;
 const OPT = 41;
-const OPT_BYTES = 11;
-const COOKIE = 10;
+const OPT_FIXED_BYTES = 11;
 const OPTION_HEAD_BYTES = 4;
+const POINTER = 0xc0;
 const DO = 0x80;
 const DEFAULT_ID = 0x1234;
+const DEFAULT_EDNS_BYTES = 1_232;
 
 /** The rcode of a message as text; a number for one outside `RCODES`. */
 export function rcodeOf(message: Uint8Array): string {
@@ -86,7 +99,7 @@ export function rcodeOf(message: Uint8Array): string {
 
 /** A query with one question. */
 export function encodeQuery(question: Question): Buffer {
-  const { name, type = 'A', id = DEFAULT_ID, ednsBytes } = question;
+  const { name, type = 'A', id = DEFAULT_ID } = question;
   const { isRecursionDesired = true, isCheckingDisabled = false } = question;
   const query = packet.encode({
     type: 'query',
@@ -97,9 +110,16 @@ export function encodeQuery(question: Question): Buffer {
   const number = typeof type === 'number' ? type : typeNumber(type);
   query.writeUInt16BE(number, query.length - TYPE_FROM_END);
   query.writeUInt16BE(classNumber(question.class ?? 'IN'), query.length - CLASS_FROM_END);
-  if (ednsBytes === undefined) return query;
-  query.writeUInt16BE(1, ADDITIONAL_COUNT_OFFSET);
-  return Buffer.concat([query, optRecord(ednsBytes, question)]);
+  const hasOpt = question.ednsBytes !== undefined || question.options !== undefined;
+  return hasOpt ? withRecord(query, optRecord(question)) : query;
+}
+
+/** The message with one more record behind it. */
+export function withRecord(message: Uint8Array, record: Uint8Array): Buffer {
+  const longer = Buffer.concat([message, record]);
+  const count = longer.readUInt16BE(ADDITIONAL_COUNT_OFFSET);
+  longer.writeUInt16BE(count + 1, ADDITIONAL_COUNT_OFFSET);
+  return longer;
 }
 
 const typeNumbers = new Map<string, number>();
@@ -120,33 +140,114 @@ function classNumber(name: 'IN' | 'CH' | number): number {
   return { IN: 1, CH: 3 }[name];
 }
 
-function optRecord(ednsBytes: number, { isDnssecOk = false, cookie }: Question): Buffer {
-  const option = Buffer.alloc(cookie === undefined ? 0 : OPTION_HEAD_BYTES + cookie.length);
-  if (cookie !== undefined) {
-    option.writeUInt16BE(COOKIE, 0);
-    option.writeUInt16BE(cookie.length, 2);
-    option.set(cookie, OPTION_HEAD_BYTES);
-  }
-  const opt = Buffer.alloc(OPT_BYTES);
+/** An OPT record (RFC 6891 section 6.1.2). */
+export function optRecord({
+  ednsBytes = DEFAULT_EDNS_BYTES,
+  ednsVersion = 0,
+  isDnssecOk = false,
+  options = [],
+}: Pick<Question, 'ednsBytes' | 'ednsVersion' | 'isDnssecOk' | 'options'> = {}): Buffer {
+  const data = Buffer.concat(options.map(optionBytes));
+  const opt = Buffer.alloc(OPT_FIXED_BYTES);
   opt.writeUInt16BE(OPT, 1);
   opt.writeUInt16BE(ednsBytes, 3);
+  opt[6] = ednsVersion;
   if (isDnssecOk) opt[7] = DO;
-  opt.writeUInt16BE(option.length, 9);
-  return Buffer.concat([opt, option]);
+  opt.writeUInt16BE(data.length, 9);
+  return Buffer.concat([opt, data]);
+}
+
+function optionBytes(text: OptionText): Buffer {
+  const [code = '', hex = ''] = text.split(' ');
+  const data = Buffer.from(hex, 'hex');
+  const head = Buffer.alloc(OPTION_HEAD_BYTES);
+  head.writeUInt16BE(Number(code), 0);
+  head.writeUInt16BE(data.length, 2);
+  return Buffer.concat([head, data]);
+}
+
+/** What the OPT record of a message says. */
+export interface Edns {
+  readonly ednsBytes: number;
+  readonly isDnssecOk: boolean;
+  readonly options: readonly OptionText[];
+  /** The rcode of the message with its upper bits, which are here (RFC 6891 section 6.1.3). */
+  readonly rcode: number;
+}
+
+/** Reads the OPT record of a message; undefined without one, and where a record ends too early. */
+export function ednsOf(message: Uint8Array): Edns | undefined {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
+  try {
+    const at = optOffset(bytes);
+    if (at < 0) return undefined;
+    const end = at + 10 + bytes.readUInt16BE(at + 8);
+    const options = optionTexts(bytes.subarray(at + 10, end));
+    const rcode = (bytes[at + 4]! << 4) | (bytes[3]! & RCODE_MASK);
+    const isDnssecOk = (bytes[at + 6]! & DO) !== 0;
+    return { ednsBytes: bytes.readUInt16BE(at + 2), isDnssecOk, options, rcode };
+  } catch {
+    // A record ends too early.
+    return undefined;
+  }
+}
+
+/** The options in the data of an OPT record. */
+export function optionTexts(data: Uint8Array): OptionText[] {
+  const bytes = Buffer.from(data);
+  const options: OptionText[] = [];
+  for (let at = 0; at + OPTION_HEAD_BYTES <= bytes.length;) {
+    const end = at + OPTION_HEAD_BYTES + bytes.readUInt16BE(at + 2);
+    options.push(`${bytes.readUInt16BE(at)} ${bytes.toString('hex', at + OPTION_HEAD_BYTES, end)}`);
+    at = end;
+  }
+  return options;
+}
+
+/** Where the type of the OPT record is; -1 without one. */
+function optOffset(message: Buffer): number {
+  let at = HEADER_BYTES;
+  const skipName = () => {
+    while (message.readUInt8(at) > 0 && message[at]! < POINTER) at += message[at]! + 1;
+    at += message[at] === 0 ? 1 : 2;
+  };
+  for (let i = message.readUInt16BE(QUESTION_COUNT_OFFSET); i > 0; i--) {
+    skipName();
+    at += TYPE_FROM_END;
+  }
+  const counts = [COUNTS_OFFSET, COUNTS_OFFSET + 2, ADDITIONAL_COUNT_OFFSET];
+  for (let i = counts.reduce((sum, each) => sum + message.readUInt16BE(each), 0); i > 0; i--) {
+    skipName();
+    if (message.readUInt16BE(at) === OPT) return at;
+    at += 10 + message.readUInt16BE(at + 8);
+  }
+  return -1;
+}
+
+/** The size and the options of a message's OPT record, as `SIZE | CODE HEX | …`; `none` without one. */
+export function ednsText(message: Uint8Array): string {
+  const edns = ednsOf(message);
+  return edns === undefined ? 'none' : [edns.ednsBytes, ...edns.options].join(' | ');
+}
+
+/** A query that was read, as the programs have it. */
+interface ReadQuery {
+  readonly bytes: Uint8Array;
+  readonly length: number;
 }
 
 /** The reply to a query, with its ID and the bytes of its question. Names are not compressed. */
-export function encodeReply(query: Uint8Array, response: Response = {}): Buffer {
-  const { name } = questionOf(query);
-  const end = questionEnd(query);
+export function encodeReply(query: Uint8Array | ReadQuery, response: Response = {}): Buffer {
+  const message = 'bytes' in query ? query.bytes.subarray(0, query.length) : query;
+  const { name } = questionOf(message);
   const { rcode = 'NOERROR', isAuthoritative = false, isTruncated = false } = response;
   const flags =
     FLAG.QR |
-    (Buffer.from(query).readUInt16BE(2) & FLAG.RD) |
+    (Buffer.from(message).readUInt16BE(2) & (FLAG.RD | FLAG.CD)) |
     (isAuthoritative ? FLAG.AA : 0) |
     (isTruncated ? FLAG.TC : 0) |
     (response.isRecursionAvailable === false ? 0 : FLAG.RA) |
-    RCODES.indexOf(rcode);
+    (typeof rcode === 'number' ? rcode : RCODES.indexOf(rcode));
   const owned = (records: readonly ReplyRecord[] = []) =>
     records.map((record) => ({ name, ...record }));
   const body = packet.encode({
@@ -154,10 +255,14 @@ export function encodeReply(query: Uint8Array, response: Response = {}): Buffer 
     authorities: owned(response.authorities),
     additionals: owned(response.additionals),
   });
-  const head = Buffer.from(query.subarray(0, end));
+  const head = Buffer.from(message.subarray(0, questionEnd(message)));
   body.copy(head, COUNTS_OFFSET, COUNTS_OFFSET, HEADER_BYTES);
   head.writeUInt16BE(flags, 2);
-  return Buffer.concat([head, body.subarray(HEADER_BYTES)]);
+  const reply = Buffer.concat([head, body.subarray(HEADER_BYTES)]);
+  const edns = response.hasNoOpt === true ? undefined : ednsOf(message);
+  if (edns === undefined) return reply;
+  const { isDnssecOk } = edns;
+  return withRecord(reply, optRecord({ isDnssecOk, options: response.options ?? [] }));
 }
 
 /** The offset after the first question of a message; -1 without a question. */
@@ -200,11 +305,30 @@ export function decodeMessage(bytes: Uint8Array): Message {
     answers: decoded.answers,
     authorities: decoded.authorities,
     additionals: decoded.additionals,
+    texts: decoded.answers.map((record) => `${record.type} ${dataText(record)}`),
+    ttls: decoded.answers.map((record) => ('ttl' in record ? (record.ttl ?? 0) : 0)),
     bytes: message,
   };
+}
+
+function dataText(record: DnsRecord): string {
+  const data: unknown = 'data' in record ? record.data : undefined;
+  if (Array.isArray(data)) return data.map(String).join('|');
+  return typeof data === 'string' ? data : JSON.stringify(data);
 }
 
 /** A records of the question's name. */
 export function addressRecords(ttl: number, ...addresses: readonly string[]): ReplyRecord[] {
   return addresses.map((data) => ({ type: 'A', ttl, data }));
+}
+
+/** A CNAME record. */
+export function cnameRecord(name: string, data: string, ttl: number): ReplyRecord {
+  return { name, type: 'CNAME', ttl, data };
+}
+
+/** An SOA record whose negative answers are cached for `minimum` seconds, or for its TTL if that is less. */
+export function soaRecord(minimum: number, name = 'example', ttl = 60): ReplyRecord {
+  const times = { serial: 1, refresh: 2, retry: 3, expire: 4, minimum };
+  return { name, type: 'SOA', ttl, data: { mname: 'ns.example', rname: 'root.example', ...times } };
 }

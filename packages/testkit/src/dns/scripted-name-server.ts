@@ -7,7 +7,9 @@ import { frameMessage, Frames } from './clients.js';
 import {
   addressRecords,
   type AskedQuestion,
+  ednsOf,
   encodeReply,
+  questionEnd,
   questionOf,
   type Response,
 } from './messages.js';
@@ -17,6 +19,9 @@ export interface ServerEndpoint {
   readonly address: string;
   readonly port: number;
 }
+
+/** The first label of a probe for a loop. */
+const LOOP_LABEL = /^[0-9a-f]{16}\./;
 
 /** One query at a scripted name server. */
 export class NameServerRequest {
@@ -46,6 +51,38 @@ export class NameServerRequest {
   get question(): AskedQuestion {
     return questionOf(this.query);
   }
+
+  /** The name of the question in lower case. */
+  get name(): string {
+    return this.question.name.toLowerCase();
+  }
+
+  get type(): string {
+    return this.question.type;
+  }
+
+  get id(): number {
+    return this.query.readUInt16BE(0);
+  }
+
+  get isOverTcp(): boolean {
+    return this.protocol === 'tcp';
+  }
+
+  /** The offset after the question. */
+  get questionEnd(): number {
+    return questionEnd(this.query);
+  }
+
+  /** Whether it looks for a loop. */
+  get isProbe(): boolean {
+    return this.questionEnd >= 0 && LOOP_LABEL.test(this.name);
+  }
+
+  /** Whether the client understands EDNS. */
+  get hasEdns(): boolean {
+    return ednsOf(this.query) !== undefined;
+  }
 }
 
 /**
@@ -61,6 +98,8 @@ export interface NameServerOptions {
   readonly address?: string;
   /** Default: a port that no test had before, so that only the programs of its own test ask it. */
   readonly port?: number;
+  /** Whether probes for a loop are queries like others. */
+  readonly seesProbes?: boolean;
 }
 
 const RECEIVE_BYTES = 1024 * 1024;
@@ -70,9 +109,24 @@ const HEADER_BYTES = 12;
 const DSO_OPCODE = 6;
 const NOTIMP = 4;
 
+/** A script that answers with an address when it is released. */
+export function heldReply(address: string, ttl = 30): { script: Script; release: () => void } {
+  const releases: (() => void)[] = [];
+  return {
+    script: async () => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return { answers: addressRecords(ttl, address) };
+    },
+    release: () => {
+      for (const release of releases.splice(0)) release();
+    },
+  };
+}
+
 /**
- * A name server on one port, over UDP and TCP, that answers by a script and records its queries. It tells no changes:
- * requests for them, which are no queries, get NOTIMP.
+ * A name server on one port, over UDP and TCP, that answers by a script and records its queries. It announces no changes:
+ * requests for them, which are no queries, get NOTIMP. Probes for a loop get no reply and are not recorded: clients here
+ * have the address of the server, and so are suspect when they ask the same.
  */
 export class ScriptedNameServer implements Closable {
   /** The received queries, the oldest first. */
@@ -83,10 +137,12 @@ export class ScriptedNameServer implements Closable {
   readonly #udp: UdpSocket;
   readonly #tcp: Server;
   readonly #connections = new Set<Socket>();
+  readonly #seesProbes: boolean;
   #isClosed = false;
 
-  private constructor(script: Script, address: string) {
+  private constructor(script: Script, address: string, seesProbes: boolean) {
     this.script = script;
+    this.#seesProbes = seesProbes;
     this.address = address;
     const type = isIPv6(address) ? 'udp6' : 'udp4';
     this.#udp = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
@@ -96,9 +152,9 @@ export class ScriptedNameServer implements Closable {
   /** Starts to serve; rejects with the system's error when a given port is in use. */
   static async start(
     script: Script,
-    { address = '127.0.0.1', port = 0 }: NameServerOptions = {},
+    { address = '127.0.0.1', port = 0, seesProbes = false }: NameServerOptions = {},
   ): Promise<ScriptedNameServer> {
-    const server = new ScriptedNameServer(script, address);
+    const server = new ScriptedNameServer(script, address, seesProbes);
     try {
       await server.#listen(port || (await freePort()));
       return server;
@@ -122,9 +178,17 @@ export class ScriptedNameServer implements Closable {
     return `${this.address}#${this.port}`;
   }
 
-  /** The names of the questions, in order. */
+  /** The names of the questions as they came, in order. */
   get names(): string[] {
     return this.requests.map(({ question }) => question.name);
+  }
+
+  /**
+   * The same in lower case, each once. A server that takes long to reply, as all do on a busy machine, is probed with a question that
+   * it has answered.
+   */
+  get differentNames(): string[] {
+    return [...new Set(this.requests.map(({ name }) => name))];
   }
 
   /** Sends a datagram without a query. */
@@ -183,6 +247,7 @@ export class ScriptedNameServer implements Closable {
       return;
     }
     const request = new NameServerRequest({ ...fields, count: this.requests.length }, send);
+    if (!this.#seesProbes && request.isProbe) return;
     this.requests.push(request);
     const reply = this.script(request);
     if (isLater(reply)) void reply.then((later) => this.#reply(request, later));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { queryMessage } from '../../test/questions.js';
+import { encodeQuery } from '@kube-dns/testkit';
 import { withOpt } from '../../test/messages.js';
 import { paddedLength, writePadded } from './padding.js';
 
@@ -15,7 +15,7 @@ describe('the padding of queries', () => {
   it('fills them to multiples of 128 bytes, with zeros in an option', () => {
     for (let bytes = 1; bytes < 200; bytes++) {
       const name = 'x.'.repeat(bytes / 2) + 'x'.repeat(1 + (bytes % 2));
-      const query = queryMessage({ name, ednsBytes: 1232, isDnssecOk: true });
+      const query = encodeQuery({ name, ednsBytes: 1232, isDnssecOk: true });
       const message = padded(query);
       expect(message.length % 128).toBe(0);
       expect(message.length - query.length).toBeLessThan(128 + 4);
@@ -31,7 +31,7 @@ describe('the padding of queries', () => {
 
   it('comes after the options that are there', () => {
     const option = Buffer.from([0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
-    const query = Buffer.concat([queryMessage({ name: 'a', ednsBytes: 1232 }), option]);
+    const query = Buffer.concat([encodeQuery({ name: 'a', ednsBytes: 1232 }), option]);
     query.writeUInt16BE(option.length, query.length - option.length - 2);
     const message = padded(query);
     expect(message).toHaveLength(128);
@@ -42,9 +42,9 @@ describe('the padding of queries', () => {
   });
 
   it.each([
-    ['without OPT', queryMessage({ name: 'a' })],
+    ['without OPT', encodeQuery({ name: 'a' })],
     ['with a signature behind OPT', signed()],
-    ['cut in the OPT record', queryMessage({ name: 'a', ednsBytes: 1232 }).subarray(0, -1)],
+    ['cut in the OPT record', encodeQuery({ name: 'a', ednsBytes: 1232 }).subarray(0, -1)],
   ])('is not there in a query %s', (_what, query) => {
     expect(padded(Buffer.from(query))).toEqual(Buffer.from(query));
   });
@@ -52,7 +52,7 @@ describe('the padding of queries', () => {
 
 /** With another record after OPT. */
 function signed(): Buffer {
-  const query = withOpt(queryMessage({ name: 'a' }), 1232);
+  const query = withOpt(encodeQuery({ name: 'a' }), 1232);
   query.writeUInt16BE(2, 10);
   return Buffer.concat([query, Buffer.from([0, 0, 250, 0, 255, 0, 0, 0, 0, 0, 0])]);
 }

@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Script, type ScriptedNameServer, until } from '@kube-dns/testkit';
-import { RCODE, readUint16 } from '@kube-dns/wire';
-import { cookieOf } from '../../test/cookie-messages.js';
+import { encodeQuery, type Script, type ScriptedNameServer, until } from '@kube-dns/testkit';
+import { RCODE, readQuery, readUint16 } from '@kube-dns/wire';
 import { answered, ForwarderFixture, questionsAt } from '../../test/forwarder-fixture.js';
-import { replyTo } from '../../test/messages.js';
-import { queryMessage, readQuery } from '../../test/questions.js';
+import { cookieOf, replyTo } from '../../test/messages.js';
 import { fails, hangingUp, says, silent, truncated } from '../../test/scripts.js';
 import type { ServerGroup } from './servers.js';
 
@@ -29,7 +27,7 @@ describe('EDNS', () => {
   describe.each(['udp', 'tcp'] as const)(
     'a server that does not know EDNS, over %s',
     (protocol) => {
-      const queryOf = (name: string) => readQuery(queryMessage({ name }), protocol === 'tcp');
+      const queryOf = (name: string) => readQuery(encodeQuery({ name }), protocol === 'tcp');
 
       it.each([
         ['FORMERR', RCODE.FORMERR],
@@ -70,7 +68,7 @@ describe('EDNS', () => {
       };
       const { group, own } = await fixture.groupOf([badVersion]);
       for (const name of ['a.example', 'b.example']) {
-        const client = fixture.pass(readQuery(queryMessage({ name }), by === 'tcp'), group);
+        const client = fixture.pass(readQuery(encodeQuery({ name }), by === 'tcp'), group);
         await answered(client);
         expect(client.result).toBe('A 10.0.0.1');
       }

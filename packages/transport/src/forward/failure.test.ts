@@ -1,4 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addressRecords,
+  encodeQuery,
+  encodeReply,
+  type ReplyRecord,
+  type Response,
+  soaRecord,
+} from '@kube-dns/testkit';
 import type { Script } from '@kube-dns/testkit';
 import {
   decodeMessage,
@@ -6,9 +14,9 @@ import {
   extendedErrorOption,
   FLAG,
   RCODE,
+  readQuery,
   readUint16,
   ReplyOutline,
-  writeUint16,
 } from '@kube-dns/wire';
 import {
   answered,
@@ -17,38 +25,22 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { replyTo, withOpt } from '../../test/messages.js';
-import {
-  type Authority,
-  queryFor,
-  queryMessage,
-  readQuery,
-  responseWith,
-} from '../../test/questions.js';
 import { cutting, fails, hangingUp, referring, silent } from '../../test/scripts.js';
 import { bareRefusal, flawOf } from './failure.js';
 import type { ServerGroup } from './servers.js';
 
-const NS: Authority = { owner: 'example', type: 'NS', data: 'ns.example' };
-const SOA: Authority = {
-  owner: 'example',
-  type: 'SOA',
-  data: { mname: 'ns.example', rname: 'root.example', minimum: 1 },
-};
+const NS: ReplyRecord = { name: 'example', type: 'NS', ttl: 60, data: 'ns.example' };
+const SOA = soaRecord(1);
 
-interface Response {
-  readonly rcode?: number;
-  readonly isAuthoritative?: boolean;
+interface Says extends Response {
   readonly addresses?: readonly string[];
-  readonly authorities?: readonly Authority[];
 }
 
 /** A reply of a server that asks others, or of one that does not. */
-function reply(response: Response, asksOthers = true): Buffer {
-  const { authorities = [], isAuthoritative = false } = response;
-  const query = queryFor({ name: 'a.example' });
-  const message = responseWith(query, response, authorities, isAuthoritative);
-  if (!asksOthers) writeUint16(message, 2, readUint16(message, 2) & ~FLAG.RA);
-  return message;
+function reply({ addresses = [], ...response }: Says, asksOthers = true): Buffer {
+  const answers = addressRecords(60, ...addresses);
+  const all = { answers, isRecursionAvailable: asksOthers, ...response };
+  return encodeReply(encodeQuery({ name: 'a.example' }), all);
 }
 
 const flaw = (message: Buffer) => flawOf(message, new ReplyOutline().read(message));
@@ -87,7 +79,6 @@ describe('what is wrong with a reply', () => {
   });
 });
 
-const OPT_WITH_ERROR = Buffer.from('00002904d0000000000006000f00020016', 'hex');
 const MARKED_ERROR = extendedErrorOption(22, 'upstream');
 
 describe('a refusal that is passed on', () => {
@@ -95,11 +86,14 @@ describe('a refusal that is passed on', () => {
     ['its records', ['192.0.2.1', '192.0.2.2']],
     ['no record, when it has none', []],
   ])('loses AA and %s, and keeps its rcode and the reason', (_what, addresses) => {
-    const query = queryFor({ name: 'a.example' });
-    const response = { rcode: RCODE.SERVFAIL, addresses };
-    const reply = Buffer.concat([responseWith(query, response, [], true), OPT_WITH_ERROR]);
-    writeUint16(reply, 10, 1);
-    const bare = bareRefusal(reply);
+    const answers = addressRecords(60, ...addresses);
+    const refusal = {
+      rcode: 'SERVFAIL',
+      isAuthoritative: true,
+      answers,
+      options: ['15 0016'],
+    } as const;
+    const bare = bareRefusal(encodeReply(encodeQuery({ name: 'a.example', options: [] }), refusal));
     expect(readUint16(bare, 2) & (FLAG.AA | FLAG.TC)).toBe(0);
     expect(decodeMessage(bare)).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
     expect(Uint8Array.from(bare.subarray(-MARKED_ERROR.length))).toEqual(MARKED_ERROR);
@@ -197,7 +191,7 @@ describe('clients learn', () => {
       'says the cause and the server when all servers $what, and is counted',
       async ({ script, isOverTcp = false, reason, flaws = [], errors = [] }) => {
         const { group, counts } = await fixture.groupOf([script, script]);
-        const client = fixture.pass(readQuery(queryMessage(EDNS), isOverTcp), group);
+        const client = fixture.pass(readQuery(encodeQuery(EDNS), isOverTcp), group);
         await answered(client);
         expect(reasonFrom(client, group)).toBe(reason);
         expect(counts).toMatchObject(Array(2).fill({ flaws, errors }));

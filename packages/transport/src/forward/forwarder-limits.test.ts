@@ -1,16 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { encodeQuery, heldReply } from '@kube-dns/testkit';
 import type { Script } from '@kube-dns/testkit';
-import { readUint16 } from '@kube-dns/wire';
+import { readQuery, readUint16 } from '@kube-dns/wire';
 import { DirectServers } from '../../test/direct-servers.js';
 import {
   answered,
   ForwarderFixture,
+  queryWithOption,
   questionsAt,
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { queryFor, queryMessage, queryWithOption, readQuery } from '../../test/questions.js';
-import { held, says, silent } from '../../test/scripts.js';
+import { says, silent } from '../../test/scripts.js';
 import { GroupLoad } from './quota.js';
 import type { ServerGroup } from './servers.js';
 
@@ -109,7 +110,7 @@ describe('between clients', () => {
       const { group } = await fixture.groupOf([slow]);
       const prefetch = (name: string) => {
         const client = from('10.0.0.1');
-        const query = queryFor({ name });
+        const query = readQuery(encodeQuery({ name }));
         return fixture.forwarder.refresh(query, group, () => undefined, client, undefined, true);
       };
       expect(prefetch('slow')).toBe(true);
@@ -159,7 +160,7 @@ describe('in all', () => {
     const forward = (group: ServerGroup, i: number, name = 'a') => {
       const client = from(i + 1);
       const out = new Uint8Array(512);
-      const query = queryFor({ name, ednsBytes: 1232 });
+      const query = readQuery(encodeQuery({ name, ednsBytes: 1232 }));
       const options = variant(i);
       const length = fixture.forwarder.forward(query, out, client, group, undefined, options);
       if (length > 0) client.take(out.subarray(0, length));
@@ -195,7 +196,7 @@ describe('in all', () => {
     it('have four IDs at a time, whatever their classes', async () => {
       const { group } = await fixture.groupOf([silent]);
       for (let i = 0; i < 40; i++) {
-        const message = queryMessage({ name: i % 2 === 0 ? 'a' : 'A' });
+        const message = encodeQuery({ name: i % 2 === 0 ? 'a' : 'A' });
         message.writeUInt16BE(i + 1, message.length - 2);
         fixture.pass(readQuery(message), group, from(i + 1));
       }
@@ -216,7 +217,7 @@ describe('in all', () => {
       let most = 0;
       for (let i = 0; i < 60; i++) {
         const record = Buffer.from([0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 2, 1, i]);
-        const message = Buffer.concat([queryMessage({ name: 'a' }), record]);
+        const message = Buffer.concat([encodeQuery({ name: 'a' }), record]);
         message.writeUInt16BE(1, 8);
         clients.push(from(i + 1));
         fixture.pass(readQuery(message), group, clients[i]);
@@ -300,7 +301,7 @@ describe('in all', () => {
     });
 
     it('are refused at once, group by group, until there is room again', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group } = await fixture.groupOf([script]);
       const { group: other } = await fixture.groupOf([says('10.0.0.2')], { domain: 'corp' });
       const waiting = ['a', 'b', 'c'].map((name, i) => fixture.ask(group, name, from(i + 1)));
@@ -322,7 +323,7 @@ describe('in all', () => {
 
     it('are refused in the group that they joined, not in others', async () => {
       const { group } = await fixture.groupOf([silent]);
-      const { script, release } = held('10.0.0.2');
+      const { script, release } = heldReply('10.0.0.2');
       const { group: other } = await fixture.groupOf([script], { domain: 'corp' });
       for (const port of [1, 2, 3, 4, 5]) fixture.ask(group, 'a', from(port));
       const clients = [6, 7].map((port) => fixture.ask(other, 'b', from(port)));

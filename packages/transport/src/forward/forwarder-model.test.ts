@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeMessage, FLAG, readUint16 } from '@kube-dns/wire';
+import { encodeQuery } from '@kube-dns/testkit';
+import { decodeMessage, FLAG, readQuery, readUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import {
   addressOf,
@@ -10,7 +11,6 @@ import {
   type OwnQuestion,
   type Step,
 } from '../../test/forwarder-model.js';
-import { queryMessage, readQuery } from '../../test/questions.js';
 
 const name = fc.nat(NAMES.length - 1);
 const ask = fc.record({
@@ -57,7 +57,7 @@ function checkClient({ asked, got, message }: AskingClient): void {
 
 function checkOwn({ name: text, replies }: OwnQuestion): void {
   expect(replies).toHaveLength(1);
-  if (replies[0] !== null) checkRecords(replies[0]!, queryMessage({ name: text }));
+  if (replies[0] !== null) checkRecords(replies[0]!, encodeQuery({ name: text }));
 }
 
 function checkRecords(answer: Buffer, query: Buffer): void {

@@ -1,24 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { decodeMessage, encodeKey, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import {
+  addressRecords,
+  encodeQuery,
+  encodeReply,
+  heldReply,
+  type Question,
+  until,
+} from '@kube-dns/testkit';
+import {
+  decodeMessage,
+  encodeKey,
+  FLAG,
+  RCODE,
+  readQuery,
+  readUint16,
+  writeUint16,
+} from '@kube-dns/wire';
 import { DirectServers } from '../../test/direct-servers.js';
 import {
   answered,
   ForwarderFixture,
+  queryWithOption,
   questionsAt,
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { replyTo } from '../../test/messages.js';
-import {
-  queryFor,
-  queryMessage,
-  queryWithOption,
-  type Question,
-  readQuery,
-  responseWith,
-} from '../../test/questions.js';
-import { fails, held, says, silent } from '../../test/scripts.js';
+import { fails, says, silent } from '../../test/scripts.js';
 import type { ReplyInspector } from './contract.js';
 import type { ServerGroup } from './servers.js';
 
@@ -189,7 +197,7 @@ describe('questions of clients', () => {
 
   describe('a late reply', () => {
     it('is for the cache, and for who asks again', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group } = await fixture.groupOf([script]);
       const seen: boolean[] = [];
       const inspector: ReplyInspector = (reply, isCacheable) => {
@@ -235,7 +243,7 @@ describe('shared questions', () => {
 
   describe('the same question of several clients', () => {
     it('is sent once, and each gets the answer with its own ID and spelling', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group } = await fixture.groupOf([script]);
       const spellings = ['a.example', 'A.EXAMPLE', 'a.eXample'];
       const clients = spellings.map((name, i) =>
@@ -271,7 +279,7 @@ describe('shared questions', () => {
     });
 
     it('is one, whatever else they send: EDNS, its size, its options, AD', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group, own } = await fixture.groupOf([script]);
       const plain = fixture.ask(group, { name: 'a' }, from(1));
       const small = fixture.ask(group, { name: 'a', ednsBytes: 512 }, from(2));
@@ -280,7 +288,7 @@ describe('shared questions', () => {
       );
       const wide = queryWithOption({ name: 'a', ednsBytes: 4096 }, 12, 5, 2_000);
       const long = fixture.pass(wide, group, from(5));
-      const asking = queryFor({ name: 'a' });
+      const asking = readQuery(encodeQuery({ name: 'a' }));
       asking.flags |= FLAG.AD;
       const validating = fixture.pass(asking, group, from(6));
       expect(fixture.forwarder).toMatchObject({
@@ -303,7 +311,7 @@ describe('shared questions', () => {
       const { group, own } = await fixture.groupOf([silent]);
       fixture.pass(queryWithOption({ name: 'aB', ednsBytes: 4096 }, 10, 1), group);
       const options = { bytes: Buffer.from('fdea000101', 'hex'), hasClientSubnet: false };
-      const query = queryFor({ name: 'c', ednsBytes: 512, isDnssecOk: true });
+      const query = readQuery(encodeQuery({ name: 'c', ednsBytes: 512, isDnssecOk: true }));
       fixture.forwarder.forward(query, new Uint8Array(512), from(2), group, undefined, options);
       await fixture.asked(2);
       const sent = own[0]!.requests.map((request) => Buffer.from(request.query).toString('hex', 2));
@@ -318,7 +326,7 @@ describe('shared questions', () => {
     it('is sent unchanged, and for its client alone, when it has other records', async () => {
       const { group, own } = await fixture.groupOf([silent]);
       const signature = Buffer.from('0000fa00ff000000000000', 'hex');
-      const message = Buffer.concat([queryMessage({ name: 'a', ednsBytes: 1000 }), signature]);
+      const message = Buffer.concat([encodeQuery({ name: 'a', ednsBytes: 1000 }), signature]);
       writeUint16(message, 10, 2);
       for (const port of [1, 2]) fixture.pass(readQuery(message), group, from(port));
       await fixture.asked(2);
@@ -393,7 +401,7 @@ describe('shared questions', () => {
       const client = fixture.ask(group, 'name.example');
       const sent = servers.sent[0]!;
       const query = readQuery(sent.query);
-      const forged = responseWith(query, { addresses: ['6.6.6.6'] });
+      const forged = encodeReply(query, { answers: addressRecords(60, '6.6.6.6') });
       for (let i = 0; i < 10_000; i++) {
         const copy = Buffer.from(forged);
         if (i % 2 === 0) writeUint16(copy, 0, query.id + 1 + (i % 60_000));
@@ -401,7 +409,7 @@ describe('shared questions', () => {
         servers.reply(sent, copy);
       }
       expect(client.result).toBe('');
-      servers.reply(sent, responseWith(query, { addresses: ['10.0.0.1'] }));
+      servers.reply(sent, encodeReply(query, { answers: addressRecords(60, '10.0.0.1') }));
       expect(client.result).toBe('A 10.0.0.1');
       expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
     });
@@ -409,7 +417,7 @@ describe('shared questions', () => {
 
   describe('a forwarder that ends', () => {
     it('settles when the questions in flight are answered, regardless of later ones', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group } = await fixture.groupOf([script]);
       const client = fixture.ask(group, 'a');
       let isSettled = false;
@@ -437,7 +445,7 @@ describe('shared questions', () => {
 
   describe('a question on its way', () => {
     it('is joined by no client that asks after its name has changed', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group, own } = await fixture.groupOf([script]);
       const early = fixture.ask(group, 'a');
       await fixture.asked(1);
@@ -465,7 +473,7 @@ describe('questions of the program', () => {
   afterEach(() => fixture.close());
 
   const ask = (group: ServerGroup, name: string) =>
-    fixture.forwarder.ask(queryMessage({ name }), group, (reply) => replies.push(reply));
+    fixture.forwarder.ask(encodeQuery({ name }), group, (reply) => replies.push(reply));
   const replied = (count = 1) => until(() => replies.length === count);
 
   describe('a question of the program’s own', () => {
@@ -503,7 +511,7 @@ describe('questions of the program', () => {
     });
 
     it('joins a client’s, and a client joins it, each with a reply of its own', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group, own } = await fixture.groupOf([script]);
       ask(group, 'a');
       const client = fixture.ask(group, 'a');
@@ -542,7 +550,7 @@ describe('questions of the program', () => {
       const { group } = await fixture.groupOf([says('10.0.0.1')]);
       let count = 0;
       const again = () => {
-        if (++count < 3) fixture.forwarder.ask(queryMessage({ name: 'a' }), group, again);
+        if (++count < 3) fixture.forwarder.ask(encodeQuery({ name: 'a' }), group, again);
       };
       again();
       await until(() => count === 3);
@@ -569,7 +577,14 @@ describe('questions of no client', () => {
 
   const CLIENT = new WaitingClient();
   const prefetch = (group: ServerGroup, name: string) =>
-    fixture.forwarder.refresh(queryFor({ name }), group, () => undefined, CLIENT, undefined, true);
+    fixture.forwarder.refresh(
+      readQuery(encodeQuery({ name })),
+      group,
+      () => undefined,
+      CLIENT,
+      undefined,
+      true,
+    );
   const results = () => fixture.forwarder.prefetches;
 
   describe('prefetches', () => {

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type Script, type ScriptedNameServer, until } from '@kube-dns/testkit';
-import { EXTENDED_ERROR, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import {
+  encodeQuery,
+  heldReply,
+  type Script,
+  type ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
+import { EXTENDED_ERROR, FLAG, RCODE, readQuery, readUint16, writeUint16 } from '@kube-dns/wire';
 import { DirectServers } from '../../test/direct-servers.js';
 import {
   answered,
@@ -9,12 +15,10 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { replyTo } from '../../test/messages.js';
-import { queryFor, queryMessage, readQuery } from '../../test/questions.js';
 import {
   cutting,
   fails,
   hangingUp,
-  held,
   referring,
   says,
   silent,
@@ -58,7 +62,7 @@ describe('replies', () => {
     );
 
     it('is not believed while another that was asked may know better', async () => {
-      const { script, release } = held('10.0.0.2');
+      const { script, release } = heldReply('10.0.0.2');
       const { group, own, counts } = await fixture.groupOf([fails(RCODE.SERVFAIL), script]);
       const client = fixture.ask(group, 'a');
       await until(() => own.every((fake) => fake.requests.length === 1));
@@ -80,7 +84,7 @@ describe('replies', () => {
     });
 
     it('is believed while a slow one takes its time, whose reply is taken all the same', async () => {
-      const { script, release } = held('10.0.0.2');
+      const { script, release } = heldReply('10.0.0.2');
       const { group, counts } = await fixture.groupOf([fails(RCODE.SERVFAIL), script], 'all');
       const seen: boolean[] = [];
       const inspector: ReplyInspector = (reply, isCacheable) => {
@@ -160,7 +164,7 @@ describe('replies', () => {
     it.each(flawed)('as it %s hands the question on over TCP, too', async (_what, script) => {
       const { group } = await fixture.groupOf([script, says('10.0.0.2')]);
       const client = new WaitingClient();
-      const query = readQuery(queryMessage({ name: 'a' }), true);
+      const query = readQuery(encodeQuery({ name: 'a' }), true);
       fixture.forwarder.forward(query, new Uint8Array(512), client, group);
       await answered(client);
       expect(client.result).toBe('A 10.0.0.2');
@@ -201,7 +205,7 @@ describe('replies', () => {
     });
 
     it('is notified when the servers have changed meanwhile', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group } = await fixture.groupOf([script]);
       const seen: boolean[] = [];
       const client = fixture.ask(group, 'a', new WaitingClient(), (reply, isCacheable) => {
@@ -351,7 +355,7 @@ describe('retransmission', () => {
       const { sent } = pass(30_000, (ms) => {
         for (let i = 0; i < 6 && ms % 300 === 0; i++) {
           const options = { bytes: Buffer.from([0xfd, 0xe9, 0, 1, i]), hasClientSubnet: false };
-          const query = queryFor({ name: 'a', ednsBytes: 1232 });
+          const query = readQuery(encodeQuery({ name: 'a', ednsBytes: 1232 }));
           fixture.forwarder.forward(query, out, another(), group, undefined, options);
         }
       });
@@ -495,7 +499,7 @@ describe('silence', () => {
     });
 
     it('has the whole time-out where replies take two seconds', async () => {
-      const { script, release } = held('10.0.0.1');
+      const { script, release } = heldReply('10.0.0.1');
       const { group, own } = await fixture.groupOf([script]);
       const slow = fixture.ask(group, 'slow');
       await fixture.asked(1);
@@ -535,7 +539,7 @@ describe('over TCP', () => {
     requests.map(({ protocol }) => protocol);
 
   /** A query that came over TCP. */
-  const overTcp = (name: string) => readQuery(queryMessage({ name }), true);
+  const overTcp = (name: string) => readQuery(encodeQuery({ name }), true);
 
   describe('a truncated reply', () => {
     it('is fetched again from the same server over TCP', async () => {
@@ -633,7 +637,7 @@ describe('over TCP', () => {
     ])(
       'is no reason not to take the answer of another one: %s',
       async (_what, script, hasFailed) => {
-        const { script: later, release } = held('10.0.0.2');
+        const { script: later, release } = heldReply('10.0.0.2');
         const { group, own, counts } = await fixture.groupOf([truncating(script), later], 'all');
         const client = fixture.ask(group, 'a');
         await until(() => own[0]!.requests.length === 2 && own[1]!.requests.length === 1);

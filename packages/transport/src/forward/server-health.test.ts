@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { encodeKey, EXTENDED_ERROR, RCODE } from '@kube-dns/wire';
+import { encodeQuery, heldReply, until } from '@kube-dns/testkit';
+import { encodeKey, EXTENDED_ERROR, RCODE, readQuery } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
@@ -8,8 +8,7 @@ import {
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { queryMessage, readQuery } from '../../test/questions.js';
-import { fails, hangingUp, held, says, silent } from '../../test/scripts.js';
+import { fails, hangingUp, says, silent } from '../../test/scripts.js';
 import type { ServerGroup, ServerOrder } from './servers.js';
 
 let fixture: ForwarderFixture;
@@ -20,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => fixture.close());
 
-const overTcp = (name: string) => readQuery(queryMessage({ name }), true);
+const overTcp = (name: string) => readQuery(encodeQuery({ name }), true);
 const edns = (name: string) => ({ name, ednsBytes: 1232 });
 
 /** Each question that times out shows twice that the server may be down. */
@@ -93,7 +92,7 @@ describe('a server that was silent to three questions in a row', () => {
   });
 
   it('is back with a late reply', async () => {
-    const { script, release } = held('10.0.0.1');
+    const { script, release } = heldReply('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     timeOut(group);
     await fixture.asked(3);
@@ -185,7 +184,7 @@ describe('a server that was silent to three questions in a row', () => {
   });
 
   it('is none whose replies take two seconds', async () => {
-    const { script, release } = held('10.0.0.1');
+    const { script, release } = heldReply('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     const clients = ['a', 'b', 'c', 'd'].map((name) => fixture.ask(group, name));
     await fixture.asked(4);
@@ -240,7 +239,7 @@ describe('a failure', () => {
   it('is remembered for each form of the question', async () => {
     const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
     const forms = [edns('a'), { ...edns('a'), isDnssecOk: true }].flatMap((question) =>
-      [false, true].map((isOverTcp) => readQuery(queryMessage(question), isOverTcp)),
+      [false, true].map((isOverTcp) => readQuery(encodeQuery(question), isOverTcp)),
     );
     for (const query of [...forms, ...forms]) await answered(fixture.pass(query, group));
     expect(own[0]!.requests).toHaveLength(forms.length);
@@ -280,7 +279,7 @@ describe('a failure', () => {
 
   it('is shown, as a question in flight is, without a change', async () => {
     const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
-    const query = readQuery(queryMessage(edns('a')));
+    const query = readQuery(encodeQuery(edns('a')));
     expect(fixture.forwarder.look(query)).toEqual({ isInFlight: false, failure: undefined });
     const client = fixture.pass(query, group);
     expect(fixture.forwarder.look(query).isInFlight).toBe(true);

@@ -5,11 +5,8 @@ import {
   ScriptedNameServer,
 } from '@kube-dns/testkit';
 
-/** What a server of a comparison answers with: AA is set unless given, OPT is sent to a query that has one. */
-export interface ComparedReply extends Response {
-  /** Whether OPT is left out although the query has one. */
-  readonly hasNoOpt?: boolean;
-}
+/** What a server of a comparison answers with: AA is set unless given. */
+export type ComparedReply = Response;
 
 /** The reaction to a query: silence, or the end of its connection in place of a reply. */
 export type ComparedReaction = ComparedReply | 'end' | undefined;
@@ -20,10 +17,8 @@ export interface ComparedQuestion {
   readonly isOverTcp: boolean;
 }
 
-const OPT = Buffer.from('00002904d0000000000000', 'hex');
 /** Of records that do not name one. */
 const TTL_SECONDS = 30;
-const ADDITIONAL_COUNT_OFFSET = 10;
 
 /** A scripted name server, with the address as `kube-dns compare` takes it. */
 export class ScriptedServer {
@@ -59,18 +54,14 @@ export class ScriptedServer {
 }
 
 /** The message that answers a query. */
-export function replyTo(query: Buffer, { hasNoOpt = false, ...response }: ComparedReply): Buffer {
-  const message = encodeReply(query, {
+export function replyTo(query: Buffer, response: ComparedReply): Buffer {
+  return encodeReply(query, {
     isAuthoritative: true,
     ...response,
     answers: withTtl(response.answers),
     authorities: withTtl(response.authorities),
     additionals: withTtl(response.additionals),
   });
-  if (hasNoOpt || query.readUInt16BE(ADDITIONAL_COUNT_OFFSET) === 0) return message;
-  const additionals = message.readUInt16BE(ADDITIONAL_COUNT_OFFSET);
-  message.writeUInt16BE(additionals + 1, ADDITIONAL_COUNT_OFFSET);
-  return Buffer.concat([message, OPT]);
 }
 
 function withTtl(records: readonly ReplyRecord[] = []): ReplyRecord[] {

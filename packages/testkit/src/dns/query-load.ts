@@ -1,15 +1,14 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { readUint16 } from '@kube-dns/wire';
-import { readAnswer } from './client.js';
-import { queryMessage } from './messages.js';
+import type { Closable } from '../owned.js';
+import { decodeMessage, encodeQuery } from './messages.js';
 
 /** How many queries are in flight: they fit the buffers of a socket. */
 const WINDOW = 16;
 const IDS = 65_536;
 
 /** A client that asks one name after the other, each once, and counts those without an answer. */
-export class QueryLoad {
+export class QueryLoad implements Closable {
   /** Answers so far, by their first record. */
   readonly answers = new Map<string, number>();
   readonly #socket: Socket = createSocket('udp4');
@@ -52,13 +51,13 @@ export class QueryLoad {
   #askNext(): void {
     const id = this.#asked % IDS;
     this.#waiting.add(id);
-    const message = queryMessage({ name: this.#nameOf(this.#asked++), id });
+    const message = encodeQuery({ name: this.#nameOf(this.#asked++), id });
     this.#socket.send(message, this.#port, '127.0.0.1');
   }
 
   #take(message: Buffer): void {
-    if (!this.#waiting.delete(readUint16(message, 0))) return;
-    const { texts, rcode } = readAnswer(message);
+    if (!this.#waiting.delete(message.readUInt16BE(0))) return;
+    const { texts, rcode } = decodeMessage(message);
     const text = texts[0] ?? rcode;
     this.answers.set(text, (this.answers.get(text) ?? 0) + 1);
     if (!this.#isStopped) this.#askNext();
