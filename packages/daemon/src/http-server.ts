@@ -154,7 +154,7 @@ class HttpConnections {
     this.#open.set(socket, { client: socket.remoteAddress ?? '', isBusy: false });
     socket.once('close', () => this.#open.delete(socket));
     readInPieces(socket);
-    if (this.#open.size > MAX_CONNECTIONS) this.#end(this.#displaced());
+    if (this.#open.size > MAX_CONNECTIONS) this.#end(this.#evicted());
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
@@ -180,7 +180,7 @@ class HttpConnections {
     socket.destroy();
   }
 
-  #displaced(): Socket {
+  #evicted(): Socket {
     const counts = new Map<string, number>();
     for (const { client } of this.#open.values()) counts.set(client, (counts.get(client) ?? 0) + 1);
     const most = Math.max(...counts.values());

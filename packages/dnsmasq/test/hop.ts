@@ -16,26 +16,26 @@ const CLIENT = {
 };
 const routes = new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] });
 
-/** A cache that was told changes by one process. */
+/** A cache that got the changes of one process. */
 export class Hop {
-  readonly heardAt: LastSeen = neverSeen();
-  readonly teller = new PublisherProcess(1, [APEX]);
+  readonly lastSeen: LastSeen = neverSeen();
+  readonly publisher = new PublisherProcess(1, [APEX]);
   readonly cache: AnswerCache;
   readonly replies: ReplyPipeline;
   readonly #resolver: Resolver;
 
   constructor(relay?: Relay) {
-    const { heardAt, teller } = this;
+    const { lastSeen, publisher } = this;
     const subscriptions = {
       find: (reply: Uint8Array, at: number) =>
-        teller.isLive && teller.is(reply, at) ? teller : undefined,
+        publisher.isLive && publisher.is(reply, at) ? publisher : undefined,
       search: () => undefined,
-      publisherOf: () => (teller.isLive ? teller : undefined),
+      publisherOf: () => (publisher.isLive ? publisher : undefined),
       optionsFor: () => NO_OPTIONS,
     };
     const nothing = () => 0;
     this.#resolver = new Resolver({
-      cache: { maxRecords: 1_000, nowSeconds: () => 1, heardAt },
+      cache: { maxRecords: 1_000, nowSeconds: () => 1, lastSeen },
       forwarding: { maxInFlight: 1, plan: retryPlan(1), maxUdpBytes: 512 },
       subscriptions,
       relay,
@@ -58,27 +58,27 @@ export class Hop {
   /** Whether the answer of a name stays until it changes. */
   isKept(name: string): boolean {
     const key = encodeKey(name);
-    return this.cache.inspect(key, key.length, TYPE.A)?.subscription === this.teller.number;
+    return this.cache.inspect(key, key.length, TYPE.A)?.subscription === this.publisher.number;
   }
 
   goLive(id: Uint8Array, serial: number): void {
-    this.teller.become(id, APEX);
+    this.publisher.become(id, APEX);
     this.flush(serial);
-    this.teller.isLive = true;
-    this.heardAt[1] = Number.POSITIVE_INFINITY;
+    this.publisher.isLive = true;
+    this.lastSeen[1] = Number.POSITIVE_INFINITY;
   }
 
   end(): void {
-    this.teller.isLive = false;
-    this.heardAt[1] = Number.NEGATIVE_INFINITY;
+    this.publisher.isLive = false;
+    this.lastSeen[1] = Number.NEGATIVE_INFINITY;
   }
 
   flush(serial: number): void {
-    this.teller.changes.noteAll(serial);
+    this.publisher.changes.noteAll(serial);
     this.cache.dropBelow(APEX);
   }
 
   change(name: Uint8Array, serial: number): void {
-    this.cache.dropChanged(name, this.teller, serial);
+    this.cache.dropChanged(name, this.publisher, serial);
   }
 }

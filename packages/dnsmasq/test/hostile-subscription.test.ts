@@ -42,10 +42,10 @@ const CHUNK_BYTES = 64 * 1024;
 const TOLD = 1_000;
 
 let cache: AnswerCache;
-let heardAt: LastSeen;
+let lastSeen: LastSeen;
 let session: Socket;
 let server: ZoneServer;
-/** What the cache has of a server that tells the changes of another zone. */
+/** What the cache has of a server that announces the changes of another zone. */
 const other: ChangeSource = {
   number: 100,
   apex: encodeKey('cluster.local'),
@@ -53,11 +53,11 @@ const other: ChangeSource = {
 };
 const reader = new ReplyReader(PLAIN_RULES);
 
-function store(name: string, teller?: ChangeSource): void {
+function store(name: string, publisher?: ChangeSource): void {
   reader.read(
     encodeReply(encodeQuery({ name, type: 'A' }), { answers: addressRecords(60, '10.0.0.1') }),
   );
-  cache.store(reader.answer, () => true, teller, SERIAL);
+  cache.store(reader.answer, () => true, publisher, SERIAL);
 }
 
 function tell(tlv: DsoTlv): Buffer {
@@ -79,9 +79,9 @@ let changed: string[];
 /** Subscribes dnsmasq to a server of the zone `evil.test` that claims to have all names. */
 beforeEach(async () => {
   changed = [];
-  heardAt = neverSeen();
-  heardAt[other.number] = Number.POSITIVE_INFINITY;
-  cache = new AnswerCache({ maxRecords: 10_000, heardAt });
+  lastSeen = neverSeen();
+  lastSeen[other.number] = Number.POSITIVE_INFINITY;
+  cache = new AnswerCache({ maxRecords: 10_000, lastSeen });
   const tcp = createServer((socket) => {
     session = socket;
     const frames = new Frames();
@@ -101,7 +101,7 @@ beforeEach(async () => {
   server = new ZoneServer({
     server: { address: '127.0.0.1', port },
     cache,
-    lastSeen: heardAt,
+    lastSeen,
     takeNumber: () => 1,
     onLive: () => undefined,
     onChange: (name) => changed.push(decodeName(name)),
@@ -119,11 +119,11 @@ beforeEach(async () => {
   await until('a subscription', () => server.live);
 });
 
-it('what was asked before changes were told is asked again: it may be older', () => {
+it('what was asked before changes were announced is asked again: it may be older', () => {
   expect(changed).toEqual(['evil.test']);
 });
 
-describe('a server that tells false changes', () => {
+describe('a server that announces false changes', () => {
   it('drops nothing beside its zone', async () => {
     store('web.default.svc.cluster.local', other);
     store('*.default.svc.cluster.local', other);

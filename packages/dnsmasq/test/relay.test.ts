@@ -73,19 +73,19 @@ describe('a cache behind a dnsmasq that tells on what it is told', () => {
 
 const id = (byte: number) => new Uint8Array(8).fill(byte);
 
-describe('several servers that tell changes', () => {
+describe('several servers that announce changes', () => {
   const servers: {
     zones: Uint8Array[];
     live: PublisherProcess | undefined;
     isUnsupported: boolean;
   }[] = [];
-  const heardAt = neverSeen();
+  const lastSeen = neverSeen();
   let now: number;
   let relayed: Relay;
   beforeEach(() => {
     servers.length = 0;
     now = 100;
-    const subscriptions = { servers, lastSeen: heardAt, passOnTo: () => undefined };
+    const subscriptions = { servers, lastSeen, passOnTo: () => undefined };
     relayed = new Relay(subscriptions as unknown as Subscriptions, () => now);
   });
   afterEach(() => relayed.close());
@@ -95,7 +95,7 @@ describe('several servers that tell changes', () => {
     const instance = new PublisherProcess(number, zones);
     instance.become(id(number), encodeKey(apex));
     servers.push({ zones, live: instance, isUnsupported: false });
-    heardAt[number] = now;
+    lastSeen[number] = now;
     relayed.onLive(instance);
     return instance;
   }
@@ -124,7 +124,7 @@ describe('several servers that tell changes', () => {
     return { rcode, told, isClosed: () => isClosed };
   }
 
-  it('are subscribed to where one tells the changes of a zone now', () => {
+  it('are subscribed to where one announces the changes of a zone now', () => {
     expect(subscribe('z').rcode).toBe(RCODE.NOTAUTH);
     servers.push({ zones: [encodeKey('z')], live: undefined, isUnsupported: false });
     expect(subscribe('z').rcode).toBe(RCODE.SERVFAIL);
@@ -163,9 +163,9 @@ describe('several servers that tell changes', () => {
     const { told } = subscribe('z');
     jest.advanceTimersByTime(2_000);
     now += 3.1;
-    heardAt[1] = now;
+    lastSeen[1] = now;
     jest.advanceTimersByTime(2_000);
-    heardAt[2] = now;
+    lastSeen[2] = now;
     jest.advanceTimersByTime(2_000);
     expect(told).toEqual([DSO_TYPE.HEARTBEAT, DSO_TYPE.HEARTBEAT]);
   });

@@ -53,7 +53,7 @@ function forget(flights: Iterable<Flight>, name = ''): void {
 }
 
 /**
- * A server, a dnsmasq that is told its changes and tells them on, and a cache that is told those: all that is between
+ * A server, a dnsmasq that gets its changes and passes them on, and a cache that gets those: all that is between
  * them waits in a queue until it is taken, replies in any order.
  */
 export class TwoHops {
@@ -86,7 +86,7 @@ export class TwoHops {
       zones: [APEX],
       isUnsupported: false,
       get live() {
-        return first.teller.isLive ? first.teller : undefined;
+        return first.publisher.isLive ? first.publisher : undefined;
       },
     };
     const subscriptions = {
@@ -115,17 +115,17 @@ export class TwoHops {
   /** The first cache loses its server, and with it the second one the first. */
   lose(): void {
     this.#first.end();
-    this.#relayed.onEnded(this.#first.teller);
+    this.#relayed.onEnded(this.#first.publisher);
     this.#news.length = 0;
   }
 
   /** The first cache is told again; the second one subscribes. */
   connect(): void {
-    if (!this.#first.teller.isLive) {
+    if (!this.#first.publisher.isLive) {
       this.#first.goLive(this.#serverId, this.#serverSerial);
       this.#firstKnows = this.#zones.length - 1;
       this.#relayed.onFlushed();
-      this.#relayed.onLive(this.#first.teller);
+      this.#relayed.onLive(this.#first.publisher);
     }
     if (this.#session === undefined) this.#subscribe();
   }
@@ -138,7 +138,7 @@ export class TwoHops {
       this.#questions.push(question);
       this.#open.add(question);
     }
-    if (seen === undefined || !this.#second.teller.isLive) return undefined;
+    if (seen === undefined || !this.#second.publisher.isLive) return undefined;
     if (this.#second.isKept(name)) this.kept++;
     const address = seen.answers.find((record) => record.includes(' A '))?.split(' ')[2];
     const text = address ?? seen.rcode;
@@ -214,7 +214,7 @@ export class TwoHops {
       this.#relayed.onFlushed();
     } else {
       this.#first.change(encodeKey(service), serial);
-      this.#relayed.onChanged(this.#first.teller, encodeKey(service));
+      this.#relayed.onChanged(this.#first.publisher, encodeKey(service));
     }
   }
 
@@ -255,8 +255,9 @@ export class TwoHops {
       passTime();
       this.takeMessage();
     }
-    if (!this.#second.teller.isLive) return undefined;
-    if (!this.#first.teller.isLive) return 'the first cache is told nothing, and the second one is';
+    if (!this.#second.publisher.isLive) return undefined;
+    if (!this.#first.publisher.isLive)
+      return 'the first cache is sent nothing, and the second one is';
     this.#secondKnows = this.#zones.length - 1;
     return NAMES.map((name) => this.ask(name)).find((one) => one !== undefined);
   }
@@ -268,7 +269,7 @@ export class TwoHops {
 
   #tell(service: string | undefined): void {
     const serial = ++this.#serverSerial;
-    if (!this.#first.teller.isLive) return;
+    if (!this.#first.publisher.isLive) return;
     this.#news.push({ service, serial, version: this.#zones.length - 1 });
   }
 

@@ -11,7 +11,7 @@ import {
 const opened = ownedBy(afterEach);
 const NAMES = ['web.zone.test', 'none.zone.test', 'web.zone.test', 'other.test'];
 
-/** A server that tells no changes, as CoreDNS. */
+/** A server that announces no changes, as CoreDNS. */
 function withoutSessions(): Promise<ScriptedNameServer> {
   return ScriptedNameServer.start(({ question: { name } }) =>
     name.startsWith('none') ? { rcode: 'NXDOMAIN' } : { answers: addressRecords(30, '10.0.0.1') },
@@ -32,7 +32,7 @@ async function recorded(...args: string[]): Promise<{ asked: string[]; got: stri
     }),
   );
   await dnsmasq.ready();
-  if (args.length === 0) await dnsmasq.server.waitForLine(/does not tell changes of zone.test/);
+  if (args.length === 0) await dnsmasq.server.waitForLine(/does not announce changes of zone.test/);
   const text = (message: Uint8Array) => Buffer.from(message).toString('hex', 2);
   const got: string[] = [];
   for (const name of NAMES)
@@ -42,7 +42,7 @@ async function recorded(...args: string[]): Promise<{ asked: string[]; got: stri
   return { asked: [...new Set(queries.map(({ query }) => text(query)))], got };
 }
 
-it('a server that tells no changes is asked, and its answers are given, byte for byte as without --negcache=push', async () => {
+it('a server that announces no changes is asked, and its answers are given, byte for byte as without --negcache=push', async () => {
   const subscribing = await recorded();
   expect(subscribing.asked).toHaveLength(3);
   expect(subscribing).toEqual(await recorded('--no-subscribe'));

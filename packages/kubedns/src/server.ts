@@ -229,7 +229,7 @@ export class KubednsServer {
     return cacheJson(this.#zone);
   }
 
-  /** Who is told which names change, as JSON. */
+  /** Who is notified which names change, as JSON. */
   subscribersPage(): string {
     return subscribersPage(this.#publisher);
   }

@@ -94,7 +94,7 @@ async function session() {
 }
 
 describe('a subscription at kubedns', () => {
-  it('tells the names of a service that changes, with its reverse names', async () => {
+  it('announces the names of a service that changes, with its reverse names', async () => {
     const told = await subscribe(kubedns);
     await api.apply([serviceObject({ name: 'new', clusterIPs: ['10.96.0.9'], ports: PORTS })]);
     await until('both names', () => told.events.length >= 2);

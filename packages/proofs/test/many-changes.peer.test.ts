@@ -40,7 +40,7 @@ beforeAll(async () => {
   const servers = zones.map((zone) => `--server=/${zone}/127.0.0.1#${kubedns.ports.dns}`);
   dnsmasq = await startDnsmasq({ args: ['--cache-size=10000', '--negcache=push', ...servers] });
   await dnsmasq.ready();
-  await dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
+  await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
 }, LIMIT_MS);
 afterAll(async () => {
   await dnsmasq.close();

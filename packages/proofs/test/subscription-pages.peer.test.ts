@@ -19,7 +19,7 @@ beforeEach(async () => {
   const servers = ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${kubedns.ports.dns}`);
   dnsmasq = await startDnsmasq({ args: ['--cache-size=1000', '--negcache=push', ...servers] });
   await dnsmasq.ready();
-  await dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
+  await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
 });
 afterEach(async () => {
   await dnsmasq.close();
@@ -58,7 +58,7 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   expect((await kubedns.metrics()).sum(lag)).toBeGreaterThan(0);
 
   kubedns.server.signal('SIGKILL');
-  await dnsmasq.server.waitForLine(/tells no changes any more/);
+  await dnsmasq.server.waitForLine(/announces no changes any more/);
   expect(await page(dnsmasq.ports.metrics, 'subscriptions')).toMatchObject(
     pageOf({ state: 'down', keptAnswers: 0, events: { started: 1, lost: 1 } }),
   );

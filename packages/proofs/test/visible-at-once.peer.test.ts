@@ -77,7 +77,7 @@ async function misses(): Promise<number> {
   return (await dnsmasq.metrics()).sum('dnsmasq_misses_total');
 }
 
-const subscribed = () => dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
+const subscribed = () => dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
 
 async function startAll(ttls = LONG_TTLS): Promise<void> {
   api = await createApiServer();
@@ -146,7 +146,7 @@ describe.each([
 
 afterAll(() => folder.close());
 
-describe('an answer of a zone whose server tells changes', () => {
+describe('an answer of a zone whose server announces changes', () => {
   beforeEach(() => startAll(SHORT_NEGATIVE_TTL));
   afterEach(endAll);
 
@@ -158,7 +158,7 @@ describe('an answer of a zone whose server tells changes', () => {
     expect(await answer(`none.shop.${ZONE}`)).toBe('NXDOMAIN');
     expect(await misses()).toBe(before);
     kubedns.server.signal('SIGKILL');
-    await dnsmasq.server.waitForLine(/tells no changes any more/);
+    await dnsmasq.server.waitForLine(/announces no changes any more/);
     expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
     expect(await answer(`web.shop.${ZONE}`)).toBe('NOERROR 10.96.1.1');
   });
@@ -178,15 +178,15 @@ describe('an answer of a zone whose server tells changes', () => {
     api.objects.load([service('late', '10.96.1.3'), service('web', '10.96.1.4')]);
     const flags = [`--kube-master-url=${api.url}`, ...SHORT_NEGATIVE_TTL];
     kubedns = await startKubedns({ flags, ports });
-    const isLive = () => dnsmasq.server.stderr.split('tells the changes').length > 2;
+    const isLive = () => dnsmasq.server.stderr.split('announces the changes').length > 2;
     await until('live again', isLive);
     await untilEqual('NOERROR 10.96.1.4', () => answer(`web.shop.${ZONE}`));
     await untilEqual('NOERROR 10.96.1.3', () => answer(`late.shop.${ZONE}`));
   });
 });
 
-describe('a server that tells no changes', () => {
-  unless(needsRealDnsmasq(), it)('is said once, and TTLs rule', async () => {
+describe('a server that announces no changes', () => {
+  unless(needsRealDnsmasq(), it)('is said once, and answers expire by their TTLs', async () => {
     const server = await RealDnsmasq.start(findRealDnsmasq()!, {
       args: ['--address=/cluster.local/10.0.0.1'],
     });
@@ -194,7 +194,7 @@ describe('a server that tells no changes', () => {
     try {
       await front.ready();
       await front.server.waitForLine(
-        /does not tell changes of cluster.local, in-addr.arpa, ip6.arpa \(/,
+        /does not announce changes of cluster.local, in-addr.arpa, ip6.arpa \(/,
       );
       expect(await answer('a.cluster.local', {}, front.ports.dns)).toBe('NOERROR 10.0.0.1');
     } finally {

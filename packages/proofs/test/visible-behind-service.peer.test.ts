@@ -47,7 +47,7 @@ async function answers(): Promise<string[]> {
 
 const misses = async () => (await dnsmasq.metrics()).sum('dnsmasq_misses_total');
 
-/** Asks all names while the processes are looked for; each answer is then of one that tells its changes. */
+/** Asks all names while the processes are looked for; each answer is then of one that announces its changes. */
 async function untilKept(expected: string): Promise<void> {
   const isKept = async () => {
     if ((await answers()).some((one) => one !== expected)) return false;
@@ -64,9 +64,9 @@ async function untilBothTell(): Promise<void> {
   let count = 0;
   const areFound = async () => {
     await ask(dnsmasq.ports.dns, { name: nameOf(NAMES + count++), type: 'A' });
-    return dnsmasq.server.stderr.includes('has 2 processes that tell changes');
+    return dnsmasq.server.stderr.includes('has 2 processes that announce changes');
   };
-  await until('both processes tell changes', areFound, { limitMs: SEARCH_MS });
+  await until('both processes announce changes', areFound, { limitMs: SEARCH_MS });
 }
 
 /** Several processes with one port are told apart as the pods of a Service are: by the kernel's choice. */
@@ -85,7 +85,7 @@ describe('two kubedns behind one address', () => {
       ],
     });
     await dnsmasq.ready();
-    await dnsmasq.server.waitForLine(/tells the changes of cluster.local/);
+    await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
   });
   afterAll(async () => {
     await dnsmasq.close();

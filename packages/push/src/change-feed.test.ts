@@ -26,7 +26,7 @@ const manyNames = (count: number, label: string) =>
   Array.from({ length: count }, (_, i) => `${label}${i}.default.svc.cluster.local`);
 
 describe('ChangeFeed', () => {
-  it('tells the names of a turn together, each once, with serials that continue', async () => {
+  it('announces the names of a turn together, each once, with serials that continue', async () => {
     add('a.b', 'c.d', 'a.b');
     await until(() => passed.length === 1);
     add('e.f');
@@ -37,7 +37,7 @@ describe('ChangeFeed', () => {
     ]);
   });
 
-  it('tells what changes within 3 ms of a message together after them', () => {
+  it('announces what changes within 3 ms of a message together after them', () => {
     jest.useFakeTimers();
     try {
       add('a.b');

@@ -28,7 +28,7 @@ import type { ChangeFeed, ChangeObserver } from './change-feed.js';
 /** A TSIG without the key's name: the rest of the record, with the longest MAC. */
 const TSIG_BYTES = 128;
 
-/** The zone whose changes are told. */
+/** The zone whose changes are announced. */
 export interface NotifiedZone {
   /** Lower-cased, in wire form. */
   readonly apex: Uint8Array;
@@ -256,7 +256,7 @@ export interface NotifyTargetOptions {
   readonly ask?: typeof exchange;
 }
 
-/** One server that is told by NOTIFY (RFC 1996) which names changed. */
+/** One server that is notified (RFC 1996) which names changed. */
 export class NotifyTarget {
   /** Messages that were sent, and how names ended: with NOERROR, with another rcode, or without a reply. */
   sent = 0;
@@ -365,7 +365,7 @@ export class Notifier implements ChangeObserver {
     this.#feed = feed;
   }
 
-  /** The zone is complete: from now on its changes are told, and at once that it may have changed before. */
+  /** The zone is complete: from now on its changes are announced, and at once that it may have changed before. */
   start(): void {
     if (this.#isClosed || this.targets.length === 0) return;
     this.#feed.observe(this);
@@ -400,7 +400,7 @@ export function notifierFamilies(
     ),
     counter(
       'notify_results_total',
-      'Names that were told by NOTIFY: acknowledged, refused, or given up without a reply.',
+      'Names that were announced by NOTIFY: acknowledged, refused, or given up without a reply.',
       byBoth(['target', 'result'], () => targets().map(({ text, results }) => [text, results])),
     ),
   ];

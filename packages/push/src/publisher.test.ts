@@ -93,7 +93,7 @@ function pass(ms: number): void {
 }
 
 describe('the subscribers of a Publisher', () => {
-  it('say who they are and what the serial is, and tell changes from then on', () => {
+  it('say who they are and what the serial is, and announce changes from then on', () => {
     change();
     const session = subscribed();
     expect(session.stays).toBe(true);
@@ -165,7 +165,7 @@ describe('the subscribers of a Publisher', () => {
     expect([session.isClosed, publisher.count]).toEqual([false, 250]);
   });
 
-  it('that read slowly are told nothing, then that everything may have changed', () => {
+  it('that read slowly are sent nothing, then that everything may have changed', () => {
     const slow = subscribed();
     const fast = subscribed();
     slow.unsentBytes = 64 * 1024 + 1;

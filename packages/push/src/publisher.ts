@@ -29,7 +29,7 @@ const HEARTBEAT_MS = 2_000;
 /** A client that has sent nothing for this long, although it should every KEEPALIVE_MS, has gone. */
 const SILENCE_MS = 30_000;
 const KEEPALIVE_MS = 10_000;
-/** A subscriber that leaves more unread than this is told of nothing until it has read it, */
+/** A subscriber that leaves more unread than this gets nothing until it has read it, */
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** and is disconnected when it has not by then. */
 const BEHIND_MS = 10_000;
@@ -55,13 +55,13 @@ export interface SubscriberRow {
   readonly unreadBytes: number;
 }
 
-/** The zones whose changes are told. */
+/** The zones whose changes are announced. */
 export interface PublishedZones {
   /** The name of the zone that has the services, lower-cased in wire form. */
   readonly apex: Uint8Array;
   /** Whether every change until now is known, which is what a heartbeat says. */
   readonly isKnown: boolean;
-  /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is told, SERVFAIL for now. */
+  /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is announced, SERVFAIL for now. */
   rcodeFor(zone: Uint8Array): number;
 }
 
@@ -97,7 +97,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     return this.#zones.apex;
   }
 
-  /** Of the last change that was told. */
+  /** Of the last change that was announced. */
   get serial(): number {
     return this.feed.serial;
   }
@@ -107,7 +107,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     return this.#subscribers.size;
   }
 
-  /** Those that read too slowly, and are told nothing meanwhile. */
+  /** Those that read too slowly, and are sent nothing meanwhile. */
   get behind(): number {
     const isBehind = ({ behindMs }: Subscriber) => behindMs !== undefined;
     return Array.from(this.#subscribers.values()).filter(isBehind).length;
@@ -141,7 +141,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.#send(serialTlv(DSO_TYPE.FLUSH, serial));
   }
 
-  /** Changes are not known any more: for the subscribers TTLs rule, until they subscribe again. */
+  /** Changes are not known any more: for the subscribers answers expire by their TTLs, until they subscribe again. */
   dismiss(): void {
     for (const session of [...this.#subscribers.keys()]) {
       this.#leave(session);
@@ -212,7 +212,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     }
   }
 
-  /** One that has caught up is told that everything may have changed. */
+  /** One that has caught up is notified that everything may have changed. */
   #isBehind(session: Session, subscriber: Subscriber): boolean {
     const { unsentBytes } = session;
     if (subscriber.behindMs === undefined) {
@@ -325,25 +325,25 @@ export function subscriberFamilies(
   publisher: () => SubscriberCounts,
 ): MetricFamily[] {
   return [
-    gauge('subscribers', 'Caches that are told which names change.', () => publisher().count),
+    gauge('subscribers', 'Caches that are notified which names change.', () => publisher().count),
     gauge(
       'subscribers_behind',
-      'Subscribers that read too slowly and are told nothing until they have read the rest.',
+      'Subscribers that read too slowly and are sent nothing until they have read the rest.',
       () => publisher().behind,
     ),
     histogram(
       `${subject}_lag_seconds`,
-      'Time from what a server tells until subscribers are told, or until a slow one is.',
+      'Time from what a server announces until it is announced to subscribers, or to a slow one.',
       () => publisher().feed.lag,
     ),
     counter(
       `${subject}_names_total`,
-      'Names that changed and were told to subscribers.',
+      'Names that changed and were announced to subscribers.',
       () => publisher().feed.names,
     ),
     counter(
       `${subject}_flushes_total`,
-      'How often subscribers were told that any name may have changed, by reason.',
+      'How often subscribers were notified that any name may have changed, by reason.',
       byKey('reason', () => publisher().feed.flushes),
     ),
     counter(

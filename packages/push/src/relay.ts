@@ -22,9 +22,9 @@ const NUMBERS = 256;
 type RelayedSubscriptions = Pick<Subscriptions, 'servers' | 'lastSeen' | 'passOnTo'>;
 
 /**
- * Passes on what servers tell: to its subscribers this process is a teller of its own, with its own instance and
- * serials. An answer has its version only where a server that tells changes now gave it, and only if it knows all that
- * were told here until then. So it is older than no change with that serial or a lower one; each later change gets a
+ * Passes on what servers announce: to its subscribers this process is a publisher of its own, with its own instance and
+ * serials. An answer has its version only where a server that announces changes now gave it, and only if it knows all that
+ * were announced here until then. So it is older than no change with that serial or a lower one; each later change gets a
  * higher one, which drops it there. All other answers have no version, and their TTL.
  */
 export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
@@ -45,7 +45,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     subscriptions.passOnTo(this);
   }
 
-  /** Its subscribers; undefined where no server can tell changes. */
+  /** Its subscribers; undefined where no server can announce changes. */
   get sessions(): SessionService | undefined {
     return this.#subscriptions.servers.length > 0 ? this.publisher : undefined;
   }
@@ -77,7 +77,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     const able = servers.filter((server) => server.zones.some((own) => overlaps(own, zone)));
     if (able.some(({ live }) => live !== undefined && this.#sources.has(live)))
       return RCODE.NOERROR;
-    // What is not told in one of several zones has no version.
+    // What is not announced in one of several zones has no version.
     const isHopeless = this.#sources.size > 0 || able.every((server) => server.isUnsupported);
     return isHopeless ? RCODE.NOTAUTH : RCODE.SERVFAIL;
   }
@@ -121,7 +121,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
 
   /**
    * Replaces the version of a reply of a process by ours; by one before all changes unless the reply knows those that
-   * were told here: it is of use for its client only.
+   * were announced here: it is of use for its client only.
    */
   translate(reply: Uint8Array, instance: PublisherProcess, isCurrent: boolean): void {
     if (this.publisher.count === 0 || !this.#sources.has(instance)) return;

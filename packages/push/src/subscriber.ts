@@ -39,7 +39,7 @@ export interface SubscriptionRow extends SubscriptionStatus {
   /** `ADDRESS#PORT`. */
   readonly server: string;
   readonly zones: readonly string[];
-  /** Behind that address, those that tell changes now. */
+  /** Behind that address, those that announce changes now. */
   readonly processes: number;
   /** When something changed last, in milliseconds of `performance.now()`; undefined before that. */
   readonly changedMs: number | undefined;
@@ -52,26 +52,26 @@ export interface SubscriptionRow extends SubscriptionStatus {
   readonly flushes: Readonly<Record<string, number>>;
 }
 
-/** Learns what processes of servers tell, once the cache has dropped what that changes. */
+/** Learns what processes of servers announce, once the cache has dropped what that changes. */
 export interface ChangeListener {
-  /** From now on a process tells every change. */
+  /** From now on a process announces every change. */
   onLive(instance: PublisherProcess): void;
   /** A name (lower-cased, in wire form) has changed, in a zone of its server. */
   onChanged(instance: PublisherProcess, name: Uint8Array): void;
   /** Any answer of a process may have changed. */
   onFlushed(instance: PublisherProcess): void;
-  /** A process tells nothing any more; also called for one that never did. */
+  /** A process announces nothing any more; also called for one that never did. */
   onEnded(instance: PublisherProcess): void;
 }
 
-/** A process behind the address of a server, which tells what changes in the server's zones. */
+/** A process behind the address of a server, which announces what changes in the server's zones. */
 export class PublisherProcess implements ChangeSource {
   readonly number: number;
   readonly changes = new AnnouncedChanges();
   /** For its answers that are of others: they may change with its zone, and have their TTL. */
   readonly relayed: ChangeSource;
   isLive = false;
-  /** What it told last: the apex of its zone, and which process it is. */
+  /** What it announced last: the apex of its zone, and which process it is. */
   apex: Uint8Array = ROOT_NAME;
   #id: Uint8Array = new Uint8Array(INSTANCE_BYTES);
   readonly #zones: readonly Uint8Array[];
@@ -138,7 +138,7 @@ export interface ZoneServerOptions {
   readonly takeNumber: () => number | undefined;
   /** The name has changed, or all below it, in a zone of the server. */
   readonly onChange: (name: Uint8Array, zone: Uint8Array) => void;
-  /** A process of the server tells changes from now on. */
+  /** A process of the server announces changes from now on. */
   readonly onLive: (server: ServerAddress) => void;
   /** Whom changes are passed on to; none by default. */
   readonly listener?: ChangeListener | undefined;
@@ -152,8 +152,8 @@ interface Connected {
 }
 
 /**
- * A server that may tell what changes in its zones. Behind the address of a Service are several processes, each with
- * a view of its own: an answer is kept only while the very process that gave it tells its changes.
+ * A server that may announce what changes in its zones. Behind the address of a Service are several processes, each with
+ * a view of its own: an answer is kept only while the very process that gave it announces its changes.
  */
 export class ZoneServer {
   /** How often a subscription became live and how often it ended, and names that changed. */
@@ -215,24 +215,24 @@ export class ZoneServer {
     return this.#connected.some(({ instance }) => instance.number === number);
   }
 
-  /** Whether it tells changes, or did. */
+  /** Whether it announces changes, or did. */
   get hasAnnounced(): boolean {
     return this.#events.started > 0;
   }
 
-  /** Whether it never told changes, as one does that does not know how. */
+  /** Whether it never announced changes, as one does that does not know how. */
   get isUnsupported(): boolean {
     return this.row()?.state !== 'down' && this.live === undefined;
   }
 
-  /** The processes that tell changes now. */
+  /** The processes that announce changes now. */
   get liveCount(): number {
     let count = 0;
     for (const { instance } of this.#connected) if (instance.isLive) count++;
     return count;
   }
 
-  /** A process that tells changes now. */
+  /** A process that announces changes now. */
   get live(): PublisherProcess | undefined {
     for (const { instance } of this.#connected) if (instance.isLive) return instance;
     return undefined;
@@ -267,7 +267,7 @@ export class ZoneServer {
     return undefined;
   }
 
-  /** A process answered that tells no changes: another connection may lead to it. */
+  /** A process answered that announces no changes: another connection may lead to it. */
   search(nowMs: number): void {
     const isSearching = this.#connected.some(({ instance }) => !instance.isLive);
     if (isSearching || nowMs < this.#nextSearchMs) return;
@@ -321,12 +321,12 @@ export class ZoneServer {
     const { log } = this.#options;
     if (isFirst) {
       log.info(
-        `${this.text} tells the changes of ${this.#zoneNames.join(', ')}: its answers are kept until then`,
+        `${this.text} announces the changes of ${this.#zoneNames.join(', ')}: its answers are kept until then`,
       );
-    } else log.info(`${this.text} has ${this.liveCount} processes that tell changes`);
+    } else log.info(`${this.text} has ${this.liveCount} processes that announce changes`);
   }
 
-  /** Names beside the zones are none of its business, whatever the apex that it told. */
+  /** Names beside the zones are none of its business, whatever the apex that it announced. */
   #change(instance: PublisherProcess, name: Uint8Array, serial: number): void {
     this.#events.changed++;
     this.#changedMs = performance.now();
@@ -345,8 +345,11 @@ export class ZoneServer {
     this.#setLive(connected.instance, false);
     const count = this.liveCount;
     const { log } = this.#options;
-    if (count > 0) log.info(`${this.text} has ${count} processes that tell changes: ${reason}`);
-    else log.warn(`${this.text} tells no changes any more: ${reason}; TTLs rule until it does`);
+    if (count > 0) log.info(`${this.text} has ${count} processes that announce changes: ${reason}`);
+    else
+      log.warn(
+        `${this.text} announces no changes any more: ${reason}; answers expire by their TTLs until it does`,
+      );
     if (connected !== this.#connected[0]) this.#end(connected);
   }
 
@@ -355,7 +358,7 @@ export class ZoneServer {
     else {
       const { log } = this.#options;
       log.info(
-        `${this.text} does not tell changes of ${this.#zoneNames.join(', ')} (${reason}): TTLs rule`,
+        `${this.text} does not announce changes of ${this.#zoneNames.join(', ')} (${reason}): answers expire by their TTLs`,
       );
     }
   }
@@ -399,7 +402,7 @@ export interface SubscribedServer {
   readonly zones: readonly Uint8Array[];
 }
 
-/** A cache that subscriptions keep right: it is told of each change before that is passed on. */
+/** A cache that subscriptions keep right: it is notified of each change before that is passed on. */
 export interface ChangeSink extends SubscribedCache {
   /** The name has changed, or all below it, in a zone of the server: replies on their way may be older. */
   forgetQuestions(name: Uint8Array, zone: Uint8Array): void;
@@ -416,7 +419,7 @@ const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSu
 
 /**
  * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
- * drop them from the cache. While a process tells its changes, its answers are kept until it says that they changed.
+ * drop them from the cache. While a process announces its changes, its answers are kept until it says that they changed.
  */
 export class Subscriptions implements SubscribedCache {
   /** When the servers of subscriptions were last seen; the caches have the same. */
@@ -521,14 +524,14 @@ export class Subscriptions implements SubscribedCache {
     return NO_OPTIONS;
   }
 
-  /** Whether one of these servers tells changes, or did. */
+  /** Whether one of these servers announces changes, or did. */
   hasAnnounced({ servers }: ServerGroup): boolean {
     return this.#servers.some(
       (one) => one.hasAnnounced && servers.some((server) => isSameServer(server, one.server)),
     );
   }
 
-  /** The process whose instance is at an offset of a reply, and that tells its changes now. */
+  /** The process whose instance is at an offset of a reply, and that announces its changes now. */
   find(reply: Uint8Array, at: number): PublisherProcess | undefined {
     for (const one of this.#servers) {
       const instance = one.find(reply, at);
@@ -537,7 +540,7 @@ export class Subscriptions implements SubscribedCache {
     return undefined;
   }
 
-  /** A process that tells changes of the zone that a name (lower-cased, in wire form) is in. */
+  /** A process that announces changes of the zone that a name (lower-cased, in wire form) is in. */
   publisherOf(name: Uint8Array, nameLength: number): PublisherProcess | undefined {
     for (const one of this.#servers) {
       const { live } = one;
@@ -546,7 +549,7 @@ export class Subscriptions implements SubscribedCache {
     return undefined;
   }
 
-  /** A process that tells no changes has answered for such a name: it is looked for. */
+  /** A process that announces no changes has answered for such a name: it is looked for. */
   search(name: Uint8Array, nameLength: number): void {
     const nowMs = performance.now();
     for (const one of this.#servers)
@@ -618,7 +621,7 @@ export function subscriptionsPage(
 }
 
 /**
- * A row for each zone whose server may tell what changes, those that should and do not first. What is counted of a server
+ * A row for each zone whose server may announce what changes, those that should and do not first. What is counted of a server
  * is in the row of its first zone.
  */
 export function zoneRows(
@@ -654,13 +657,13 @@ function flushesText({ flushes }: SubscriptionRow): string {
   return counted.map(([reason, count]) => `${reason} ${count}`).join(', ');
 }
 
-/** A sentence for each server that told what changes, and does not now. */
+/** A sentence for each server that announced what changes, and does not now. */
 export function zoneProblems(rows: readonly SubscriptionRow[]): string[] {
   return rows
     .filter(({ state }) => state === 'down')
     .map(
       ({ server, zones, reason }) =>
-        `${server} tells no changes of ${zones.join(', ')} now (${reason}): TTLs rule`,
+        `${server} announces no changes of ${zones.join(', ')} now (${reason}): answers expire by their TTLs`,
     );
 }
 
@@ -679,7 +682,7 @@ export function subscriptionFamilies(
   return [
     gauge(
       'subscription_live',
-      'Whether a server tells the changes of a zone: 1, and its answers are kept until they change.',
+      'Whether a server announces the changes of a zone: 1, and its answers are kept until they change.',
       byServerAnd('zone', ({ zones, state }) =>
         Object.fromEntries(zones.map((zone) => [zone, Number(state === 'live')])),
       ),

@@ -3,7 +3,7 @@ import { metricPrefix, renderFamilies } from '@kube-dns/daemon';
 import { subscriptionFamilies } from './subscriber.js';
 import { subscriptionRow } from './testing/index.js';
 
-it('the metrics of subscriptions leave out servers that never told changes', async () => {
+it('the metrics of subscriptions leave out servers that never announced changes', async () => {
   const lastSeenMs = performance.now();
   const rows = [
     subscriptionRow({ zones: ['a', 'b'], lastSeenMs, keptAnswers: 4, droppedAnswers: 5 }),

@@ -20,7 +20,7 @@ const INSTANCE = new Uint8Array(8).fill(7);
 const FIRST_SERIAL = 40;
 const SUBSCRIBED = subscribedTlv({ instance: INSTANCE, serial: FIRST_SERIAL, apex: APEX });
 
-/** Pauses of a subscription: after a lost connection, while the server is busy, and when it tells no changes. */
+/** Pauses of a subscription: after a lost connection, while the server is busy, and when it announces no changes. */
 const FIRST_PAUSE_MS = 100;
 const BUSY_PAUSE_MS = 1_000;
 const UNSUPPORTED_PAUSE_MS = 60_000;
@@ -86,7 +86,7 @@ const changed = (before: number, after: number, ...names: string[]) =>
   changedTlv({ before, after, names: names.map(encodeKey) });
 
 describe('a subscription', () => {
-  it('asks for each zone, and tells the names that changed', async () => {
+  it('asks for each zone, and announces the names that changed', async () => {
     const { peer, events, subscription } = await live();
     expect(peer.requests.map(({ tlvs }) => decodeName(tlvs[0]!.data))).toEqual([
       'cluster.local',
@@ -121,20 +121,23 @@ describe('a subscription', () => {
     ['NOERROR without what was asked for', refuse(RCODE.NOERROR)],
     ['a closed connection', () => 'close' as const],
     ['another message', ({ id }: DsoMessage) => header(id, 0x8000)],
-  ])('is told once that the server does not know it, by %s, and asks again', async (_, react) => {
-    const peer = await startPeer(react);
-    const { events, subscription } = subscribe(peer);
-    for (let asked = 1; asked <= 3; asked++) {
-      await until('asked, and refused', () => peer.connections === asked && isPausing());
-      pass(UNSUPPORTED_PAUSE_MS - 1);
-      expect(isPausing()).toBe(true);
-      pass(1);
-    }
-    expect(events).toHaveLength(1);
-    expect(events[0]).toMatch(/^unsupported: /);
-    const { state, reason } = subscription.status;
-    expect([state, `unsupported: ${reason}`]).toEqual(['unsupported', events[0]]);
-  });
+  ])(
+    'is notified once that the server does not know it, by %s, and asks again',
+    async (_, react) => {
+      const peer = await startPeer(react);
+      const { events, subscription } = subscribe(peer);
+      for (let asked = 1; asked <= 3; asked++) {
+        await until('asked, and refused', () => peer.connections === asked && isPausing());
+        pass(UNSUPPORTED_PAUSE_MS - 1);
+        expect(isPausing()).toBe(true);
+        pass(1);
+      }
+      expect(events).toHaveLength(1);
+      expect(events[0]).toMatch(/^unsupported: /);
+      const { state, reason } = subscription.status;
+      expect([state, `unsupported: ${reason}`]).toEqual(['unsupported', events[0]]);
+    },
+  );
 
   it('that does not know the operation is asked at once when it is there again', async () => {
     let isKnown = false;

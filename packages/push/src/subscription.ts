@@ -33,7 +33,7 @@ const TURN_MS = 2;
 
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
-  /** From now on every change is told. What was before is unknown. */
+  /** From now on every change is announced. What was before is unknown. */
   onLive(server: Subscribed): void;
   /**
    * The records of a name, lower-cased in wire form, or of names below it have changed: answers with a lower serial
@@ -42,12 +42,12 @@ export interface ChangeEvents {
   onChanged(name: Uint8Array, serial: number): void;
   /** Any record may have changed. */
   onFlush(cause: FlushCause, serial: number): void;
-  /** It told something: every change until now was passed on. */
+  /** It sent something: every change until now was passed on. */
   onSeen?(): void;
 }
 
 /**
- * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not tell changes, or has enough
+ * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not announce changes, or has enough
  * subscribers; or it is `busy`: its zone is not complete yet.
  */
 export type Outcome = 'lost' | 'unsupported' | 'busy';
@@ -65,7 +65,7 @@ export interface SubscriptionTarget {
   readonly silenceMs: number;
 }
 
-/** One connection to a server that tells changes, from its subscriptions to its end. */
+/** One connection to a server that announces changes, from its subscriptions to its end. */
 export class SubscriptionConnection {
   isLive = false;
   /** When the server sent something, in milliseconds of `performance.now()`; undefined before. */
@@ -85,7 +85,7 @@ export class SubscriptionConnection {
   /** What the first response said; undefined before. */
   #subscribed: Subscribed | undefined;
   #hasEnded = false;
-  /** It told something in this turn: a response to a keepalive does not say that no change is missing. */
+  /** It sent something in this turn: a response to a keepalive does not say that no change is missing. */
   #hasAnnounced = false;
   /** The turn in which it reads on. */
   #next: NodeJS.Immediate | undefined;
@@ -250,24 +250,24 @@ export class SubscriptionConnection {
 
 /** A server sends a heartbeat every 2 s. */
 const SILENCE_MS = 12_000;
-/** A server that does not tell changes is asked again after this time. */
+/** A server that does not announce changes is asked again after this time. */
 const UNSUPPORTED_PAUSE_MS = 60_000;
-/** A server that cannot tell them now: its zone is not complete yet. */
+/** A server that cannot announce them now: its zone is not complete yet. */
 const BUSY_PAUSE_MS = 1_000;
 /** Pauses after a lost connection: each is twice the last one. */
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 5_000;
 
 export interface SubscriptionEvents extends ChangeEvents {
-  /** No change is told any more. `reason` continues "the subscription has ended:". */
+  /** No change is announced any more. `reason` continues "the subscription has ended:". */
   onLost(reason: string): void;
-  /** The server does not tell changes; it is asked again later, and this is not called again until it does. */
+  /** The server does not announce changes; it is asked again later, and this is not called again until it does. */
   onUnsupported(reason: string): void;
 }
 
 /** What is known of a subscription. */
 export interface SubscriptionStatus {
-  /** `unsupported`: the server has never told changes; `down`: it should, and does not. */
+  /** `unsupported`: the server has never announced changes; `down`: it should, and does not. */
   readonly state: 'live' | 'down' | 'unsupported';
   /** Why it is not live, '' while it is. */
   readonly reason: string;
@@ -310,7 +310,7 @@ export class ZoneSubscription {
     this.#options = options;
   }
 
-  /** Whether changes are told now. */
+  /** Whether changes are announced now. */
   get isLive(): boolean {
     return this.#connection?.isLive ?? false;
   }
@@ -376,7 +376,7 @@ export class ZoneSubscription {
     }
   }
 
-  /** One that told changes before is starting again when it does not. */
+  /** One that announced changes before is starting again when it does not. */
   #nextPauseMs(outcome: Outcome): number {
     if (outcome === 'busy') return BUSY_PAUSE_MS;
     if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;

@@ -62,11 +62,13 @@ function statisticsFamilies(prefix: string, poll: StatisticsPoll): MetricFamily[
     gauge('age_seconds', 'Time since the last successful poll; no sample before the first.', () =>
       ageSeconds(poll.ageMs()),
     ),
-    gauge('subscriptions_live', 'Zones whose servers tell dnsmasq what changes in them.', () =>
+    gauge('subscriptions_live', 'Zones whose servers announce their changes to dnsmasq.', () =>
       valueOf(poll.subscriptions?.live),
     ),
-    gauge('subscriptions_down', 'Zones whose servers should tell dnsmasq that, and do not.', () =>
-      valueOf(poll.subscriptions?.down),
+    gauge(
+      'subscriptions_down',
+      'Zones whose servers should announce their changes to dnsmasq, and do not.',
+      () => valueOf(poll.subscriptions?.down),
     ),
   ];
 }

@@ -147,7 +147,9 @@ function probeProblems(probe: Probe): string[] {
 
 function subscriptionProblems({ subscriptions }: StatisticsPoll): string[] {
   if (subscriptions === undefined || subscriptions.down === 0) return [];
-  return [`${subscriptions.down} subscriptions of dnsmasq are down: its TTLs rule there`];
+  return [
+    `${subscriptions.down} subscriptions of dnsmasq are down: its answers expire by their TTLs there`,
+  ];
 }
 
 function probeRow(probe: Probe): StatusFacts {

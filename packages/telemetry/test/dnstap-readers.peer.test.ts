@@ -44,7 +44,7 @@ async function start(target: string, options: Partial<DnstapOptions> = {}) {
   const upstream = own(
     await ScriptedNameServer.start(() => ({ answers: [{ type: 'A', ttl: 9, data: '192.0.2.7' }] })),
   );
-  const counter = { countQuery: note, countReply: note, countFlaw: note, countError: note };
+  const counter = { countQuery: note, countReply: note, countBadReply: note, countError: note };
   const sockets = own(new UpstreamSockets());
   const servers = new UpstreamServers(sockets, {
     of: () => counter as never,

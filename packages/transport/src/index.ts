@@ -55,7 +55,7 @@ export type {
   StaleReason,
   StaleRules,
 } from './forward/contract.js';
-export type { FailureReason, ReplyFlaw } from './forward/failure.js';
+export type { FailureReason, BadReplyReason } from './forward/failure.js';
 export { QueryForwarder } from './forward/forwarder.js';
 export {
   EXCHANGED,

@@ -74,7 +74,7 @@ const UNCOUNTED: ServerCounter = {
   queries: 0,
   countQuery: () => undefined,
   countReply: () => undefined,
-  countFlaw: () => undefined,
+  countBadReply: () => undefined,
   countError: () => undefined,
 };
 

@@ -101,7 +101,7 @@ export class EncryptedFixture {
       queries: 0,
       countQuery: () => undefined,
       countReply: () => undefined,
-      countFlaw: () => undefined,
+      countBadReply: () => undefined,
       countError: () => undefined,
     };
     this.servers = new UpstreamServers(

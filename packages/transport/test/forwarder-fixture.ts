@@ -15,7 +15,7 @@ import type { ExchangeErrorCode } from '../src/errors.js';
 import type { ReplyInspector } from '../src/forward/contract.js';
 import { QueryForwarder } from '../src/forward/forwarder.js';
 import type { QueryForwarderOptions } from '../src/forward/contract.js';
-import type { ReplyFlaw } from '../src/forward/failure.js';
+import type { BadReplyReason } from '../src/forward/failure.js';
 import { retryPlan } from '../src/forward/contract.js';
 import type { ServerAddress } from '../src/server-address.js';
 import type { ServerCounter } from '../src/forward/observers.js';
@@ -99,7 +99,7 @@ export class RecordedCounter implements ServerCounter {
   queries = 0;
   retried = 0;
   readonly rcodes: number[] = [];
-  readonly flaws: ReplyFlaw[] = [];
+  readonly badReplies: BadReplyReason[] = [];
   readonly errors: ExchangeErrorCode[] = [];
 
   countQuery(isRetry: boolean): void {
@@ -111,8 +111,8 @@ export class RecordedCounter implements ServerCounter {
     this.rcodes.push(rcode);
   }
 
-  countFlaw(flaw: ReplyFlaw): void {
-    this.flaws.push(flaw);
+  countBadReply(badReply: BadReplyReason): void {
+    this.badReplies.push(badReply);
   }
 
   countError(code: ExchangeErrorCode): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Machine, Report } from '@kube-dns/testkit';
 import { NO_METRICS, type Score, Series } from '../load/scores.js';
-import { type KeptReport, KeptResults, PAGE_FILE, pageOf } from './page.js';
+import { type EarlierReport, EarlierResults, PAGE_FILE, pageOf } from './page.js';
 
 const TRIAL = 'A';
 const MACHINE = { cpu: 'Some <CPU>', date: '2026-01-02', commit: 'abc', loadBefore: 1 } as Machine;
@@ -12,10 +12,10 @@ function score(subject: string, cpuUs: number): Score {
   return { subject, trial: TRIAL, run: 1, metrics: { ...NO_METRICS, ...cpu, ...times } };
 }
 
-function reportOf(fill: (report: Report) => void): KeptReport {
+function reportOf(fill: (report: Report) => void): EarlierReport {
   const report = new Report('dns', MACHINE, {});
   fill(report);
-  return JSON.parse(JSON.stringify(report)) as KeptReport;
+  return JSON.parse(JSON.stringify(report)) as EarlierReport;
 }
 
 const LOAD = reportOf((report) => {
@@ -41,7 +41,7 @@ const SCALE = {
 };
 
 describe('the page', () => {
-  const files = pageOf(new KeptResults([LOAD, MEMORY]));
+  const files = pageOf(new EarlierResults([LOAD, MEMORY]));
   const page = files.get(PAGE_FILE)!;
   const squeezed = page.replaceAll(/ +/g, ' ');
 
@@ -64,7 +64,7 @@ describe('the page', () => {
     expect(head).toContain(
       '\n\n- kubedns-services: CPU/query\n- kubedns, idle: anonymous\n- kubedns, used: anonymous\n\n',
     );
-    const met = pageOf(new KeptResults([SCALE])).get(PAGE_FILE)!;
+    const met = pageOf(new EarlierResults([SCALE])).get(PAGE_FILE)!;
     expect(met).toContain('\n\nAll 1 bars are met.\n\n');
   });
 
@@ -93,7 +93,7 @@ describe('the page', () => {
   });
 
   it('has what other commands have beside a bar', () => {
-    const other = pageOf(new KeptResults([LOAD, SCALE])).get(PAGE_FILE)!;
+    const other = pageOf(new EarlierResults([LOAD, SCALE])).get(PAGE_FILE)!;
     const text = other.replaceAll(/ +/g, ' ');
     expect(text).toContain('| kubedns-scale: peak RSS | 150 MiB | | <= 170 | ok |');
     expect(text).not.toContain('ready after');
@@ -105,7 +105,7 @@ describe('the page', () => {
       const scores = [score('our kubedns', 3)];
       report.addSection({ title: 'kubedns-services, A', header: [], rows: [] }, scores);
     });
-    const [, ...rest] = pageOf(new KeptResults([LOAD, newer]))
+    const [, ...rest] = pageOf(new EarlierResults([LOAD, newer]))
       .get(PAGE_FILE)!
       .split('## kubedns');
     expect(rest).toHaveLength(1);

@@ -27,7 +27,7 @@ import { DNSMASQ } from '../load/testbed.js';
 import { DNS } from './dns.js';
 
 /** A figure as the JSON of a report has it; null: it could not be measured. */
-interface KeptFigure {
+interface EarlierFigure {
   readonly name: string;
   readonly value: number | null;
   readonly unit: string;
@@ -39,7 +39,7 @@ interface KeptFigure {
 const KEPT_COMMANDS = ['dns', 'dnsmasq-load', 'kubedns-scale'];
 
 /** What the JSON of their reports has. */
-export interface KeptReport {
+export interface EarlierReport {
   readonly command: string;
   readonly machine: Machine;
   readonly options: Readonly<Record<string, unknown>>;
@@ -47,15 +47,15 @@ export interface KeptReport {
   readonly results?: Readonly<
     Record<string, readonly Score[] | Readonly<Record<string, SeriesResult>>>
   >;
-  readonly figures: readonly KeptFigure[];
+  readonly figures: readonly EarlierFigure[];
   readonly notes: readonly string[];
 }
 
 /** Reads a file that `--json` of one of these commands has written; throws a MeasureError for another. */
-function readKept(path: string): KeptReport {
-  let report: KeptReport;
+function readEarlier(path: string): EarlierReport {
+  let report: EarlierReport;
   try {
-    report = JSON.parse(readFileSync(path, 'utf8')) as KeptReport;
+    report = JSON.parse(readFileSync(path, 'utf8')) as EarlierReport;
   } catch (cause) {
     throw new MeasureError(`${path} cannot be read as JSON`, { cause });
   }
@@ -64,13 +64,13 @@ function readKept(path: string): KeptReport {
 }
 
 /** The results of several reports; of the same table that of the last report. */
-export class KeptResults {
-  readonly reports: readonly KeptReport[];
+export class EarlierResults {
+  readonly reports: readonly EarlierReport[];
   readonly logs = new Map<string, ScoreLog>();
   readonly parts = new Map<string, Readonly<Record<string, SeriesResult>>>();
-  readonly figures = new Map<string, KeptFigure>();
+  readonly figures = new Map<string, EarlierFigure>();
 
-  constructor(reports: readonly KeptReport[]) {
+  constructor(reports: readonly EarlierReport[]) {
     this.reports = reports;
     for (const { command, results = {}, figures } of reports) {
       for (const [title, result] of Object.entries(results)) this.#add(title, result);
@@ -82,13 +82,15 @@ export class KeptResults {
     }
   }
 
-  #add(title: string, result: NonNullable<KeptReport['results']>[string]): void {
+  #add(title: string, result: NonNullable<EarlierReport['results']>[string]): void {
     if (isScores(result)) this.logs.set(title, new ScoreLog(result.map(withoutNulls)));
     else this.parts.set(title, result);
   }
 }
 
-function isScores(result: NonNullable<KeptReport['results']>[string]): result is readonly Score[] {
+function isScores(
+  result: NonNullable<EarlierReport['results']>[string],
+): result is readonly Score[] {
   return Array.isArray(result);
 }
 
@@ -109,7 +111,7 @@ const INTRO = [
 export const PAGE_FILE = 'page.md';
 
 /** The files of the page by name: Markdown with tables, and its pictures. */
-export function pageOf(results: KeptResults): ReadonlyMap<string, string> {
+export function pageOf(results: EarlierResults): ReadonlyMap<string, string> {
   const [first] = results.reports;
   const report = new Report(TITLE, first?.machine ?? ({} as Machine), {});
   for (const [title, log] of results.logs) {
@@ -144,14 +146,14 @@ export function pageOf(results: KeptResults): ReadonlyMap<string, string> {
 }
 
 /** Which bars are missed, before everything else. */
-function missedBars({ missed }: Report, { figures }: KeptResults): string {
+function missedBars({ missed }: Report, { figures }: EarlierResults): string {
   if (missed.length === 0) return `All ${figures.size} bars are met.`;
   const names = missed.map(({ name }) => `- ${name}`).join('\n');
   return `Of ${figures.size} bars ${missed.length} are missed; figures and spread are [below](#bars):\n\n${names}`;
 }
 
 /** Those of all reports, each once, and where and when the reports beside the first were made. */
-function notesOf({ reports }: KeptResults): readonly string[] {
+function notesOf({ reports }: EarlierResults): readonly string[] {
   const [, ...others] = reports;
   const made = others.map(({ command, machine, results }) => {
     const { date, cpu, commit, loadBefore } = machine;
@@ -188,10 +190,10 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   const { from, out } = values;
   if (from.length === 0) await DNS.run(values, context);
   // The report that is now full has the form of one that was kept.
-  const made = { ...(JSON.parse(JSON.stringify(report)) as KeptReport) };
-  const reports = from.length === 0 ? [made] : from.map(readKept);
+  const made = { ...(JSON.parse(JSON.stringify(report)) as EarlierReport) };
+  const reports = from.length === 0 ? [made] : from.map(readEarlier);
   mkdirSync(out, { recursive: true });
-  for (const [name, text] of pageOf(new KeptResults(reports))) {
+  for (const [name, text] of pageOf(new EarlierResults(reports))) {
     writeFileSync(join(out, name), text);
     progress(`written: ${join(out, name)}`);
   }
@@ -407,12 +409,12 @@ interface Plot {
 }
 
 /** All pictures that there are results for. */
-function plotsOf(results: KeptResults): readonly Plot[] {
+function plotsOf(results: EarlierResults): readonly Plot[] {
   return [cpuPlot, clientsPlot, tailPlot, quotaPlot, memoryPlot].flatMap((draw) => draw(results));
 }
 
 function subjectsWith(
-  results: KeptResults,
+  results: EarlierResults,
   titles: readonly string[],
 ): readonly (readonly [string, ScoreLog, string, readonly string[]])[] {
   return titles.flatMap((title) => {
@@ -427,7 +429,7 @@ function plot(file: string, title: string, svg: () => string, groups: readonly u
   return groups.length === 0 ? [] : [{ file, title, svg: svg() }];
 }
 
-function cpuPlot(results: KeptResults): readonly Plot[] {
+function cpuPlot(results: EarlierResults): readonly Plot[] {
   const groups = subjectsWith(results, MAIN).map(([title, log, trial, subjects]) => ({
     title,
     rows: subjects.map((label): BarRow => {
@@ -447,7 +449,7 @@ function cpuPlot(results: KeptResults): readonly Plot[] {
   return plot('cpu.svg', title, () => barChart({ title, note, groups }), groups);
 }
 
-function clientsPlot(results: KeptResults): readonly Plot[] {
+function clientsPlot(results: EarlierResults): readonly Plot[] {
   const titles = [...results.logs.keys()].filter((title) => title.startsWith(CLIENTS));
   const groups = subjectsWith(results, titles).map(([table, log, trial, subjects]) => ({
     title: table.slice(CLIENTS.length),
@@ -461,7 +463,7 @@ function clientsPlot(results: KeptResults): readonly Plot[] {
   return plot('clients.svg', title, () => barChart({ title, note, groups }), groups);
 }
 
-function tailPlot(results: KeptResults): readonly Plot[] {
+function tailPlot(results: EarlierResults): readonly Plot[] {
   const groups = subjectsWith(results, MAIN).map(([title, log, trial, subjects]) => ({
     title,
     rows: subjects.flatMap((label) => {
@@ -486,7 +488,7 @@ function shortMs(value: number): string {
 
 /** The figures of a part whose names match: a group for each first name, a row for each second. */
 function groupsOf(
-  results: KeptResults,
+  results: EarlierResults,
   part: string,
   name: RegExp,
   rowOf: (server: string, value: number, figure: string) => BarRow,
@@ -505,7 +507,7 @@ function groupsOf(
   return [...groups].map(([title, rows]) => ({ title, rows }));
 }
 
-function quotaPlot(results: KeptResults): readonly Plot[] {
+function quotaPlot(results: EarlierResults): readonly Plot[] {
   const row = (label: string, value: number): BarRow => ({
     label,
     side: sideOf(label),
@@ -518,7 +520,7 @@ function quotaPlot(results: KeptResults): readonly Plot[] {
   return plot('quota.svg', title, () => barChart({ title, note, groups }), groups);
 }
 
-function memoryPlot(results: KeptResults): readonly Plot[] {
+function memoryPlot(results: EarlierResults): readonly Plot[] {
   const row = (label: string, value: number, figure: string): BarRow => {
     const bar = results.figures.get(figure)?.bar;
     const limit = bar !== undefined && 'atMost' in bar ? { limit: bar.atMost } : {};

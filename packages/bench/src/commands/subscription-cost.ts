@@ -55,7 +55,7 @@ async function measureEvents(context: CostContext): Promise<void> {
   await delay(seconds * 1_000);
   const [kubednsBefore = NaN] = await cpuOf([kubedns], context);
   const told = await testbed.subscribedDnsmasq(kubedns);
-  const [kubednsTold = NaN, dnsmasqTold = NaN, dnsmasqWithout = NaN] = await cpuOf(
+  const [kubednsSubscribed = NaN, dnsmasqSubscribed = NaN, dnsmasqWithout = NaN] = await cpuOf(
     [kubedns, told, without],
     context,
   );
@@ -63,12 +63,12 @@ async function measureEvents(context: CostContext): Promise<void> {
   const [kubednsAfter = NaN] = await cpuOf([kubedns], context);
   const kubednsAlone = (kubednsBefore + kubednsAfter) / 2;
   await cluster.remote.call('stopNoise');
-  series.add('kubedns with a subscription', kubednsTold, FIGURE);
+  series.add('kubedns with a subscription', kubednsSubscribed, FIGURE);
   series.add('kubedns without', kubednsAlone, FIGURE);
-  series.add('kubedns: cost of the subscription', kubednsTold - kubednsAlone, JUDGED);
-  series.add('dnsmasq with its subscription', dnsmasqTold, FIGURE);
+  series.add('kubedns: cost of the subscription', kubednsSubscribed - kubednsAlone, JUDGED);
+  series.add('dnsmasq with its subscription', dnsmasqSubscribed, FIGURE);
   series.add('dnsmasq without', dnsmasqWithout, FIGURE);
-  series.add('dnsmasq: cost of the subscription', dnsmasqTold - dnsmasqWithout, JUDGED);
+  series.add('dnsmasq: cost of the subscription', dnsmasqSubscribed - dnsmasqWithout, JUDGED);
   await own.close();
 }
 
@@ -233,7 +233,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   report.note('Memory is read after garbage was collected; RSS is the anonymous part of it.');
 }
 
-/** What it costs kubedns to tell changes, and dnsmasq to be told them. */
+/** What it costs kubedns to announce changes, and dnsmasq to get them. */
 export const SUBSCRIPTION_COST: Command<typeof OPTIONS> = {
   name: 'subscription-cost',
   summary: 'memory of a subscription, and CPU of 1,000 events a second on both sides',

@@ -14,7 +14,7 @@ export interface SubscriberCrowdMethods {
 const LIMIT_MS = 30_000;
 const STEP_MS = 5;
 
-/** Clients that are told the changes of the zone, and do nothing with them. */
+/** Clients that get the changes of the zone, and do nothing with them. */
 export class SubscriberCrowd implements SubscriberCrowdMethods {
   #subscriptions: ZoneSubscription[] = [];
 
@@ -23,7 +23,7 @@ export class SubscriberCrowd implements SubscriberCrowdMethods {
     this.#subscriptions.push(...added);
     const endMs = performance.now() + LIMIT_MS;
     while (!added.every(({ isLive }) => isLive)) {
-      if (performance.now() > endMs) throw new Error('not all subscribers are told changes');
+      if (performance.now() > endMs) throw new Error('not all subscribers get changes');
       await delay(STEP_MS);
     }
   }

@@ -119,7 +119,7 @@ export class DnsmasqCosts implements DnsmasqCostsMethods {
   }
 }
 
-/** A server that says that it tells the changes of all names; `session` is its connection. */
+/** A server that says that it announces the changes of all names; `session` is its connection. */
 class TellingServer {
   session: Socket | undefined;
   readonly #tcp = createServer((socket) => {
@@ -148,17 +148,17 @@ class TellingServer {
   }
 }
 
-/** The second longest turn, in ms of CPU, while a server tells changes without end; it shares the event loop. */
+/** The second longest turn, in ms of CPU, while a server announces changes without end; it shares the event loop. */
 async function floodedTurnMs(tlvAt: (serial: number) => DsoTlv): Promise<number> {
   const owned = new Owned();
   const telling = owned.add(new TellingServer());
   const port = await telling.listen();
-  const heardAt = neverSeen();
-  const cache = new AnswerCache({ maxRecords: 10_000, heardAt });
+  const lastSeen = neverSeen();
+  const cache = new AnswerCache({ maxRecords: 10_000, lastSeen });
   const server = new ZoneServer({
     server: { address: '127.0.0.1', port },
     cache,
-    lastSeen: heardAt,
+    lastSeen,
     takeNumber: () => 1,
     onLive: () => undefined,
     onChange: () => undefined,

@@ -71,7 +71,7 @@ export async function startCluster(owned: Owned, size: ClusterSize): Promise<Tes
   return { plan: new ClusterPlan(size), apiUrl, remote, listBytes };
 }
 
-/** kubedns and the dnsmasq in front of it, which is told the changes. */
+/** kubedns and the dnsmasq in front of it, which gets the changes. */
 interface Pod {
   readonly kubedns: Subject;
   readonly dnsmasq: Subject;
@@ -94,8 +94,8 @@ export const COREDNS = 'coredns';
 export const KUBE_DNS = 'kube-dns';
 
 const READY_LIMIT_MS = 120_000;
-/** What our dnsmasq logs once it is told the changes. */
-export const SUBSCRIBED = /tells the changes of cluster\.local/;
+/** What our dnsmasq logs once it gets the changes. */
+export const SUBSCRIBED = /announces the changes of cluster\.local/;
 
 /** Starts the servers of a workload, each on its core; closing `owned` ends them. */
 export class ServerTestbed {
@@ -131,7 +131,7 @@ export class ServerTestbed {
     return this.#subject(OUR_DNSMASQ, server, ports.dns, part);
   }
 
-  /** A kubedns, and a dnsmasq with the arguments of the manifest and more, once it is told the changes. */
+  /** A kubedns, and a dnsmasq with the arguments of the manifest and more, once it gets the changes. */
   async pod(cluster: TestbedCluster, args: readonly string[] = []): Promise<Pod> {
     const kubedns = await this.kubedns(cluster, { isUpstream: true });
     return { kubedns, dnsmasq: await this.subscribedDnsmasq(kubedns, args) };

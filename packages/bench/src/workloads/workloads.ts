@@ -452,7 +452,7 @@ export const MISSES_ZONE: Workload = {
 export const SEARCH_DOMAINS = {
   /** As kubelet writes them. */
   cluster: ['team-000.svc.cluster.local', 'svc.cluster.local', 'cluster.local'],
-  /** The last one is of the node, and no server tells its changes. */
+  /** The last one is of the node, and no server announces its changes. */
   cloud: [
     'team-000.svc.cluster.local',
     'svc.cluster.local',

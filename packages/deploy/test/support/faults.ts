@@ -44,7 +44,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'kubedns hangs': {
     isSlow: true,
     strike: async (pod) => {
-      await until('a subscription', () => pod.log.includes('tells the changes of'));
+      await until('a subscription', () => pod.log.includes('announces the changes of'));
       pod.signal('kubedns', 'SIGSTOP');
     },
   },

@@ -165,16 +165,16 @@ interface ServedOpcodes {
   readonly sessions: SessionService | undefined;
 }
 
-/** What the options allow of it; `subscribers` is undefined where there is nothing to tell. */
+/** What the options allow of it; `subscribers` is undefined where there is nothing to announce. */
 export function servedOpcodes(
   options: DnsmasqOptions,
   notifies: Answerer,
   subscribers: SessionService | undefined,
 ): ServedOpcodes {
-  const isTelling = options.tellsChanges && subscribers !== undefined;
+  const isAnnouncing = options.announcesChanges && subscribers !== undefined;
   return {
     notifies: options.notifyRules.length > 0 ? notifies : undefined,
-    sessions: isTelling
+    sessions: isAnnouncing
       ? sessionsBehindLocalService(subscribers, options, networkInterfaces())
       : undefined,
   };

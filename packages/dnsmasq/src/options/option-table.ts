@@ -216,12 +216,12 @@ const FIELDS = {
     ),
   ),
   cachesNegatives: field(true, flag('-N, --no-negcache', 'do not cache negative answers', false)),
-  /** Those of the zones whose servers tell when they change, whatever `cachesNegatives` is. */
-  cachesToldNegatives: field(
+  /** Those of the zones whose servers announce when they change, whatever `cachesNegatives` is. */
+  cachesAnnouncedNegatives: field(
     false,
     setting(
       '--negcache=',
-      'push: cache negative answers of zones whose server tells their changes, also with --no-negcache',
+      'push: cache negative answers of zones whose server announces their changes, also with --no-negcache',
       (value) => {
         if (value !== 'push') throw new OptionError('bad value, must be push');
         return true;
@@ -450,15 +450,20 @@ const FIELDS = {
 
   // Changes that servers announce, and cookies (RFC 7873). dnsmasq has none of these options.
 
-  /** Whether the servers of domains are asked to tell what changes there. */
+  /** Whether the servers of domains are asked to announce what changes there. */
   subscribes: field(
     true,
-    flag('--no-subscribe', 'do not ask servers of domains to tell what changes there', false),
+    flag('--no-subscribe', 'do not ask servers of domains to announce what changes there', false),
   ),
-  /** Whether those who subscribe here are told the changes that servers tell. */
-  tellsChanges: field(
+  /** Whether those who subscribe here get the changes that servers announce. */
+  announcesChanges: field(
     true,
-    flag('--no-tell-changes', 'do not tell subscribers what servers of domains tell', false),
+    flag(
+      '--no-announce-changes',
+      'do not announce to subscribers what servers of domains announce',
+      false,
+    ),
+    flag('--no-tell-changes', 'the same, by its former name', false),
   ),
   /** Who may send a NOTIFY; none means that they are not implemented, as in dnsmasq. */
   notifyRules: listField<NotifyRule>(

@@ -217,7 +217,7 @@ export interface StaleOptions {
   readonly timeoutMs: number;
   /** For how long expired answers are served. */
   readonly maxAgeSeconds: number;
-  /** The TTL that they are told with. */
+  /** The TTL that clients get. */
   readonly ttlSeconds: number;
 }
 

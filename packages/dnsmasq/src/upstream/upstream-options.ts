@@ -73,10 +73,9 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
 /** The options of the cache in the command line; `lastSeen` and `lastSeenEver` are those of the subscriptions. */
 export function cacheOptions(
   options: DnsmasqOptions,
-  { lastSeen: heardAt, lastSeenEver }: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver'>,
+  { lastSeen, lastSeenEver }: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver'>,
 ): AnswerCacheOptions {
   const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
-  const lastHeardAt = stale && lastSeenEver;
   const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
   const staleTtlSeconds = stale?.ttlSeconds ?? 0;
   const countsHits = options.prefetch !== undefined;
@@ -87,8 +86,8 @@ export function cacheOptions(
     staleTtlSeconds,
     rotatesRecords,
     countsHits,
-    heardAt,
-    lastHeardAt,
+    lastSeen,
+    lastSeenEver: stale && lastSeenEver,
   };
 }
 
@@ -99,7 +98,7 @@ export function cachingRules(options: DnsmasqOptions): CachingRules {
   return {
     isExtraType: (type) => isEveryType || extraTypes.has(type),
     cachesNegatives: options.cachesNegatives,
-    cachesToldNegatives: options.cachesToldNegatives,
+    cachesAnnouncedNegatives: options.cachesAnnouncedNegatives,
     negativeTtlSeconds: options.negTtlSeconds,
     minTtlSeconds: options.minCacheTtlSeconds,
     maxTtlSeconds: options.maxCacheTtlSeconds,
@@ -149,7 +148,7 @@ export function subscribedServers(rules: readonly ServerRule[]): SubscribedServe
   });
 }
 
-/** Whether servers answer for the cluster: kubedns (`-kubednsServer`) is among them, or one that tells changes. */
+/** Whether servers answer for the cluster: kubedns (`-kubednsServer`) is among them, or one that announces changes. */
 export function isOfCluster(
   group: ServerGroup | undefined,
   kubedns: ServerAddress | undefined,

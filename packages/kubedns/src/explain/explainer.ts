@@ -348,7 +348,7 @@ function reverseStep(found: ReverseFinding, zone: ClusterZone, ptr: PtrMode): Ex
   if (keys.length > 0) {
     const first =
       owners.length > 1 && ptr === 'first'
-        ? ' With --ptr=first only one of its names is told.'
+        ? ' With --ptr=first only one of its names is in the answer.'
         : '';
     const what = owners.every(({ isHeadless }) => isHeadless)
       ? 'an endpoint of the headless service'

@@ -280,11 +280,11 @@ function headlessSteps(
       ),
     );
   }
-  const flawed = endpoints.filter(({ isReady, flaw }) => isReady && flaw !== undefined);
-  for (const endpoint of flawed.slice(0, 3)) {
-    steps.push(leftOut('invalid', `${endpointText(endpoint)} is left out: ${endpoint.flaw!}.`));
+  const invalid = endpoints.filter(({ isReady, problem }) => isReady && problem !== undefined);
+  for (const endpoint of invalid.slice(0, 3)) {
+    steps.push(leftOut('invalid', `${endpointText(endpoint)} is left out: ${endpoint.problem!}.`));
   }
-  const used = endpoints.filter(({ isReady, flaw }) => isReady && flaw === undefined);
+  const used = endpoints.filter(({ isReady, problem }) => isReady && problem === undefined);
   if (missing === 'endpoints') steps.push(...noEndpointSteps(name, objects));
   if (type === TYPE.A || type === TYPE.AAAA) {
     const others = used.filter(({ isIpv6 }) => isIpv6 !== (type === TYPE.AAAA));
@@ -526,7 +526,7 @@ interface SeenEndpoint {
   readonly isTerminating: boolean;
   readonly isIpv6: boolean;
   /** Why it is left out although it is ready; undefined when it is not. */
-  readonly flaw: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** The endpoints of a slice, one for each address. */
@@ -539,7 +539,7 @@ function endpointsOf(slice: V1EndpointSlice): SeenEndpoint[] {
       isReady: conditions?.ready !== false,
       isTerminating: conditions?.terminating === true,
       isIpv6: address.includes(':'),
-      flaw: flawOf(slice, address, hostname),
+      problem: problemOf(slice, address, hostname),
     })),
   );
 }
@@ -549,7 +549,7 @@ function endpointText({ address, pod }: SeenEndpoint): string {
   return pod === undefined ? address : `${address} (pod ${pod})`;
 }
 
-function flawOf(
+function problemOf(
   { addressType }: V1EndpointSlice,
   address: string,
   hostname: unknown,

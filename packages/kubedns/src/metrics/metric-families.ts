@@ -110,10 +110,10 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
 
 const PREFIX = metricPrefix('kubedns', {
   // What kubedns words in its own way.
-  subscribers: 'Forwarders that are told which names change.',
+  subscribers: 'Forwarders that are notified which names change.',
   subscription_lag_seconds:
-    'Time from a change of the zone until subscribers are told, or until a slow one is.',
-  subscription_names_total: 'Names that changed and were told to subscribers or by NOTIFY.',
+    'Time from a change of the zone until it is announced to subscribers, or to a slow one.',
+  subscription_names_total: 'Names that changed and were announced to subscribers or by NOTIFY.',
 });
 
 /** Every metric of kubedns: those of its mechanisms, and its own. */

@@ -9,13 +9,13 @@ describe('the statistics of upstream servers', () => {
     for (let i = 0; i < 3; i++) server.countQuery();
     server.countReply(RCODE.NXDOMAIN, 20);
     statistics.of('10.0.0.1#53').countReply(RCODE.SERVFAIL, 20);
-    server.countFlaw('refusal');
+    server.countBadReply('refusal');
     server.countError('timeout');
     const other = statistics.of('::1#5353');
     other.countQuery();
     other.countError('refused');
-    other.countFlaw('malformed');
-    other.countFlaw('lame');
+    other.countBadReply('malformed');
+    other.countBadReply('lame');
     const entries = [...statistics.entries()];
     expect(entries.map(([text, { queries }]) => [text, queries])).toEqual([
       ['10.0.0.1#53', 3],

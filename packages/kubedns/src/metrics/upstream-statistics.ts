@@ -1,5 +1,5 @@
 import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
-import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
+import type { BadReplyReason, ServerCounter, ServerCounters } from '@kube-dns/transport';
 
 /** The counts of one server. */
 class UpstreamCounts implements CountedNameServer, ServerCounter {
@@ -15,9 +15,9 @@ class UpstreamCounts implements CountedNameServer, ServerCounter {
   }
 
   /** A reply with an error rcode is counted by `countReply`. */
-  countFlaw(flaw: ReplyFlaw): void {
-    if (flaw === 'malformed') this.health.countError(flaw);
-    else if (flaw === 'lame') this.health.failures.refused++;
+  countBadReply(badReply: BadReplyReason): void {
+    if (badReply === 'malformed') this.health.countError(badReply);
+    else if (badReply === 'lame') this.health.failures.refused++;
   }
 
   countError(code: string): void {

@@ -125,7 +125,7 @@ export class Blocks {
     );
   }
 
-  /** One subscription, for the zones of all blocks of the cluster; where its DNS announces no changes, TTLs rule. */
+  /** One subscription, for the zones of all blocks of the cluster; where its DNS announces no changes, answers expire by their TTLs. */
   #followCluster(): void {
     const { clusterServer, subscriptions, own } = this.#options;
     const server = clusterServer();

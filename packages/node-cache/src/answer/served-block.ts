@@ -116,8 +116,8 @@ export class ServedBlock implements ResolverPolicy {
         countsHits: rules?.prefetch !== undefined,
         countsAnswers: true,
         keepsTtls: rules?.keepsTtl === true,
-        heardAt: subscriptions.lastSeen,
-        lastHeardAt: subscriptions.lastSeenEver,
+        lastSeen: subscriptions.lastSeen,
+        lastSeenEver: subscriptions.lastSeenEver,
       },
       forwarding: {
         maxInFlight: maxConcurrent > 0 ? maxConcurrent : MAX_IN_FLIGHT,
@@ -215,7 +215,7 @@ function staleAfterMs({ stale }: CacheRules, isOfCluster: boolean): number | und
 /** All records of an answer have one lifetime, that of the message. */
 class OneTtl implements CachingRules {
   readonly cachesNegatives = true;
-  readonly cachesToldNegatives = true;
+  readonly cachesAnnouncedNegatives = true;
   /** A denial without a SOA is not cached. */
   readonly negativeTtlSeconds = 0;
   readonly cachesZeroTtls = false;

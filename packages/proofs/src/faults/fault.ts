@@ -36,7 +36,7 @@ export const PAGE = {
   probeOfDnsmasq: sign('The probe of dnsmasq that fails', /probe dnsmasq(?: fails)?: /),
   untold: sign(
     'That changes are not told any more, and why',
-    / tells no changes (?:any more: |of )/,
+    / announces no changes (?:any more: |of )/,
   ),
   missedMessages: sign('How often a message was missed', /"flushes":"[^"]*missed-message \d/),
   noServersFile: sign('The file that has no servers', /no servers found in /),

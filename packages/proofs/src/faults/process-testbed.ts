@@ -164,7 +164,7 @@ export class ProcessTestbed {
     return isOk(this.ports.sidecar, `/healthcheck/${name}`, limitMs);
   }
 
-  /** Waits until kubedns tells dnsmasq what changes. */
+  /** Waits until kubedns announces to dnsmasq what changes. */
   subscribed(): Promise<void> {
     return this.waitFor('subscription', async () => (await this.liveZones()) > 0);
   }

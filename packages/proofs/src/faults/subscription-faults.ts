@@ -23,7 +23,7 @@ const STATE = serviceState(0, 0);
 /** Passes what dnsmasq and kubedns say to each other over TCP. */
 type Relay<R> = (port: number, target: number) => Promise<R>;
 
-/** dnsmasq that is told the changes of one service, through a relay. */
+/** dnsmasq that gets the changes of one service, through a relay. */
 async function startPod<R extends Closable>(context: FaultContext, relay: Relay<R>) {
   const { node, nodeFlags, owned, signs } = context;
   const api = owned.add(
@@ -132,7 +132,7 @@ export const SUBSCRIPTION_ROWS: readonly Fault[] = [
     id: 'subscription-vanished',
     shows: PAGE.untold,
     happens:
-      'The connection on which kubedns tells changes loses every byte, and is not closed; UDP works',
+      'The connection on which kubedns announces changes loses every byte, and is not closed; UDP works',
     clients: 'Old answers that were cached before',
     duration: 'Their TTL, from the last message on',
     limitMs: RECORD_TTL_SECONDS * 1_000 + SPARE_MS,

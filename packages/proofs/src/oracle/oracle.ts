@@ -90,16 +90,16 @@ class OraclePod implements Closable {
     return pod;
   }
 
-  /** Waits until dnsmasq is told of changes. */
+  /** Waits until dnsmasq gets changes. */
   async live(): Promise<void> {
     const isLive = () => {
       this.dnsmasq.check();
-      return this.#count('tells the changes of') > this.#count('tells no changes any more');
+      return this.#count('announces the changes of') > this.#count('announces no changes any more');
     };
     await until('a subscription', isLive, { limitMs: LIMIT_MS });
   }
 
-  /** Makes a fault happen for the n-th time; resolves when it is over and dnsmasq is told of changes again. */
+  /** Makes a fault happen for the n-th time; resolves when it is over and dnsmasq gets changes again. */
   async disturb(kind: FaultKind, n: number): Promise<void> {
     if (kind === 'cut') await this.#cut(n);
     else if (kind === 'freeze') await this.#freeze(n);
@@ -139,8 +139,8 @@ class OraclePod implements Closable {
   }
 
   async #lost(): Promise<void> {
-    const before = this.#count('tells no changes any more');
-    const isLost = () => this.#count('tells no changes any more') > before;
+    const before = this.#count('announces no changes any more');
+    const isLost = () => this.#count('announces no changes any more') > before;
     await until('the end of a subscription', isLost, { limitMs: LIMIT_MS });
   }
 
@@ -395,7 +395,7 @@ function addFindings(
 /** Every answer of a cluster that changes at random, beside the history of its API, while its pod is disturbed. */
 export const ORACLE: Command<typeof OPTIONS> = {
   name: 'oracle',
-  summary: 'random changes: how old answers are, while dnsmasq is told of changes and while not',
+  summary: 'random changes: how old answers are, while dnsmasq gets changes and while not',
   options: OPTIONS,
   isStrict: true,
   run,

@@ -53,7 +53,7 @@ export interface OracleAnswer {
 }
 
 /**
- * Whether dnsmasq was told of changes all the time while a question was answered; or a time like that, of a question to
+ * Whether dnsmasq got changes all the time while a question was answered; or a time like that, of a question to
  * kubedns itself: what is old there comes late from the API.
  */
 export type Time = 'subscribed' | 'disturbed' | 'straight';

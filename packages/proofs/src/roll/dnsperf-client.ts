@@ -21,7 +21,7 @@ export function rollQuestions(services: number): readonly string[] {
       .map((i) => dnsName(serviceState(i, 0))),
     ...Array.from({ length: WORLD_NAMES }, (_, i) => `w${i}.t300.world.test`),
     ...Array.from({ length: UNCACHED_NAMES }, (_, i) => `u${i}.t0.world.test`),
-    // Kept in dnsmasq's cache while kubedns tells what changes (--negcache=push), else asked of kubedns each time.
+    // Kept in dnsmasq's cache while kubedns announces what changes (--negcache=push), else asked of kubedns each time.
     ...Array.from({ length: MISSING_NAMES }, (_, i) => `${MISSING}${i}.default.svc.cluster.local`),
   ];
   return interleaved(names).map((name) => `${name} A`);

@@ -47,9 +47,9 @@ export interface AnswerCacheOptions {
   /** Whether an answer counts as one record, however many it has; not unless given. */
   readonly countsAnswers?: boolean;
   /** When the servers of subscriptions were last seen; none lives, unless given. */
-  readonly heardAt?: LastSeen;
+  readonly lastSeen?: LastSeen;
   /** The same, also of those that do not live any more. */
-  readonly lastHeardAt?: LastSeen | undefined;
+  readonly lastSeenEver?: LastSeen | undefined;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }
@@ -209,7 +209,7 @@ export class AnswerCache {
   #sweptSlot = 0;
 
   constructor(options: AnswerCacheOptions) {
-    const { maxRecords, maxTtlSeconds = 0, staleTtlSeconds = 0, heardAt = neverSeen() } = options;
+    const { maxRecords, maxTtlSeconds = 0, staleTtlSeconds = 0, lastSeen = neverSeen() } = options;
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxTtlSeconds = maxTtlSeconds;
@@ -220,8 +220,8 @@ export class AnswerCache {
     this.#keepsTtls = options.keepsTtls ?? false;
     this.#countsHits = options.countsHits ?? false;
     this.#countsAnswers = options.countsAnswers ?? false;
-    this.#lastSeenAt = heardAt;
-    this.#everSeenAt = options.lastHeardAt ?? heardAt;
+    this.#lastSeenAt = lastSeen;
+    this.#everSeenAt = options.lastSeenEver ?? lastSeen;
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
   }
 
@@ -364,21 +364,21 @@ export class AnswerCache {
 
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name; false for one with
-   * more records than the cache holds, NXDOMAIN of a target that has cached records, and one that a teller said had
-   * changed after `serial`. Until a teller says so, it does not expire. The answer is consumed.
+   * more records than the cache holds, NXDOMAIN of a target that has cached records, and one that a source said had
+   * changed after `serial`. Until a source says so, it does not expire. The answer is consumed.
    */
   store(
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
-    teller?: ChangeSource,
+    source?: ChangeSource,
     serial = 0,
   ): boolean {
     const { type, cnames, target, targetLength } = answer;
     if (!this.#countsAnswers && answer.totalWeight > this.maxRecords) return false;
     if (cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return false;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return false;
-    const isNew = this.#storeOne(answer, teller, serial);
-    while (answer.followCname()) if (isStored(answer)) this.#storeOne(answer, teller, serial);
+    const isNew = this.#storeOne(answer, source, serial);
+    while (answer.followCname()) if (isStored(answer)) this.#storeOne(answer, source, serial);
     return isNew;
   }
 
@@ -407,12 +407,12 @@ export class AnswerCache {
   }
 
   /**
-   * Drops the pinned entries of a teller that a change of a name (lower-cased, in wire form) with this serial may
+   * Drops the pinned entries of a source that a change of a name (lower-cased, in wire form) with this serial may
    * change: the name and all below it, those above it, as they depend on whether it exists, and those that any change
    * drops. Returns their number, without those that go as in `dropNotified`, in a zone: below the name of a namespace.
    */
-  dropChanged(name: Uint8Array, teller: ChangeSource, serial: number, zone = teller.apex): number {
-    const { apex, changes, number } = teller;
+  dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone = source.apex): number {
+    const { apex, changes, number } = source;
     if (isAboveServices(name, apex)) {
       this.dropNotified(name, zone);
       changes.noteAll(serial);
@@ -563,11 +563,11 @@ export class AnswerCache {
 
   // What is stored, and what has to go for it.
 
-  #storeOne(answer: CacheableAnswer, teller: ChangeSource | undefined, serial: number): boolean {
+  #storeOne(answer: CacheableAnswer, source: ChangeSource | undefined, serial: number): boolean {
     const store = this.#store;
     const { name, nameLength, type } = answer;
-    const key = teller === undefined ? ANY_KEY : this.#keyFor(answer, teller.apex);
-    if (teller !== undefined && !isCurrent(key, teller, serial)) return false;
+    const key = source === undefined ? ANY_KEY : this.#keyFor(answer, source.apex);
+    if (source !== undefined && !isCurrent(key, source, serial)) return false;
     const now = this.#now();
     const weight = this.#countsAnswers ? 1 : answer.weight;
     const nameHash = store.hashOf(name, 0, nameLength);
@@ -579,7 +579,7 @@ export class AnswerCache {
     }
     this.#makeRoom(weight, EntryStore.bytesOf(answer), now);
     const slot = store.add(answer, nameHash, weight, now);
-    if (teller !== undefined) store.subscribe(slot, teller.number, key);
+    if (source !== undefined) store.subscribe(slot, source.number, key);
     this.insertions += answer.insertions;
     return true;
   }

@@ -25,10 +25,10 @@ const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
 
 let now: number;
-let heardAt: LastSeen;
-/** Of the last change that was told. */
+let lastSeen: LastSeen;
+/** Of the last change that was announced. */
 let serial: number;
-let teller: ChangeSource;
+let source: ChangeSource;
 let cache: AnswerCache;
 const reader = new ReplyReader(PLAIN_RULES);
 const out = new Uint8Array(65_535);
@@ -37,30 +37,30 @@ beforeEach(() => start());
 
 function start(): void {
   now = 100;
-  heardAt = neverSeen();
-  heardAt[1] = HEARD_NOW;
+  lastSeen = neverSeen();
+  lastSeen[1] = HEARD_NOW;
   serial = 7;
-  teller = { ...INSTANCE, changes: new AnnouncedChanges() };
-  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, heardAt });
+  source = { ...INSTANCE, changes: new AnnouncedChanges() };
+  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, lastSeen });
 }
 
-/** Stores a reply of a server that tells its changes, which knew those up to this serial. */
+/** Stores a reply of a server that announces its changes, which knew those up to this serial. */
 function keep(name: string, response: Response, known = serial): void {
   if (!reader.read(encodeReply(encodeQuery({ name, type: 'A' }), response), true))
     throw new Error(name);
-  cache.store(reader.answer, () => true, teller, known);
+  cache.store(reader.answer, () => true, source, known);
 }
 
 const address = (data: string): Response => ({ answers: addressRecords(TTL, data) });
 const ask = (name: string) => askCache(cache, name);
 const lookup = (name: string) => cache.lookup(readQuery(encodeQuery({ name })), out);
-const changed = (name: string) => cache.dropChanged(encodeKey(name), teller, ++serial);
+const changed = (name: string) => cache.dropChanged(encodeKey(name), source, ++serial);
 function flush(): void {
-  teller.changes.noteAll(++serial);
+  source.changes.noteAll(++serial);
   cache.dropBelow(APEX);
 }
 
-describe('an answer whose server tells when it changes', () => {
+describe('an answer whose server announces when it changes', () => {
   it('does not expire, and has its whole TTL again once that has passed', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     now += 10;
@@ -84,7 +84,7 @@ describe('an answer whose server tells when it changes', () => {
   it('is given for its TTL after its server was heard last, and no longer', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     keep('new.ns.svc.z', DENIED);
-    heardAt[1] = now + 1_000;
+    lastSeen[1] = now + 1_000;
     now += 1_000 + NEGATIVE_TTL - 1;
     expect(['web', 'new'].map((name) => ask(`${name}.ns.svc.z`)?.rcode)).toEqual([
       'NOERROR',
@@ -103,11 +103,11 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('web.ns.svc.z')).toBeUndefined();
   });
 
-  it('expires with its TTL when the server tells no changes any more', () => {
+  it('expires with its TTL when the server announces no changes any more', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     keep('new.ns.svc.z', DENIED);
     now += NEGATIVE_TTL;
-    heardAt[1] = -Infinity;
+    lastSeen[1] = -Infinity;
     expect(ask('new.ns.svc.z')).toBeUndefined();
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 25']);
     now += TTL;
@@ -115,25 +115,25 @@ describe('an answer whose server tells when it changes', () => {
   });
 
   it('counts no hits: it needs no newer one', () => {
-    cache = new AnswerCache({ maxRecords: 9, nowSeconds: () => now, heardAt, countsHits: true });
+    cache = new AnswerCache({ maxRecords: 9, nowSeconds: () => now, lastSeen, countsHits: true });
     keep('web.ns.svc.z', address('10.0.0.1'));
     for (let i = 0; i < 5; i++) expect(lookup('web.ns.svc.z')?.hits).toBe(0);
   });
 
   it('is stale from when its server was heard last', () => {
-    const lastHeardAt = neverSeen();
+    const lastSeenEver = neverSeen();
     const stale = { maxStaleSeconds: 60, staleTtlSeconds: 30 };
     cache = new AnswerCache({
       maxRecords: 9,
       nowSeconds: () => now,
-      heardAt,
-      lastHeardAt,
+      lastSeen,
+      lastSeenEver,
       ...stale,
     });
     keep('web.ns.svc.z', address('10.0.0.1'));
     now += 1_000;
-    lastHeardAt[1] = now;
-    heardAt[1] = -Infinity;
+    lastSeenEver[1] = now;
+    lastSeen[1] = -Infinity;
     now += 59;
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 1']);
     expect(lookup('web.ns.svc.z')).toMatchObject({ isStale: true, staleSeconds: 59 });
@@ -182,7 +182,7 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('2.0.0.10.in-addr.arpa')).toBeDefined();
   });
 
-  it('is not stored when it does not know a change that was told', () => {
+  it('is not stored when it does not know a change that was announced', () => {
     for (const change of ['web.ns.svc.z', 'ns.svc.z']) {
       const known = serial;
       changed(change);
@@ -198,7 +198,7 @@ describe('an answer whose server tells when it changes', () => {
   });
 });
 
-describe('the cache of a server that tells its changes', () => {
+describe('the cache of a server that announces its changes', () => {
   it('has no answer that contradicts a change it was told, in any order of events', () => {
     fc.assert(
       fc.property(fc.array(steps, { minLength: 100, maxLength: 300 }), (all) => {
@@ -227,23 +227,23 @@ describe('the cache of a server that tells its changes', () => {
             if (name !== undefined) replies.push({ name, known: sent, text: truth(zone, name) });
           } else if (step.kind === 'reply') {
             const reply = replies.shift();
-            if (reply && heardAt[1] === HEARD_NOW)
+            if (reply && lastSeen[1] === HEARD_NOW)
               keep(`${reply.name}.z`, responseOf(reply.text), reply.known);
           } else if (step.kind === 'news') {
             const one = news.shift();
-            if (one === undefined || heardAt[1] !== HEARD_NOW) continue;
+            if (one === undefined || lastSeen[1] !== HEARD_NOW) continue;
             told = one.zone;
             changed(`${one.service}.svc.z`);
           } else if (step.kind === 'cut') {
-            heardAt[1] = -Infinity;
+            lastSeen[1] = -Infinity;
             news = [];
           } else if (step.kind === 'connect') {
             serial = sent++;
             flush();
-            heardAt[1] = HEARD_NOW;
+            lastSeen[1] = HEARD_NOW;
             news = [];
             told = new Map(zone);
-          } else if ('name' in step && heardAt[1] === HEARD_NOW) {
+          } else if ('name' in step && lastSeen[1] === HEARD_NOW) {
             const seen = textOf(ask(`${step.name}.z`));
             // It may be newer than what was told, and then news of it is on its way.
             const possible = [told, ...news.map((one) => one.zone)].map((each) =>

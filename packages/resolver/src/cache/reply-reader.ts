@@ -22,8 +22,8 @@ export interface CachingRules {
   isExtraType(type: number): boolean;
   /** Whether negative answers are cached. */
   readonly cachesNegatives: boolean;
-  /** Those of servers that tell when they change. */
-  readonly cachesToldNegatives: boolean;
+  /** Those of servers that announce when they change. */
+  readonly cachesAnnouncedNegatives: boolean;
   /** How long a negative answer without SOA is cached; 0 is not at all. */
   readonly negativeTtlSeconds: number;
   /** Bounds of a cached TTL; 0 is none. The floor takes precedence over the ceiling. */
@@ -51,7 +51,7 @@ export class ReplyReader {
   /** Whether the last reply had malformed names or data. */
   isMalformed = false;
   readonly rules: CachingRules;
-  #isTold = false;
+  #isAnnounced = false;
   #isExtended: boolean | undefined;
   readonly #cursor = new RecordCursor();
   /** The owner of the last record. */
@@ -63,12 +63,12 @@ export class ReplyReader {
   }
 
   /**
-   * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isTold`: its server tells when
+   * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isAnnounced`: its server tells when
    * its answers change. `hasExtendedRcode`: what OPT says, where that is known.
    */
-  read(reply: Uint8Array, isTold = false, hasExtendedRcode?: boolean): boolean {
+  read(reply: Uint8Array, isAnnounced = false, hasExtendedRcode?: boolean): boolean {
     const { answer } = this;
-    this.#isTold = isTold;
+    this.#isAnnounced = isAnnounced;
     this.#isExtended = hasExtendedRcode;
     if (!this.#readQuestion(reply)) return false;
     for (let cnameAt = this.#readSet(); cnameAt >= 0; cnameAt = this.#readSet()) {
@@ -141,9 +141,9 @@ export class ReplyReader {
   }
 
   #readNegative(): boolean {
-    const { cachesNegatives, cachesToldNegatives, negativeTtlSeconds } = this.rules;
+    const { cachesNegatives, cachesAnnouncedNegatives, negativeTtlSeconds } = this.rules;
     const { answer } = this;
-    if (!cachesNegatives && !(this.#isTold && cachesToldNegatives)) return false;
+    if (!cachesNegatives && !(this.#isAnnounced && cachesAnnouncedNegatives)) return false;
     if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
     else if (!this.#isCachedType()) return false;
     if (this.#hasExtendedRcode()) return false;

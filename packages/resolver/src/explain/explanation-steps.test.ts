@@ -11,12 +11,12 @@ import { subscriptionRow } from '@kube-dns/push/testing';
 import { type CacheLook, cacheStep } from './explanation-steps.js';
 
 const IDLE = { isInFlight: false, failure: undefined };
-const heardAt = neverSeen();
+const lastSeen = neverSeen();
 const bed = new CacheTestbed();
 
 beforeEach(() => {
-  heardAt.fill(Number.NEGATIVE_INFINITY);
-  bed.create(10, { maxStaleSeconds: 3_600, heardAt });
+  lastSeen.fill(Number.NEGATIVE_INFINITY);
+  bed.create(10, { maxStaleSeconds: 3_600, lastSeen });
 });
 
 /** What is said of a name now. */
@@ -96,27 +96,27 @@ describe('what is said of the cache', () => {
   });
 
   it('is which server keeps it, and that it does not any more', () => {
-    const teller = new PublisherProcess(1, [encodeKey('z')]);
-    teller.become(new Uint8Array(16), encodeKey('z'));
+    const publisher = new PublisherProcess(1, [encodeKey('z')]);
+    publisher.become(new Uint8Array(16), encodeKey('z'));
     const reader = new ReplyReader(PLAIN_RULES);
     reader.read(
       encodeReply(encodeQuery({ name: 'a.z' }), { answers: addressRecords(30, '10.0.0.1') }),
     );
-    heardAt[1] = bed.now;
-    bed.cache.store(reader.answer, () => true, teller, 1);
+    lastSeen[1] = bed.now;
+    bed.cache.store(reader.answer, () => true, publisher, 1);
     bed.now += 40;
-    heardAt[1] = bed.now;
+    lastSeen[1] = bed.now;
     const subscription = subscriptionRow({ zones: ['z'], serial: 42 });
     expect(stepOf('a.z', { subscription })).toMatchObject({
       text:
         'The cache has 1 A record, stored 40 s ago: its TTL is over, and it is kept. ' +
-        '127.0.0.1#10053 tells what changes in z (serial 42); until then it is right.',
+        '127.0.0.1#10053 announces what changes in z (serial 42); until then it is right.',
       state: 'kept',
       subscription: { server: '127.0.0.1#10053', zones: ['z'], state: 'live', serial: 42 },
     });
     const lost = subscriptionRow({ zones: ['z'], state: 'down', reason: 'connection refused' });
     expect(textOf('a.z', { subscription: lost })).toContain(
-      '127.0.0.1#10053 told what changes in z, and does not now (connection refused): its TTL rules.',
+      '127.0.0.1#10053 announced what changes in z, and does not now (connection refused): it expires by its TTL.',
     );
   });
 

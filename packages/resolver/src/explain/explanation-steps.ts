@@ -8,7 +8,7 @@ import type { ServerFacts } from '../status/server-facts.js';
 export interface CacheLook {
   readonly type: number;
   readonly entry: CachedEntry | undefined;
-  /** That of the server that tells when the entry changes. */
+  /** That of the server that announces when the entry changes. */
   readonly subscription: SubscriptionRow | undefined;
   /** What happens to expired answers: given while no server replies, given at once, or not at all. */
   readonly stale: 'late' | 'at once' | 'never';
@@ -159,9 +159,9 @@ function subscriptionText({ state, secondsLeft }: CachedEntry, row: Subscription
   const zones = row.zones.join(', ');
   if (row.state === 'live') {
     const until = state === 'kept' || secondsLeft > 0 ? 'until then it is right' : 'it is not kept';
-    return `${row.server} tells what changes in ${zones} (serial ${row.serial ?? 0}); ${until}.`;
+    return `${row.server} announces what changes in ${zones} (serial ${row.serial ?? 0}); ${until}.`;
   }
-  return `${row.server} told what changes in ${zones}, and does not now (${row.reason}): its TTL rules.`;
+  return `${row.server} announced what changes in ${zones}, and does not now (${row.reason}): it expires by its TTL.`;
 }
 
 function subscriptionFacts({ server, zones, state, serial }: SubscriptionRow) {

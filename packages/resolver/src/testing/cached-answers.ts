@@ -14,7 +14,7 @@ import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 export const PLAIN_RULES: CachingRules = {
   isExtraType: () => false,
   cachesNegatives: true,
-  cachesToldNegatives: false,
+  cachesAnnouncedNegatives: false,
   negativeTtlSeconds: 0,
   minTtlSeconds: 0,
   maxTtlSeconds: 0,

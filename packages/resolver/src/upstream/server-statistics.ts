@@ -4,7 +4,7 @@ import {
   type Log,
   NameServerHealth,
 } from '@kube-dns/daemon';
-import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
+import type { BadReplyReason, ServerCounter, ServerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 
 /** The counters of one server; each number only grows. */
@@ -49,9 +49,9 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
   }
 
   /** Counts an unusable reply; one with an error rcode is already counted by its rcode. */
-  countFlaw(flaw: ReplyFlaw): void {
-    if (flaw === 'malformed') this.health.countError(flaw);
-    else if (flaw === 'lame') this.health.failures.refused++;
+  countBadReply(badReply: BadReplyReason): void {
+    if (badReply === 'malformed') this.health.countError(badReply);
+    else if (badReply === 'lame') this.health.failures.refused++;
   }
 
   countError(code: string): void {

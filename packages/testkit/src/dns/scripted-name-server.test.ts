@@ -54,7 +54,7 @@ describe('a scripted name server', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('tells no changes: a request of DNS Stateful Operations is no query', async () => {
+  it('announces no changes: a request of DNS Stateful Operations is no query', async () => {
     const server = await serve(() => ({}));
     const request = Buffer.from('123430000000000000000000', 'hex');
     const response = await exchange(server.port, request, { isOverTcp: true });

@@ -26,7 +26,7 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { replyTo, withOpt } from '../../test/messages.js';
 import { cutting, fails, hangingUp, referring, silent } from '../../test/scripts.js';
-import { bareRefusal, flawOf } from './failure.js';
+import { bareRefusal, badReplyReason } from './failure.js';
 import type { ServerGroup } from './servers.js';
 
 const NS: ReplyRecord = { name: 'example', type: 'NS', ttl: 60, data: 'ns.example' };
@@ -43,7 +43,7 @@ function reply({ addresses = [], ...response }: Says, asksOthers = true): Buffer
   return encodeReply(encodeQuery({ name: 'a.example' }), all);
 }
 
-const flaw = (message: Buffer) => flawOf(message, new ReplyOutline().read(message));
+const badReply = (message: Buffer) => badReplyReason(message, new ReplyOutline().read(message));
 
 describe('what is wrong with a reply', () => {
   it.each<[string, Buffer]>([
@@ -59,22 +59,22 @@ describe('what is wrong with a reply', () => {
       reply({ authorities: [NS], isAuthoritative: true }, false),
     ],
   ])('is nothing where it has %s', (_what, message) => {
-    expect(flaw(message)).toBeUndefined();
+    expect(badReply(message)).toBeUndefined();
   });
 
   it.each(['SERVFAIL', 'REFUSED'] as const)('is that it says %s', (name) => {
-    expect(flaw(reply({ rcode: RCODE[name] }))).toBe('refusal');
+    expect(badReply(reply({ rcode: RCODE[name] }))).toBe('refusal');
   });
 
   it('is that it refers to others, from a server without recursion', () => {
-    expect(flaw(reply({ authorities: [NS] }, false))).toBe('lame');
+    expect(badReply(reply({ authorities: [NS] }, false))).toBe('lame');
   });
 
   it('is that it ends too early, wherever that is', () => {
     const whole = reply({ addresses: ['10.0.0.1'], authorities: [NS] });
     const questionEnd = 12 + 'a.example'.length + 2 + 4;
     for (let length = questionEnd; length < whole.length; length++) {
-      expect(flaw(whole.subarray(0, length))).toBe('malformed');
+      expect(badReply(whole.subarray(0, length))).toBe('malformed');
     }
   });
 });
@@ -138,32 +138,32 @@ describe('clients learn', () => {
     readonly script: Script;
     readonly isOverTcp?: boolean;
     readonly reason: string;
-    readonly flaws?: readonly string[];
+    readonly badReplies?: readonly string[];
     readonly errors?: readonly string[];
   }[] = [
     {
       what: 'say SERVFAIL',
       script: fails(RCODE.SERVFAIL),
       reason: 'SERVFAIL 22 SERVFAIL SERVER',
-      flaws: ['refusal'],
+      badReplies: ['refusal'],
     },
     {
       what: 'say REFUSED',
       script: fails(RCODE.REFUSED),
       reason: 'REFUSED 22 REFUSED SERVER',
-      flaws: ['refusal'],
+      badReplies: ['refusal'],
     },
     {
       what: 'refer to others',
       script: referring,
       reason: 'SERVFAIL 22 referral SERVER',
-      flaws: ['lame'],
+      badReplies: ['lame'],
     },
     {
       what: 'end in the middle of a record',
       script: cutting,
       reason: 'SERVFAIL 24 malformed SERVER',
-      flaws: ['malformed'],
+      badReplies: ['malformed'],
     },
     {
       what: 'close the connection',
@@ -189,12 +189,12 @@ describe('clients learn', () => {
   describe('a question without an answer', () => {
     it.each(WAYS)(
       'says the cause and the server when all servers $what, and is counted',
-      async ({ script, isOverTcp = false, reason, flaws = [], errors = [] }) => {
+      async ({ script, isOverTcp = false, reason, badReplies = [], errors = [] }) => {
         const { group, counts } = await fixture.groupOf([script, script]);
         const client = fixture.pass(readQuery(encodeQuery(EDNS), isOverTcp), group);
         await answered(client);
         expect(reasonFrom(client, group)).toBe(reason);
-        expect(counts).toMatchObject(Array(2).fill({ flaws, errors }));
+        expect(counts).toMatchObject(Array(2).fill({ badReplies, errors }));
         expect(fixture.forwarder).toMatchObject({
           inFlight: 0,
           // What a server says is passed on.

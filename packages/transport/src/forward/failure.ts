@@ -20,7 +20,7 @@ import { addressText, type ServerAddress } from '../server-address.js';
  * Why a reply is no answer: SERVFAIL and REFUSED say so themselves; `lame` is a referral to others by a
  * server that does not ask them; `malformed` does not fit its own length.
  */
-export type ReplyFlaw = 'refusal' | 'lame' | 'malformed';
+export type BadReplyReason = 'refusal' | 'lame' | 'malformed';
 
 /** Why a server had no answer; a refusal has its rcode. */
 export type FailureReason = ExchangeErrorCode | 'servfail' | 'refusal' | 'lame';
@@ -78,13 +78,16 @@ export const TOO_MANY_VARIANTS = failure(OTHER, 'too many different queries for 
 /** Too many queries wait for servers. */
 export const TOO_MANY_WAITING = failure(OTHER, 'too many queries wait for servers');
 
-/** Why a server had no answer whose reply has a flaw. */
-export function failureOf(flaw: ReplyFlaw, reply: Uint8Array): FailureReason {
-  return flaw === 'refusal' && rcodeOf(reply) === RCODE.SERVFAIL ? 'servfail' : flaw;
+/** Why a server had no answer whose reply is bad. */
+export function failureOf(badReply: BadReplyReason, reply: Uint8Array): FailureReason {
+  return badReply === 'refusal' && rcodeOf(reply) === RCODE.SERVFAIL ? 'servfail' : badReply;
 }
 
 /** What is wrong with a reply that has this outline; undefined for one that is an answer. */
-export function flawOf(reply: Uint8Array, outline: ReplyOutline): ReplyFlaw | undefined {
+export function badReplyReason(
+  reply: Uint8Array,
+  outline: ReplyOutline,
+): BadReplyReason | undefined {
   if (isRefusal(reply)) return 'refusal';
   if (outline.isMalformed) return 'malformed';
   const isReferral = outline.nameServers > 0 && outline.owners === 0;

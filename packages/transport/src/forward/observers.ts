@@ -1,7 +1,7 @@
 import { type Trace, TraceKind } from '@kube-dns/base';
 import type { ExchangeErrorCode } from '../errors.js';
 import type { ServerAddress } from '../server-address.js';
-import { type FailureReason, isTruncated, rcodeOf, type ReplyFlaw } from './failure.js';
+import { type FailureReason, isTruncated, rcodeOf, type BadReplyReason } from './failure.js';
 
 /** Is notified of every event of one server. */
 export interface ServerCounter {
@@ -12,7 +12,7 @@ export interface ServerCounter {
   /** A reply arrived after this many milliseconds. */
   countReply(rcode: number, ms: number): void;
   /** That reply is no answer. */
-  countFlaw(flaw: ReplyFlaw): void;
+  countBadReply(badReply: BadReplyReason): void;
   /** Why no reply arrived. */
   countError(code: ExchangeErrorCode): void;
 }

@@ -141,12 +141,12 @@ describe('replies', () => {
   });
 
   describe('a server whose replies are none', () => {
-    const flawed: readonly [string, Script][] = [
+    const badOnes: readonly [string, Script][] = [
       ['refers to others', referring],
       ['ends in the middle of a record', cutting],
     ];
 
-    it.each(flawed)(
+    it.each(badOnes)(
       'as it %s hands the question on, and is not preferred',
       async (_what, script) => {
         const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent, silent]);
@@ -161,7 +161,7 @@ describe('replies', () => {
       },
     );
 
-    it.each(flawed)('as it %s hands the question on over TCP, too', async (_what, script) => {
+    it.each(badOnes)('as it %s hands the question on over TCP, too', async (_what, script) => {
       const { group } = await fixture.groupOf([script, says('10.0.0.2')]);
       const client = new WaitingClient();
       const query = readQuery(encodeQuery({ name: 'a' }), true);

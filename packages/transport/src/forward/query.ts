@@ -16,11 +16,11 @@ import {
   type FailureReason,
   failureFrom,
   failureOf,
-  flawOf,
+  badReplyReason,
   isRefusal,
   isTruncated,
   rcodeOf,
-  type ReplyFlaw,
+  type BadReplyReason,
   withoutRecords,
 } from './failure.js';
 import type { ExchangeObservers } from './observers.js';
@@ -450,7 +450,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     if (outcome === 'finished' || outcome === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
     if (outcome === 'refusal') this.#offerRefusal(server, reply);
-    server.counts.countFlaw(outcome);
+    server.counts.countBadReply(outcome);
     this.#noteFailure(server, failureOf(outcome, reply));
     this.group.avoid(attempt.index);
     this.next('no answer', nowMs);
@@ -515,10 +515,10 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   }
 
   /** `ignored`: the reply counts as if it had not arrived; `malformed`: also when the inspector could not read it. */
-  #finishWith(server: UpstreamServer, reply: Buffer): ReplyFlaw | 'finished' | 'ignored' {
+  #finishWith(server: UpstreamServer, reply: Buffer): BadReplyReason | 'finished' | 'ignored' {
     const { outline } = this.#context;
-    const flaw = flawOf(reply, outline.read(reply));
-    if (flaw !== undefined) return flaw;
+    const badReply = badReplyReason(reply, outline.read(reply));
+    if (badReply !== undefined) return badReply;
     const inspected = this.inspector?.(reply, this.question.isShared, outline);
     if (inspected === null) return 'ignored';
     if (inspected !== undefined && isRefusal(inspected)) return 'malformed';

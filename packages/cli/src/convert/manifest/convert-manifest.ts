@@ -452,14 +452,14 @@ export function carryDnsmasq(
       word.endsWith(old) ? `${word.slice(0, -old.length)}127.0.0.1#${KUBEDNS_PORT}` : word,
     );
   });
-  return [...nanny, '--', ...keepingToldNegatives(options)];
+  return [...nanny, '--', ...withAnnouncedNegatives(options)];
 }
 
 /**
  * As in our manifest: an older one turns negative caching off because its cache is told no change. Here kubedns tells
  * them.
  */
-function keepingToldNegatives(options: readonly string[]): string[] {
+function withAnnouncedNegatives(options: readonly string[]): string[] {
   const isSaid = options.some((word) => word.startsWith('--negcache'));
   const at = options.findIndex((word) => word === '--no-negcache' || word === '-N');
   return isSaid || at < 0 ? [...options] : options.toSpliced(at + 1, 0, '--negcache=push');

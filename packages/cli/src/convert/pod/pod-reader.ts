@@ -163,7 +163,7 @@ const OF_THE_PROCESS = new Set(
     ' ',
   ),
 );
-/** About a server that tells what changes: CoreDNS has the cluster's names in its own memory. */
+/** About a server that announces what changes: CoreDNS has the cluster's names in its own memory. */
 const OF_SUBSCRIPTIONS = new Set(['negcache', 'no-subscribe']);
 const NO_COUNTERPART = 'the standard plugins of CoreDNS have no counterpart';
 const NUMBER = /^\d{1,9}$/;

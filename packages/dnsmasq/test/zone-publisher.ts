@@ -23,7 +23,7 @@ const SOA = {
 } as const;
 
 /** A server of the zone `zone.test` that tells which of its names change, as kubedns does. */
-export class ZoneTeller implements PublishedZones {
+export class ZonePublisher implements PublishedZones {
   readonly apex = encodeKey('zone.test');
   readonly isKnown = true;
   readonly #publisher = new Publisher({ zones: this, reasons: [] });
@@ -39,18 +39,18 @@ export class ZoneTeller implements PublishedZones {
   }
 
   /** Port 0 takes a free one; the TTL is in seconds. */
-  static async start({ port = 0, ttl = 30 } = {}): Promise<ZoneTeller> {
-    const teller = new ZoneTeller(ttl);
-    teller.#listener = await listen({
-      answerer: { answer: (query, out) => teller.#answer(query, out) },
+  static async start({ port = 0, ttl = 30 } = {}): Promise<ZonePublisher> {
+    const publisher = new ZonePublisher(ttl);
+    publisher.#listener = await listen({
+      answerer: { answer: (query, out) => publisher.#answer(query, out) },
       address: '127.0.0.1',
       port,
-      sessions: teller.#publisher,
+      sessions: publisher.#publisher,
       onFailure: (error) => {
         throw error;
       },
     });
-    return teller;
+    return publisher;
   }
 
   get port(): number {

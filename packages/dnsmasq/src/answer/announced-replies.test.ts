@@ -23,7 +23,7 @@ const ADDRESS: Response = { answers: addressRecords(30, '10.0.0.1') };
 const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5, 'z', 5)] };
 
 let now: number;
-let heardAt: LastSeen;
+let lastSeen: LastSeen;
 let cache: AnswerCache;
 let instance: PublisherProcess;
 let searched: number;
@@ -31,16 +31,16 @@ let replies: ReplyPipeline;
 
 beforeEach(() => {
   now = 0;
-  heardAt = neverSeen();
-  heardAt[1] = Number.POSITIVE_INFINITY;
+  lastSeen = neverSeen();
+  lastSeen[1] = Number.POSITIVE_INFINITY;
   searched = 0;
-  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, heardAt });
+  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, lastSeen });
   instance = new PublisherProcess(1, [APEX]);
   instance.become(KNOWN, APEX);
   instance.changes.noteAll(10);
   replies = repliesWith({
     cache,
-    caching: { ...PLAIN_RULES, cachesNegatives: false, cachesToldNegatives: true },
+    caching: { ...PLAIN_RULES, cachesNegatives: false, cachesAnnouncedNegatives: true },
     routes: new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] }),
     subscriptions: {
       find: (reply, at) => (instance.is(reply, at) ? instance : undefined),
@@ -76,7 +76,7 @@ function take(name: string, response: Response, told: Told = {}): void {
 const ask = (name: string) => askCache(cache, name)?.rcode;
 const change = (name: string) => cache.dropChanged(encodeKey(name), instance, 11);
 
-describe('a reply of a process that tells its changes', () => {
+describe('a reply of a process that announces its changes', () => {
   it('is kept, also a negative one, until a change of its name', () => {
     take('a.n.svc.z', ADDRESS);
     take('b.n.svc.z', DENIED);
@@ -86,7 +86,7 @@ describe('a reply of a process that tells its changes', () => {
     expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NXDOMAIN']);
   });
 
-  it('is not kept when it does not know a change that was told', () => {
+  it('is not kept when it does not know a change that was announced', () => {
     change('a.n.svc.z');
     take('a.n.svc.z', ADDRESS, { serial: 10 });
     expect(ask('a.n.svc.z')).toBeUndefined();
@@ -99,7 +99,7 @@ describe('a reply of a process that tells its changes', () => {
     ['equal', 10],
     ['higher', 40],
   ])(
-    'is kept of a process that began anew with a %s serial, until it tells a change',
+    'is kept of a process that began anew with a %s serial, until it announces a change',
     (_, first) => {
       change('a.n.svc.z');
       instance.become(STRANGER, APEX);
