@@ -31,11 +31,13 @@ export class ScriptedServer {
   static async start(
     script: (question: ComparedQuestion) => ComparedReaction | Promise<ComparedReaction>,
   ): Promise<ScriptedServer> {
+    // The comparison makes names that do not exist of as many digits as a probe for a loop has.
+    const options = { seesProbes: true };
     const server = await ScriptedNameServer.start(async ({ query, question, protocol, socket }) => {
       const reply = await script({ ...question, isOverTcp: protocol === 'tcp' });
       if (reply === 'end') socket?.end();
       return reply === undefined || reply === 'end' ? null : [replyTo(query, reply)];
-    });
+    }, options);
     return new ScriptedServer(server);
   }
 
