@@ -157,12 +157,17 @@ const CRAFTED: Readonly<Record<string, (request: NameServerRequest) => Buffer>> 
     changed(encodeReply(query, {}), (reply) => (reply[reply.length - 6] = 2)),
 };
 
+/** dnsmasq lowers it to its own. */
+const MAX_EDNS_BYTES = 65_535;
+
 /** The script of that upstream. */
 export function respond(request: NameServerRequest): Response | readonly Buffer[] {
   const label = request.name.split('.')[0]!;
   const craft = CRAFTED[label];
   if (craft !== undefined) return [craft(request)];
-  return BY_TYPE[label]?.[request.type] ?? ANSWERS[label === 'both' ? 'set' : label] ?? PLAIN;
+  const response =
+    BY_TYPE[label]?.[request.type] ?? ANSWERS[label === 'both' ? 'set' : label] ?? PLAIN;
+  return { isCompressed: true, ednsBytes: MAX_EDNS_BYTES, ...response };
 }
 
 /** A response with one record, whose owner is the question's name, from its type on. */

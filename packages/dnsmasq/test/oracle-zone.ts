@@ -41,7 +41,7 @@ const service = { priority: 0, weight: 10, port: 80, target: 'one.cluster.local'
 export const ZONE: Readonly<Record<string, Response>> = {
   one: { isAuthoritative: true, answers: ONE },
   set: { isAuthoritative: true, answers: addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3') },
-  many: { answers: MANY },
+  many: { answers: MANY, isCompressed: true },
   six: { answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] },
   alias: {
     answers: [
@@ -81,7 +81,8 @@ export function respond({ query, name, isOverTcp }: NameServerRequest): Response
   const label = name.split('.')[0]!;
   if (label === '1') return ZONE.reverse!;
   if (/^n\d+$/.test(label)) return { answers: addressRecords(30, '10.0.0.1', '10.0.0.2') };
-  if (label === 'cut') return isOverTcp ? { answers: MANY } : { isTruncated: true, answers: ONE };
+  if (label === 'cut')
+    return isOverTcp ? { answers: MANY, isCompressed: true } : { isTruncated: true, answers: ONE };
   // An OPT record that was not asked for.
   if (label === 'unasked') {
     return [withRecord(encodeReply(query, { answers: ONE, hasNoOpt: true }), optRecord())];

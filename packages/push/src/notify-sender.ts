@@ -354,7 +354,7 @@ export interface NotifierOptions extends Omit<NotifyTargetOptions, 'server'> {
   readonly feed: Pick<ChangeFeed, 'observe' | 'leave'>;
 }
 
-/** Tells the servers of `--notify` what changes, by NOTIFY (RFC 1996). */
+/** Notifies the servers of `--notify` of what changes (RFC 1996). */
 export class Notifier implements ChangeObserver {
   readonly targets: readonly NotifyTarget[];
   readonly #feed: NotifierOptions['feed'];

@@ -16,7 +16,7 @@ export class NameServer {
     server.script = ({ query, question: { name, type } }) => {
       if (this.isSilent) return null;
       const response = this.#responses.get(`${name.toLowerCase()} ${type}`);
-      const reply = encodeReply(query, response ?? { rcode: 'NXDOMAIN' });
+      const reply = encodeReply(query, { hasNoOpt: true, ...(response ?? { rcode: 'NXDOMAIN' }) });
       return [this.options === undefined ? reply : withOpt(reply, this.options)];
     };
   }

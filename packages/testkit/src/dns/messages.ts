@@ -41,8 +41,12 @@ export interface Response {
   readonly additionals?: readonly ReplyRecord[];
   /** The options of the OPT record. A query without EDNS gets no OPT record. */
   readonly options?: readonly OptionText[];
+  /** The UDP payload size of the OPT record; default: 1,232. */
+  readonly ednsBytes?: number | undefined;
   /** Whether a query with EDNS gets no OPT record either. */
   readonly hasNoOpt?: boolean;
+  /** Whether owner names and the targets of CNAME records are compressed; other names never are. */
+  readonly isCompressed?: boolean;
 }
 
 /** A question of a message; its name is in the original case, without trailing dot. */
@@ -85,6 +89,8 @@ const COUNTS_OFFSET = 6;
 const ADDITIONAL_COUNT_OFFSET = 10;
 const OPT = 41;
 const OPT_FIXED_BYTES = 11;
+/** Type, class, TTL and the length of the data. */
+const RECORD_FIXED_BYTES = 10;
 const OPTION_HEAD_BYTES = 4;
 const POINTER = 0xc0;
 const DO = 0x80;
@@ -236,7 +242,7 @@ interface ReadQuery {
   readonly length: number;
 }
 
-/** The reply to a query, with its ID and the bytes of its question. Names are not compressed. */
+/** The reply to a query, with its ID and the bytes of its question. */
 export function encodeReply(query: Uint8Array | ReadQuery, response: Response = {}): Buffer {
   const message = 'bytes' in query ? query.bytes.subarray(0, query.length) : query;
   const { name } = questionOf(message);
@@ -248,21 +254,67 @@ export function encodeReply(query: Uint8Array | ReadQuery, response: Response = 
     (isTruncated ? FLAG.TC : 0) |
     (response.isRecursionAvailable === false ? 0 : FLAG.RA) |
     (typeof rcode === 'number' ? rcode : RCODES.indexOf(rcode));
-  const owned = (records: readonly ReplyRecord[] = []) =>
-    records.map((record) => ({ name, ...record }));
-  const body = packet.encode({
-    answers: owned(response.answers),
-    authorities: owned(response.authorities),
-    additionals: owned(response.additionals),
-  });
+  const { answers = [], authorities = [], additionals = [] } = response;
   const head = Buffer.from(message.subarray(0, questionEnd(message)));
-  body.copy(head, COUNTS_OFFSET, COUNTS_OFFSET, HEADER_BYTES);
   head.writeUInt16BE(flags, 2);
-  const reply = Buffer.concat([head, body.subarray(HEADER_BYTES)]);
+  const sections = [answers, authorities, additionals];
+  sections.forEach((records, at) => head.writeUInt16BE(records.length, COUNTS_OFFSET + 2 * at));
+  const names = response.isCompressed === true ? new CompressedNames(name) : undefined;
+  let reply = head;
+  for (const record of sections.flat()) {
+    const owned = { name, ...record };
+    const bytes = packet.encode({ answers: [owned] }).subarray(HEADER_BYTES);
+    reply = Buffer.concat([reply, names?.record(owned, bytes, reply.length) ?? bytes]);
+  }
   const edns = response.hasNoOpt === true ? undefined : ednsOf(message);
   if (edns === undefined) return reply;
-  const { isDnssecOk } = edns;
-  return withRecord(reply, optRecord({ isDnssecOk, options: response.options ?? [] }));
+  const { options = [], ednsBytes = DEFAULT_EDNS_BYTES } = response;
+  return withRecord(reply, optRecord({ isDnssecOk: edns.isDnssecOk, ednsBytes, options }));
+}
+
+/** Compresses the names of a reply (RFC 1035 section 4.1.4): owner names, and the targets of CNAME records. */
+class CompressedNames {
+  /** The offsets of names in the message, by their text. */
+  readonly #offsets = new Map<string, number>();
+
+  /** The name of the question is at its place already. */
+  constructor(question: string) {
+    this.#bytes(question, HEADER_BYTES);
+  }
+
+  /** The bytes of a record at an offset of the message, of those without compression. */
+  record(record: DnsRecord, bytes: Buffer, at: number): Buffer {
+    const owner = this.#bytes(record.name, at);
+    const rest = Buffer.from(bytes.subarray(nameBytes(record.name)));
+    if (record.type !== 'CNAME') return Buffer.concat([owner, rest]);
+    const fixed = rest.subarray(0, RECORD_FIXED_BYTES);
+    const target = this.#bytes(record.data, at + owner.length + fixed.length);
+    fixed.writeUInt16BE(target.length, fixed.length - 2);
+    return Buffer.concat([owner, fixed, target]);
+  }
+
+  #bytes(name: string, at: number): Buffer {
+    const labels = name === '.' ? [] : name.split('.').filter((label) => label !== '');
+    const parts: Buffer[] = [];
+    let length = 0;
+    for (let i = 0; i < labels.length; i++) {
+      const suffix = labels.slice(i).join('.');
+      const known = this.#offsets.get(suffix);
+      if (known !== undefined) {
+        return Buffer.concat([...parts, Buffer.from([POINTER | (known >> 8), known & 0xff])]);
+      }
+      this.#offsets.set(suffix, at + length);
+      const label = Buffer.from(labels[i]!);
+      parts.push(Buffer.from([label.length]), label);
+      length += 1 + label.length;
+    }
+    return Buffer.concat([...parts, Buffer.alloc(1)]);
+  }
+}
+
+/** Of a name without compression; a byte more for the length of the first label, and one for the root. */
+function nameBytes(name: string): number {
+  return name === '' || name === '.' ? 1 : Buffer.byteLength(name) + 2;
 }
 
 /** The offset after the first question of a message; -1 without a question. */

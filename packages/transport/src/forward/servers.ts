@@ -203,7 +203,7 @@ export type ServerOrder = 'preferred' | 'strict' | 'all';
  * find one that is faster or works again (dnsmasq src/forward.c, forward_query).
  */
 export class ServerGroup {
-  /** Presentation text; `.` for the default servers. */
+  /** One name, as presentation text; `.` for the default servers. A server that is down is asked for its SOA. */
   readonly domain: string;
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
