@@ -185,22 +185,27 @@ export class Resolver implements ChangeSink {
   clear(): void {
     this.cache.clear();
   }
+
   /** The servers of a domain, and all below it, are others: those before may have had other answers. */
   dropBelow(domain: Uint8Array): void {
     this.cache.dropBelow(domain);
   }
+
   /** A name of a zone has changed, or all below it. Replies about the zone that are on their way may be older. */
   dropNotified(name: Uint8Array, zone: Uint8Array): void {
     this.cache.dropNotified(name, zone);
     this.forwarder.forgetQuestions(zone);
   }
+
   /** The same of a server that announces changes; returns how many answers were dropped. */
   dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number {
     return this.cache.dropChanged(name, source, serial, zone);
   }
+
   keptAnswers(subscription: number): number {
     return this.cache.keptAnswers(subscription);
   }
+
   /** What is in flight below a domain, or anywhere, is not cached; what failed below another is asked again. */
   forgetQuestions(domain?: Uint8Array, failed?: Uint8Array): void {
     this.forwarder.forgetQuestions(domain, failed);

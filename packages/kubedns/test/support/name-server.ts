@@ -1,4 +1,11 @@
-import { encodeReply, type Response, ScriptedNameServer } from '@kube-dns/testkit';
+import {
+  encodeReply,
+  optionTexts,
+  optRecord,
+  type Response,
+  ScriptedNameServer,
+  withRecord,
+} from '@kube-dns/testkit';
 
 /** The first label of a probe for a loop: clients here have the address of the server that they ask, too. */
 const LOOP_LABEL = /^[0-9a-f]{16}\b/;
@@ -17,7 +24,8 @@ export class NameServer {
       if (this.isSilent) return null;
       const response = this.#responses.get(`${name.toLowerCase()} ${type}`);
       const reply = encodeReply(query, { hasNoOpt: true, ...(response ?? { rcode: 'NXDOMAIN' }) });
-      return [this.options === undefined ? reply : withOpt(reply, this.options)];
+      if (this.options === undefined) return [reply];
+      return [withRecord(reply, optRecord({ options: optionTexts(this.options) }))];
     };
   }
 
@@ -56,11 +64,4 @@ export class NameServer {
   #questions() {
     return this.#server.requests.filter(({ question }) => !LOOP_LABEL.test(question.name));
   }
-}
-
-function withOpt(reply: Buffer, options: Buffer): Buffer {
-  const opt = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]);
-  opt.writeUInt16BE(options.length, opt.length - 2);
-  reply.writeUInt16BE(reply.readUInt16BE(10) + 1, 10);
-  return Buffer.concat([reply, opt, options]);
 }
