@@ -21,21 +21,17 @@ import {
   subscriptionFamilies,
   type SubscriptionRow,
 } from '@kube-dns/push';
-import type { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
+import type { Resolver, ServerStatistics } from '@kube-dns/resolver';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
-import type { QueryForwarder } from '@kube-dns/transport';
 import type { NotifyAnswerer } from './notify/notify-answerer.js';
 
 /** The sources of the values; they are read at each scrape. */
 interface MetricSources extends ProgramFacts {
-  readonly counters: AnswerCounters;
   readonly port: { readonly listeners: readonly CountedListener[] };
-  readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
-  readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
-  readonly forwarder: Pick<QueryForwarder, 'counters' | 'inFlight' | 'prefetches'>;
+  readonly resolver: Pick<Resolver, 'describe'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   readonly upstreams: UpstreamSources['upstreams'];
-  readonly subscriptions: () => readonly SubscriptionRow[];
+  readonly subscriptions: { rows(): readonly SubscriptionRow[] };
   readonly subscribers: SubscriberCounts;
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
@@ -73,13 +69,13 @@ const PREFIX = metricPrefix('dnsmasq', TEXTS);
 
 /** Every metric of dnsmasq, which has none itself: those of its mechanisms, and its own. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { config, configDirectory } = sources;
+  const { config, configDirectory, resolver, statistics, upstreams } = sources;
   return [
     ...programFamilies(PREFIX, sources),
     ...answerFamilies(sources),
-    ...upstreamFamilies(PREFIX, () => sources),
+    ...upstreamFamilies(PREFIX, () => ({ ...resolver.describe(), statistics, upstreams })),
     ...forwardingFamilies(sources),
-    ...subscriptionFamilies(PREFIX, sources.subscriptions),
+    ...subscriptionFamilies(PREFIX, () => sources.subscriptions.rows()),
     ...subscriberFamilies(PREFIX, 'subscribers', () => sources.subscribers),
     ...configFamilies(PREFIX, ['version'], () => {
       const { version, generation, appliedMs } = config;
@@ -91,66 +87,68 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
 }
 
 /** How queries were answered, and the cache. */
-function answerFamilies({ counters, cache, cacheTotals }: MetricSources): MetricFamily[] {
+function answerFamilies({ resolver }: MetricSources): MetricFamily[] {
   const { counter, gauge } = PREFIX;
+  const answers = () => resolver.describe().answers;
+  const cache = () => resolver.describe().cache;
   return [
     counter(
       'hits_total',
       'Queries over UDP that were answered without asking a name server (hits.bind).',
-      () => counters.hits,
+      () => answers().hits,
     ),
     counter(
       'misses_total',
       'Queries over UDP for which a name server was asked (misses.bind).',
-      () => counters.misses,
+      () => answers().misses,
     ),
     counter(
       'stale_answers_total',
       'Queries that were answered with expired records (--stale, --use-stale-cache).',
-      () => counters.staleAnswers,
+      () => answers().staleAnswers,
     ),
     counter(
       'stale_answers_by_reason_total',
       'The same of --stale: no reply in time, no usable reply, or known not to come.',
-      byKey('reason', () => counters.staleReasons),
+      byKey('reason', () => answers().staleReasons),
     ),
     gauge(
       'cache_max_records',
       'Maximum of records in the cache (--cache-size).',
-      () => cache.maxRecords,
+      () => cache().maxRecords,
     ),
     gauge(
       'cache_records',
       'Records in the cache, including expired ones that no client has asked for since.',
-      () => cache.recordCount,
+      () => cache().records,
     ),
-    gauge('cache_bytes', 'Memory of the names and records in the cache.', () => cache.usedBytes),
+    gauge('cache_bytes', 'Memory of the names and records in the cache.', () => cache().usedBytes),
     counter(
       'cache_insertions_total',
       'Records that were stored in the cache.',
-      () => cacheTotals.insertions,
+      () => cache().totalInsertions,
     ),
     counter(
       'cache_evictions_total',
       'Unexpired answers that were removed from the cache for lack of space: it is too small.',
-      () => cacheTotals.evictions,
+      () => cache().totalEvictions,
     ),
   ];
 }
 
 /** What is only in dnsmasq of questions to servers, and the messages that servers send by themselves. */
-function forwardingFamilies({ forwarder, statistics, notifies }: MetricSources): MetricFamily[] {
+function forwardingFamilies({ resolver, statistics, notifies }: MetricSources): MetricFamily[] {
   const { counter, gauge } = PREFIX;
   return [
     counter(
       'prefetches_total',
       'Answers that were asked for before they expired, by result (--prefetch).',
-      byKey('result', () => forwarder.prefetches),
+      byKey('result', () => resolver.describe().forwarder.prefetches),
     ),
     counter(
       'upstream_joined_total',
       'Queries that joined a question already in flight.',
-      () => forwarder.counters.joined,
+      () => resolver.describe().forwarder.counters.joined,
     ),
     gauge(
       'upstream_server_up',
@@ -199,33 +197,5 @@ export class AppliedConfig {
     this.version = version;
     this.generation++;
     this.appliedMs = nowMs;
-  }
-}
-
-/**
- * Insertions and evictions since the start of the process: the cache resets its counts when it is
- * emptied, as dnsmasq does, and a counter must not decrease.
- */
-export class CacheTotals {
-  readonly #cache: Pick<AnswerCache, 'insertions' | 'evictions'>;
-  #insertions = 0;
-  #evictions = 0;
-
-  constructor(cache: Pick<AnswerCache, 'insertions' | 'evictions'>) {
-    this.#cache = cache;
-  }
-
-  get insertions(): number {
-    return this.#insertions + this.#cache.insertions;
-  }
-
-  get evictions(): number {
-    return this.#evictions + this.#cache.evictions;
-  }
-
-  /** Adds the cache's counts to the totals; to be called before the cache is emptied. */
-  retain(): void {
-    this.#insertions = this.insertions;
-    this.#evictions = this.evictions;
   }
 }

@@ -30,7 +30,7 @@ import type { ResolvFiles } from './config/resolv-files.js';
 import { dnsmasqStatus, Pages } from './status.js';
 import { DnsPort, servedOpcodes } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
-import { AppliedConfig, CacheTotals, metricFamilies } from './metrics.js';
+import { AppliedConfig, metricFamilies } from './metrics.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { EXIT_BAD_FILE } from './errors.js';
 import type { DnsmasqOptions } from './options/option-table.js';
@@ -70,7 +70,6 @@ export class DnsmasqServer {
   readonly #resolvFiles: ResolvFiles | undefined;
   readonly #router: Router;
   readonly #resolver: Resolver;
-  readonly #cacheTotals: CacheTotals;
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
   readonly #notifies: NotifyAnswerer;
@@ -143,20 +142,18 @@ export class DnsmasqServer {
         log,
       }),
       observer: queryLog,
+      exchanges: queryLog === undefined ? [this.telemetry] : [this.telemetry, queryLog],
     });
     this.#resolver = resolver;
-    const { cache, counters, forwarder } = resolver;
-    forwarder.exchanges.add(this.telemetry);
-    if (queryLog !== undefined) forwarder.exchanges.add(queryLog);
     subscriptions.attach(resolver);
     router.listen({
       onRulesRead: (rules) => this.#local.useServerRules(rules),
       onRoutesChanged: () => {
-        resolver.forgetQuestions();
+        resolver.configure();
         relay.onReconfigured();
       },
       onDomainsChanged: (domains) => {
-        for (const domain of domains) resolver.dropBelow(domain);
+        resolver.configure(domains);
         relay.onReconfigured();
       },
       onResolvFileChanged: () => {
@@ -167,27 +164,23 @@ export class DnsmasqServer {
     const parts = {
       options,
       log,
-      counters,
-      cache,
-      forwarder,
+      resolver,
       router,
       subscriptions,
       local: this.#local,
       statistics: this.#statistics,
     };
-    const texts = chaosTexts({ ...parts, subscriptions: () => subscriptions.rows() });
-    const chaos = new ChaosAnswerer(options.hasIdent ? texts : new Map());
-    const answerer = new DnsmasqAnswerer({ ...parts, chaos, resolver, queryLog });
+    const chaos = new ChaosAnswerer(options.hasIdent ? chaosTexts(parts) : new Map());
+    const answerer = new DnsmasqAnswerer({ ...parts, chaos, queryLog });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
     this.#notifies = new NotifyAnswerer({
       rules: options.notifyRules,
       key: readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE),
       drop: (name, zone) => {
-        resolver.dropNotified(name, zone);
+        resolver.invalidate({ name, zone });
         relay.onReconfigured();
       },
     });
-    this.#cacheTotals = new CacheTotals(cache);
     const hosts = () => this.#local.hosts();
     this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
     const { publisher } = relay;
@@ -200,7 +193,6 @@ export class DnsmasqServer {
     });
     this.status = dnsmasqStatus({
       ...parts,
-      cacheTotals: this.#cacheTotals,
       upstreams: this.#upstreams,
       telemetry: this.telemetry,
       configDir: flags.configDir,
@@ -239,17 +231,13 @@ export class DnsmasqServer {
 
   /** Every metric. */
   metricFamilies(facts: ProgramFacts): MetricFamily[] {
-    const { cache, counters, forwarder } = this.#resolver;
     return metricFamilies({
       ...facts,
-      counters,
       port: this.#port,
-      cache,
-      cacheTotals: this.#cacheTotals,
-      forwarder,
+      resolver: this.#resolver,
       statistics: this.#statistics,
       upstreams: this.#upstreams,
-      subscriptions: () => this.#subscriptions.rows(),
+      subscriptions: this.#subscriptions,
       subscribers: this.#relay.publisher,
       notifies: this.#notifies,
       config: this.#config,
@@ -284,8 +272,7 @@ export class DnsmasqServer {
 
   /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
   #clear(): void {
-    this.#cacheTotals.retain();
-    this.#resolver.clear();
+    this.#resolver.invalidate();
     this.#log.info('cleared cache');
     this.#relay.onReconfigured();
     void this.#local.reload();

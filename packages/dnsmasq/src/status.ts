@@ -16,29 +16,26 @@ import {
   zoneRows,
 } from '@kube-dns/push';
 import {
-  type AnswerCache,
-  type AnswerCounters,
   cacheFacts,
   cacheRows,
   flightFacts,
+  type Resolver,
+  type ResolverFacts,
   serverProblems,
   serverRows,
   type ServerStatistics,
 } from '@kube-dns/resolver';
 import { explainPage, type Telemetry } from '@kube-dns/telemetry';
-import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/transport';
+import type { ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import { DnsmasqExplainer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
-import type { AppliedConfig, CacheTotals } from './metrics.js';
+import type { AppliedConfig } from './metrics.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
 
 interface DnsmasqStatusParts {
   readonly options: DnsmasqOptions;
-  readonly cache: AnswerCache;
-  readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
-  readonly counters: AnswerCounters;
+  readonly resolver: Pick<Resolver, 'describe' | 'cachedByZone' | 'nowMs'>;
   readonly statistics: ServerStatistics;
-  readonly forwarder: Pick<QueryForwarder, 'inFlight' | 'counters' | 'prefetches' | 'now'>;
   readonly router: Pick<Router, 'routes' | 'sources' | 'configured'>;
   readonly upstreams: Pick<UpstreamServers, 'all'>;
   readonly subscriptions: { rows(): readonly SubscriptionRow[] };
@@ -54,39 +51,43 @@ const MAX_SOURCES = 3;
 
 /** What dnsmasq shows on its status page; each part is read at a request. */
 export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
-  const { options, cache, forwarder, router, subscriptions, statistics, upstreams } = parts;
+  const { options, resolver, router, subscriptions, statistics, upstreams } = parts;
   const groups = () => router.routes.routes.flatMap(({ group }) => group ?? []);
   return {
     problems: () => [
-      ...serverProblems(groups(), forwarder.now()),
+      ...serverProblems(groups(), resolver.nowMs),
       ...zoneProblems(subscriptions.rows()),
       ...(groups().length === 0 ? ['no server is configured'] : []),
     ],
     settings: () => settingsOf(options),
     configuration: () => configurationOf(parts),
-    sections: async () => ({
-      Servers: serverRows({
-        servers: upstreams.all,
-        groups: groups(),
-        statistics,
-        nowMs: forwarder.now(),
-      }),
-      Routes: routeRows(router),
-      Zones: zoneRows(subscriptions.rows()),
-      Cache: { ...cacheFacts(cache), ...countFacts(parts) },
-      'Cache by zone': await cacheRows(cache, (name, nameLength) => {
+    sections: async () => {
+      const facts = resolver.describe();
+      const zones = await resolver.cachedByZone((name, nameLength) => {
         const { domain } = router.routes.find({ name, nameLength });
         return domain;
-      }),
-      'Questions in flight': flightFacts(forwarder, options.maxInFlight),
-      ...parts.telemetry.top.sections(),
-    }),
+      });
+      return {
+        Servers: serverRows({
+          servers: upstreams.all,
+          groups: groups(),
+          statistics,
+          nowMs: resolver.nowMs,
+        }),
+        Routes: routeRows(router),
+        Zones: zoneRows(subscriptions.rows()),
+        Cache: { ...cacheFacts(facts.cache), ...countFacts(facts) },
+        'Cache by zone': cacheRows(zones),
+        'Questions in flight': flightFacts(facts.forwarder),
+        ...parts.telemetry.top.sections(),
+      };
+    },
   };
 }
 
-function countFacts({ counters, cacheTotals }: DnsmasqStatusParts): StatusFacts {
-  const { hits, misses, staleAnswers } = counters;
-  const { insertions, evictions } = cacheTotals;
+function countFacts({ answers, cache }: ResolverFacts): StatusFacts {
+  const { hits, misses, staleAnswers } = answers;
+  const { totalInsertions: insertions, totalEvictions: evictions } = cache;
   return { hits, misses, staleAnswers, insertions, evictions };
 }
 

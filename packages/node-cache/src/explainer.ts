@@ -5,7 +5,6 @@ import {
   LOOKED_UP,
   outcomeStep,
   type ServerFacts,
-  serverFacts,
   serverFactsText,
   skippedSteps,
 } from '@kube-dns/resolver';
@@ -62,7 +61,7 @@ export class NodeCacheExplainer {
       : at === undefined
         ? this.#refused(answerer, question)
         : this.#served(question, query, at));
-    const entry = at && entryOf(at.zone.block, query);
+    const entry = at?.zone.block.resolver.inspect(query);
     const outcome = outcomeStep(verdict, question.client, entry);
     return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
   }
@@ -95,10 +94,8 @@ export class NodeCacheExplainer {
 
   async #served(question: ExplainedQuestion, query: Query, at: ServedAt): Promise<Explained> {
     const { block } = at.zone;
-    const { group, forwarder } = block;
-    const nowMs = forwarder.now();
-    const servers = (group?.servers ?? []).map((each) => serverFacts(each, nowMs, group));
-    const state = forwarder.look(query, group && this.#options.subscriptions.optionsFor(group));
+    const { resolver } = block;
+    const { servers, state } = resolver.describeQuestion(query);
     const { trace, answered } = askTraced(at.point.answerer, question);
     const steps = [this.#blockStep(at)];
     const hostsRcode = trace.first(HOSTS_ANSWER);
@@ -109,7 +106,7 @@ export class NodeCacheExplainer {
     const isForwarded = block.isForwarded(query);
     steps.push(forwardStep(block, servers, isForwarded));
     const verdict = await answered;
-    const asked = exchangeSteps(trace, forwarder.now());
+    const asked = exchangeSteps(trace, resolver.nowMs);
     const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
     const skipped = isCached || !isForwarded ? [] : skippedSteps(servers, asked);
     return { steps: [...steps, ...asked, ...skipped], verdict };
@@ -164,13 +161,6 @@ const NOT_LISTENING: ExplainedAnswer = {
   server: null,
   ms: 0,
 };
-
-function entryOf(
-  { cache }: ServedBlock,
-  { name, nameLength, type }: Query,
-): CachedEntry | undefined {
-  return cache?.inspect(name, nameLength, type);
-}
 
 /** What the plugin `hosts` did; `rcode` is that of its answer, if it gave one. */
 function hostsStep(file: string, rcode: number | undefined): ExplainedStep {

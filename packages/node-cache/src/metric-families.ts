@@ -182,7 +182,7 @@ function cacheFamilies(points: () => readonly ListenPoint[]): MetricFamily[] {
   const each = (read: (zone: ServedZone, labels: Labels) => readonly LabelledValue[]) => () =>
     points().flatMap(({ label: server, zones }) =>
       zones
-        .filter(({ block }) => block.cache !== undefined)
+        .filter(({ block }) => block.block.cache !== undefined)
         .flatMap((zone) => read(zone, { server, zones: zoneLabel(zone.zone), view: '' })),
     );
   const one = (read: (zone: ServedZone) => number) =>
@@ -203,8 +203,8 @@ function cacheFamilies(points: () => readonly ListenPoint[]): MetricFamily[] {
       'cache_entries',
       'Answers in the cache, with records and without.',
       byType(({ block }) => {
-        const { entryCount, denialCount } = block.cache!;
-        return { success: entryCount - denialCount, denial: denialCount };
+        const { entries, negative } = block.resolver.describe().cache;
+        return { success: entries - negative, denial: negative };
       }),
     ),
     counter(
@@ -225,22 +225,25 @@ function cacheFamilies(points: () => readonly ListenPoint[]): MetricFamily[] {
     counter(
       'cache_evictions_total',
       'Answers removed for lack of space before they expired.',
-      one(({ block }) => block.cache!.evictions),
+      one(({ block }) => block.resolver.describe().cache.evictions),
     ),
     counter(
       'cache_served_stale_total',
       'Expired answers that clients got.',
-      one(({ block }) => block.counters.staleAnswers),
+      one(({ block }) => block.resolver.describe().answers.staleAnswers),
     ),
     counter(
       'cache_prefetch_total',
       'Answers that were asked for before they expired.',
-      one(({ block }) => Object.values(block.forwarder.prefetches).reduce((sum, n) => sum + n, 0)),
+      one(({ block }) => {
+        const { fresh, failed, dropped } = block.resolver.describe().forwarder.prefetches;
+        return fresh + failed + dropped;
+      }),
     ),
     OWN.gauge(
       'cache_bytes',
       'Memory of the cache.',
-      one(({ block }) => block.cache!.takenBytes),
+      one(({ block }) => block.resolver.describe().cache.takenBytes),
     ),
   ];
 }
@@ -267,12 +270,12 @@ function forwardFamilies({ blocks, upstreams, subscriptions }: NodeCacheServer):
     counter(
       'forward_max_concurrent_rejects_total',
       'Queries that were refused because too many were in flight.',
-      sum(({ forwarder }) => forwarder.counters.overflows),
+      sum(({ resolver }) => resolver.describe().forwarder.counters.overflows),
     ),
     counter(
       'forward_healthcheck_broken_total',
       'Questions that no server answered.',
-      sum(({ forwarder }) => forwarder.counters.failures),
+      sum(({ resolver }) => resolver.describe().forwarder.counters.failures),
     ),
     histogram(
       'proxy_request_duration_seconds',

@@ -41,7 +41,7 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
       'Cache by zone': blocks.all.flatMap((block) => cacheRow(block, zonesOf(server, block))),
       'Questions in flight': blocks.all.map((block) => ({
         zones: namesOf(block),
-        ...flightFacts(block.forwarder, block.forwarder.options.maxInFlight),
+        ...flightFacts(block.resolver.describe().forwarder),
       })),
       Node: nodeFacts(network()),
       ...telemetry.top.sections(),
@@ -104,8 +104,8 @@ function zonesOf({ points }: NodeCacheStatusParts['server'], block: ServedBlock)
 
 /** None without the plugin `cache`. */
 function cacheRow(served: ServedBlock, zones: readonly ServedZone[]): StatusFacts[] {
-  const { cache, counters } = served;
-  if (cache === undefined) return [];
+  if (served.block.cache === undefined) return [];
+  const { cache, answers } = served.resolver.describe();
   const sum = (read: (zone: ServedZone['counters']) => number) =>
     zones.reduce((total, zone) => total + read(zone.counters), 0);
   const { evictions } = cache;
@@ -115,7 +115,7 @@ function cacheRow(served: ServedBlock, zones: readonly ServedZone[]): StatusFact
       ...cacheFacts(cache),
       hits: sum(({ cacheHits }) => cacheHits.success + cacheHits.denial),
       misses: sum(({ cacheMisses }) => cacheMisses),
-      staleAnswers: counters.staleAnswers,
+      staleAnswers: answers.staleAnswers,
       evictions,
     },
   ];

@@ -55,7 +55,7 @@ it('an answer to several clients at a time is one that was asked for and others 
     return ADDRESS;
   });
   const all = [1, 2].map(() => ask(testbed.port, 'a.example'));
-  const forwarder = testbed.server.blocks.all.at(-1)!.forwarder;
+  const { forwarder } = testbed.server.blocks.all.at(-1)!.resolver;
   await until(() => forwarder.counters.joined === 1 && releases.length > 0);
   for (const release of releases) release();
   await Promise.all(all);

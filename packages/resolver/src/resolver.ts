@@ -2,8 +2,11 @@ import type { ChangeSink, ChangeSource, Relay, Subscriptions } from '@kube-dns/p
 import {
   type AddedOptions,
   type Client,
+  type ExchangeObserver,
+  type ForwarderFacts,
   QueryForwarder,
   type QueryForwarderOptions,
+  type QuestionState,
   type ReplyInspector,
   type ServerGroup,
   SOURCE,
@@ -22,8 +25,17 @@ import {
   QUESTION_FIXED_BYTES,
   readUint16,
 } from '@kube-dns/wire';
-import { AnswerCache, type AnswerCacheOptions, type Hit } from './cache/answer-cache.js';
+import {
+  AnswerCache,
+  type AnswerCacheOptions,
+  type CachedAnswer,
+  type CachedEntry,
+  type CacheFacts,
+  type EntryCounts,
+  type Hit,
+} from './cache/answer-cache.js';
 import { type ReplyPolicy, ReplyPipeline } from './reply-pipeline.js';
+import { type ServerFacts, serverFacts } from './status/server-facts.js';
 
 /** What a question is sent with, and what becomes of its reply. */
 export interface SentQuestion {
@@ -90,6 +102,8 @@ export interface ResolverOptions {
   readonly relay?: Pick<Relay, 'addTo' | 'translate' | 'instance'> | undefined;
   readonly policy: ResolverPolicy;
   readonly observer?: ResolverObserver | undefined;
+  /** See what servers are asked, and reply. */
+  readonly exchanges?: readonly ExchangeObserver[];
 }
 
 /** Counts how queries were answered; each number only grows. */
@@ -103,6 +117,21 @@ export class AnswerCounters {
   /** Queries answered with expired records; with a time for servers also by why. */
   staleAnswers = 0;
   readonly staleReasons: Record<StaleReason, number> = { timeout: 0, failure: 0, known: 0 };
+}
+
+/** What a resolver has and does now, and what it has counted. */
+export interface ResolverFacts {
+  readonly cache: CacheFacts;
+  readonly answers: Readonly<AnswerCounters>;
+  readonly forwarder: ForwarderFacts;
+}
+
+/** What is known of a question before it is asked. */
+export interface QuestionFacts {
+  /** The servers that it goes to. */
+  readonly servers: readonly ServerFacts[];
+  /** Whether it is in flight, or failed a moment ago. */
+  readonly state: QuestionState;
 }
 
 /** After a question was asked in vain, its expired answer is given at once for so long (RFC 8767 section 5). */
@@ -124,9 +153,10 @@ const MAX_LEAD_SECONDS = 2;
  * Which servers, what of a reply is cached and for how long are the policy's.
  */
 export class Resolver implements ChangeSink {
+  readonly counters = new AnswerCounters();
+  // Programs have `describe`; tests look into the parts.
   readonly cache: AnswerCache;
   readonly forwarder: QueryForwarder;
-  readonly counters = new AnswerCounters();
   readonly #policy: ResolverPolicy;
   readonly #replies: ReplyPipeline | undefined;
   readonly #subscriptions: Pick<Subscriptions, 'optionsFor'>;
@@ -143,7 +173,7 @@ export class Resolver implements ChangeSink {
     this.#replies!.take(reply, false, true, outline);
 
   constructor(options: ResolverOptions) {
-    const { policy, subscriptions, relay, forwarding, staleAfterMs } = options;
+    const { policy, subscriptions, relay, forwarding, staleAfterMs, exchanges = [] } = options;
     this.#policy = policy;
     this.#subscriptions = subscriptions;
     this.#relay = relay;
@@ -153,6 +183,7 @@ export class Resolver implements ChangeSink {
     this.cache = new AnswerCache(options.cache);
     const stale = staleAfterMs === undefined ? undefined : staleRules(staleAfterMs, this.cache);
     this.forwarder = new QueryForwarder({ ...forwarding, stale, instance: relay?.instance });
+    for (const each of exchanges) this.forwarder.exchanges.add(each);
     const { cache } = this;
     const replies = policy.replies;
     this.#replies = replies && new ReplyPipeline({ policy: replies, cache, subscriptions, relay });
@@ -181,23 +212,34 @@ export class Resolver implements ChangeSink {
 
   // What changes, and what is dropped with it.
 
-  /** Any answer may have changed. */
-  clear(): void {
-    this.cache.clear();
+  /**
+   * The policy has other servers for questions: replies that are on their way are not cached. Of the domains (in wire
+   * form) whose servers are others by configuration the cached answers are dropped, too.
+   */
+  configure(domains: readonly Uint8Array[] = []): void {
+    this.forwarder.forgetQuestions();
+    for (const domain of domains) this.cache.dropBelow(domain);
   }
 
-  /** The servers of a domain, and all below it, are others: those before may have had other answers. */
+  /**
+   * Cached answers may be wrong: all of them, or, where a name of a zone has changed, those of the name and of all below
+   * it; replies about the zone that are on their way may be older then.
+   */
+  invalidate(changed?: { readonly name: Uint8Array; readonly zone: Uint8Array }): void {
+    if (changed === undefined) this.cache.clear();
+    else {
+      this.cache.dropNotified(changed.name, changed.zone);
+      this.forwarder.forgetQuestions(changed.zone);
+    }
+  }
+
+  // The same of a server that announces changes.
+
   dropBelow(domain: Uint8Array): void {
     this.cache.dropBelow(domain);
   }
 
-  /** A name of a zone has changed, or all below it. Replies about the zone that are on their way may be older. */
-  dropNotified(name: Uint8Array, zone: Uint8Array): void {
-    this.cache.dropNotified(name, zone);
-    this.forwarder.forgetQuestions(zone);
-  }
-
-  /** The same of a server that announces changes; returns how many answers were dropped. */
+  /** Returns how many answers were dropped. */
   dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number {
     return this.cache.dropChanged(name, source, serial, zone);
   }
@@ -206,9 +248,58 @@ export class Resolver implements ChangeSink {
     return this.cache.keptAnswers(subscription);
   }
 
-  /** What is in flight below a domain, or anywhere, is not cached; what failed below another is asked again. */
-  forgetQuestions(domain?: Uint8Array, failed?: Uint8Array): void {
+  /** What is in flight below a domain is not cached; what failed below another is asked again. */
+  forgetQuestions(domain: Uint8Array, failed: Uint8Array): void {
     this.forwarder.forgetQuestions(domain, failed);
+  }
+
+  // What pages, metrics and explanations show; to look changes nothing.
+
+  /** What it has and does now, and what it has counted. */
+  describe(): ResolverFacts {
+    return {
+      cache: this.cache.describe(),
+      answers: this.counters,
+      forwarder: this.forwarder.describe(),
+    };
+  }
+
+  /** What is known of a question, which is not asked. */
+  describeQuestion(query: Query): QuestionFacts {
+    const { nowMs } = this;
+    const group = this.#policy.groupOf(query);
+    const options = group && this.#subscriptions.optionsFor(group);
+    return {
+      servers: (group?.servers ?? []).map((each) => serverFacts(each, nowMs, group)),
+      state: this.forwarder.look(query, options),
+    };
+  }
+
+  /** What the cache has for the name of a question, and its type or another one: see `AnswerCache.inspect`. */
+  inspect({ name, nameLength, type }: Query, other = type): CachedEntry | undefined {
+    return this.cache.inspect(name, nameLength, other);
+  }
+
+  /** Every cached answer: see `AnswerCache.answers`. */
+  cachedAnswers(): Iterable<CachedAnswer> {
+    return this.cache.answers();
+  }
+
+  /** The cached answers by the zone of their names, counted in turns of the event loop. */
+  cachedByZone(
+    zoneOf: (name: Uint8Array, length: number) => string,
+  ): Promise<ReadonlyMap<string, EntryCounts>> {
+    return this.cache.countBy(zoneOf);
+  }
+
+  /** How many queries over UDP made it send a question to servers. */
+  get sentForUdp(): number {
+    return this.forwarder.counters.sentForUdp;
+  }
+
+  /** The clock of servers and of what is in flight, in milliseconds. */
+  get nowMs(): number {
+    return this.forwarder.now();
   }
 
   /** Waits until what is in flight now is answered. */

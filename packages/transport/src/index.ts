@@ -47,6 +47,7 @@ export type {
   AskCallback,
   FastRetry,
   ForwarderCounters,
+  ForwarderFacts,
   QueryForwarderOptions,
   QuestionState,
   ReplyInspector,

@@ -8,14 +8,20 @@ import { ChaosAnswerer, chaosTexts } from './chaos.js';
 const statistics = new ServerStatistics();
 const chaos = new ChaosAnswerer(
   chaosTexts({
-    counters: { hits: 11, misses: 22 },
-    cache: { maxRecords: 1000, insertions: 33, evictions: 44 },
+    resolver: {
+      describe: () => ({
+        answers: { hits: 11, misses: 22 },
+        cache: { maxRecords: 1000, insertions: 33, evictions: 44 },
+      }),
+    },
     statistics,
-    subscriptions: () => [
-      subscriptionRow({ zones: ['cluster.local', 'in-addr.arpa'] }),
-      subscriptionRow({ state: 'down' }),
-      subscriptionRow({ state: 'unsupported' }),
-    ],
+    subscriptions: {
+      rows: () => [
+        subscriptionRow({ zones: ['cluster.local', 'in-addr.arpa'] }),
+        subscriptionRow({ state: 'down' }),
+        subscriptionRow({ state: 'unsupported' }),
+      ],
+    },
   }),
 );
 

@@ -1,5 +1,5 @@
 import type { SubscriptionRow } from '@kube-dns/push';
-import type { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
+import type { AnswerCounters, CacheFacts, ServerStatistics } from '@kube-dns/resolver';
 import {
   appendOpt,
   CLASS,
@@ -86,28 +86,32 @@ function writeHeader(query: Query, out: Uint8Array, flags: number): number {
 export const DNSMASQ_VERSION = '2.90';
 
 interface ChaosSources {
-  readonly counters: Pick<AnswerCounters, 'hits' | 'misses'>;
-  readonly cache: Pick<AnswerCache, 'maxRecords' | 'insertions' | 'evictions'>;
+  readonly resolver: {
+    describe(): {
+      readonly answers: Pick<AnswerCounters, 'hits' | 'misses'>;
+      readonly cache: Pick<CacheFacts, 'maxRecords' | 'insertions' | 'evictions'>;
+    };
+  };
   readonly statistics: Pick<ServerStatistics, 'entries'>;
-  readonly subscriptions: () => readonly SubscriptionRow[];
+  readonly subscriptions: { rows(): readonly SubscriptionRow[] };
 }
 
 /** The names below `bind` and their texts, as in dnsmasq, and one more; the sidecar reads the numbers. */
 export function chaosTexts(sources: ChaosSources): ChaosTexts {
-  const { counters, cache, statistics, subscriptions } = sources;
+  const { resolver, statistics, subscriptions } = sources;
   const number = (read: () => number) => () => [String(read())];
   return new Map<string, () => string[]>([
     ['version.bind', () => [`dnsmasq-${DNSMASQ_VERSION}`]],
     ['authors.bind', () => ['Simon Kelley']],
     ['copyright.bind', () => ['Copyright (c) 2000-2024 Simon Kelley']],
-    ['cachesize.bind', number(() => cache.maxRecords)],
-    ['insertions.bind', number(() => cache.insertions)],
-    ['evictions.bind', number(() => cache.evictions)],
-    ['misses.bind', number(() => counters.misses)],
-    ['hits.bind', number(() => counters.hits)],
+    ['cachesize.bind', number(() => resolver.describe().cache.maxRecords)],
+    ['insertions.bind', number(() => resolver.describe().cache.insertions)],
+    ['evictions.bind', number(() => resolver.describe().cache.evictions)],
+    ['misses.bind', number(() => resolver.describe().answers.misses)],
+    ['hits.bind', number(() => resolver.describe().answers.hits)],
     ['auth.bind', number(() => 0)],
     ['servers.bind', () => serverTexts(statistics)],
-    ['subscriptions.bind', () => subscriptionTexts(subscriptions())],
+    ['subscriptions.bind', () => subscriptionTexts(subscriptions.rows())],
   ]);
 }
 

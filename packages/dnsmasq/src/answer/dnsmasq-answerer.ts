@@ -20,7 +20,7 @@ interface AnswererParts {
   readonly chaos: Pick<ChaosAnswerer, 'owns' | 'answer'>;
   readonly local: Pick<LocalData, 'answer' | 'origins'>;
   readonly router: Pick<Router, 'loops'>;
-  readonly resolver: Pick<Resolver, 'resolve' | 'counters' | 'forwarder'>;
+  readonly resolver: Pick<Resolver, 'resolve' | 'counters' | 'sentForUdp'>;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
 }
@@ -39,11 +39,10 @@ export class DnsmasqAnswerer implements Answerer {
     const { router, resolver, queryLog } = this.#parts;
     if (router.loops.isOwnProbe(query)) return 0;
     queryLog?.query(query, client);
-    const { counters } = resolver.forwarder;
-    const sentBefore = counters.sentForUdp;
+    const sentBefore = resolver.sentForUdp;
     let length = this.#answerItself(query, out, client);
     if (length === 0) length = resolver.resolve(query, out, client);
-    if (!query.isOverTcp) this.#count(length, counters.sentForUdp - sentBefore);
+    if (!query.isOverTcp) this.#count(length, resolver.sentForUdp - sentBefore);
     return length;
   }
 

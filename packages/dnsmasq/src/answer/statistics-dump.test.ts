@@ -22,8 +22,13 @@ function createDump({
   const statistics = new ServerStatistics();
   statistics.retain([SERVER]);
   const dump = new StatisticsDump({
-    cache,
-    counters: Object.assign(new AnswerCounters(), { hits: 5, misses: 3, staleAnswers: 2 }),
+    resolver: {
+      describe: () => ({
+        cache: cache.describe(),
+        answers: Object.assign(new AnswerCounters(), { hits: 5, misses: 3, staleAnswers: 2 }),
+      }),
+      cachedAnswers: () => cache.answers(),
+    },
     statistics,
     showsCache,
     records,

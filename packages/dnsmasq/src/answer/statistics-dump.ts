@@ -8,20 +8,17 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type {
-  AnswerCache,
-  AnswerCounters,
-  CachedAnswer,
-  ServerStatistics,
-} from '@kube-dns/resolver';
+import type { CachedAnswer, ResolverFacts, ServerStatistics } from '@kube-dns/resolver';
 import type { HostsEntry } from '../local/hosts-files.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { addressOfReverse, nameText, valueText } from './query-log.js';
 
 export interface StatisticsDumpOptions {
-  readonly cache: AnswerCache;
-  readonly counters: AnswerCounters;
+  readonly resolver: {
+    describe(): Pick<ResolverFacts, 'cache' | 'answers'>;
+    cachedAnswers(): Iterable<CachedAnswer>;
+  };
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   /** Whether each cached answer is written, too, as dnsmasq does with `--log-queries`. */
   readonly showsCache: boolean;
@@ -73,13 +70,14 @@ export class StatisticsDump {
 
   /** Writes the statistics now, and the cache in slices; ends a dump in progress. */
   write(): void {
-    const { cache, counters, statistics, showsCache, usesStale, log } = this.#options;
+    const { resolver, statistics, showsCache, usesStale, log } = this.#options;
+    const { cache, answers } = resolver.describe();
     const { maxRecords, evictions, insertions } = cache;
     log.info(`time ${Math.floor(this.#now() / 1000)}`);
     log.info(
       `cache size ${maxRecords}, ${evictions}/${insertions} cache insertions re-used unexpired cache entries.`,
     );
-    const { hits, misses, staleAnswers } = counters;
+    const { hits, misses, staleAnswers } = answers;
     log.info(`queries forwarded ${misses}, queries answered locally ${hits}`);
     if (usesStale) log.info(`queries answered from stale cache ${staleAnswers}`);
     log.info('queries for authoritative zones 0');
@@ -118,10 +116,10 @@ export class StatisticsDump {
   }
 
   *#lines(): Generator<string, void> {
-    const { cache, records, hosts } = this.#options;
+    const { resolver, records, hosts } = this.#options;
     yield* staticLines(records);
     for (const entry of hosts()) yield hostsLine(entry);
-    for (const answer of cache.answers()) {
+    for (const answer of resolver.cachedAnswers()) {
       yield* answerLines(answer, expiryText(this.#now() + answer.secondsLeft * 1000));
     }
   }

@@ -2,15 +2,13 @@ import { createReadStream } from 'node:fs';
 import type { Trace } from '@kube-dns/base';
 import type { Subscriptions } from '@kube-dns/push';
 import {
-  type AnswerCache,
-  type CachedEntry,
   type CacheLook,
   cacheStep,
   LOOKED_UP,
   type LoopDetector,
   outcomeStep,
+  type Resolver,
   type ServerFacts,
-  serverFacts,
   serverFactsText,
   skippedSteps,
 } from '@kube-dns/resolver';
@@ -23,12 +21,7 @@ import {
   exchangeSteps,
   queryFor,
 } from '@kube-dns/telemetry';
-import {
-  type Answerer,
-  type QueryForwarder,
-  type ServerAddress,
-  serverText,
-} from '@kube-dns/transport';
+import { type Answerer, type ServerAddress, serverText } from '@kube-dns/transport';
 import {
   decodeName,
   expandKey,
@@ -60,10 +53,9 @@ export interface DnsmasqExplainerOptions {
   readonly options: DnsmasqOptions;
   readonly answerer: Answerer;
   readonly local: Pick<LocalData, 'origins'>;
-  readonly cache: Pick<AnswerCache, 'inspect' | 'maxRecords'>;
+  readonly resolver: Pick<Resolver, 'describeQuestion' | 'inspect' | 'nowMs'>;
   readonly router: Pick<Router, 'routes' | 'loops' | 'sources'>;
-  readonly forwarder: Pick<QueryForwarder, 'look' | 'now'>;
-  readonly subscriptions: Pick<Subscriptions, 'optionsFor' | 'rowOf' | 'hasAnnounced'>;
+  readonly subscriptions: Pick<Subscriptions, 'rowOf' | 'hasAnnounced'>;
   readonly kubedns: ServerAddress | undefined;
 }
 
@@ -95,26 +87,23 @@ export class DnsmasqExplainer {
   }
 
   async explain(question: ExplainedQuestion): Promise<Explanation> {
-    const { answerer, forwarder, router, subscriptions } = this.#parts;
+    const { answerer, resolver, router, subscriptions } = this.#parts;
     const query = queryFor(question, false);
     const route = router.routes.find(query);
-    const { group } = route;
-    const nowMs = forwarder.now();
-    const servers = (group?.servers ?? []).map((each) => serverFacts(each, nowMs, group));
-    const state = forwarder.look(query, group && subscriptions.optionsFor(group));
+    const { servers, state } = resolver.describeQuestion(query);
     const { trace, answered } = askTraced(answerer, question);
     const entry = trace.first(LOOKED_UP);
     const subscription = entry && subscriptions.rowOf(entry.subscription);
     const look = { type: query.type, entry, subscription, stale: this.#stale, question: state };
     const routed = this.#routeStep(route, servers);
     const verdict = await answered;
-    const outcome = outcomeStep(verdict, question.client, this.#entryOf(query));
+    const outcome = outcomeStep(verdict, question.client, resolver.inspect(query));
     const steps = await this.#steps({ question, query, trace, look, routed, servers, verdict });
     return { program: 'dnsmasq', question: question.text, steps: [...steps, outcome], verdict };
   }
 
   async #steps(asked: Asked): Promise<ExplainedStep[]> {
-    const { forwarder, options, local } = this.#parts;
+    const { resolver, options, local } = this.#parts;
     const { query, trace, look, routed, servers } = asked;
     if (trace.first(CLIENT_IGNORED) !== undefined) return [clientStep(asked.question.client)];
     const localAnswer = trace.first(LOCAL_ANSWER);
@@ -128,7 +117,7 @@ export class DnsmasqExplainer {
     if (isFiltered(asked.verdict)) return [...before, this.#siblingStep(query)];
     const { entry } = look;
     const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-    const exchanges = exchangeSteps(trace, forwarder.now());
+    const exchanges = exchangeSteps(trace, resolver.nowMs);
     const skipped = isCached ? [] : skippedSteps(servers, exchanges);
     return [...before, routed, ...exchanges, ...skipped];
   }
@@ -140,12 +129,8 @@ export class DnsmasqExplainer {
     return maxStaleSeconds > 0 ? 'at once' : 'never';
   }
 
-  #entryOf({ name, nameLength, type }: Query): CachedEntry | undefined {
-    return this.#parts.cache.inspect(name, nameLength, type);
-  }
-
   #cacheStep(look: CacheLook): ExplainedStep {
-    if (this.#parts.cache.maxRecords > 0) return cacheStep(look);
+    if (this.#parts.options.cacheSize > 0) return cacheStep(look);
     return { step: 'cache', text: 'There is no cache: --cache-size is 0.', state: 'off' };
   }
 
@@ -172,11 +157,10 @@ export class DnsmasqExplainer {
   }
 
   /** The name of a filtered type exists, as the cache has an address of it. */
-  #siblingStep({ name, nameLength, type }: Query): ExplainedStep {
-    const { cache } = this.#parts;
-    const isThere = (each: number) =>
-      (cache.inspect(name, nameLength, each)?.state ?? 'gone') !== 'gone';
-    const sibling = type === TYPE.A || !isThere(TYPE.A) ? TYPE.AAAA : TYPE.A;
+  #siblingStep(query: Query): ExplainedStep {
+    const { resolver } = this.#parts;
+    const isThere = (each: number) => (resolver.inspect(query, each)?.state ?? 'gone') !== 'gone';
+    const sibling = query.type === TYPE.A || !isThere(TYPE.A) ? TYPE.AAAA : TYPE.A;
     const text = `The cache has records of type ${typeText(sibling)}, so the name exists: no server is asked.`;
     return { step: 'rule', text, rule: 'filtered type', origins: [] };
   }

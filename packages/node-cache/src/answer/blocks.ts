@@ -130,7 +130,7 @@ export class Blocks {
     const { clusterServer, subscriptions, own } = this.#options;
     const server = clusterServer();
     const ofCluster = this.#all.filter(
-      ({ isOfCluster, cache }) => isOfCluster && cache !== undefined,
+      ({ isOfCluster, block }) => isOfCluster && block.cache !== undefined,
     );
     const served = ofCluster.flatMap(({ block }) => block.zones.map(({ zone }) => zone));
     const names = [...new Set(served)].filter((zone) => zone !== '.');

@@ -1,7 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { Subscriptions } from '@kube-dns/push';
 import {
-  type AnswerCache,
   type CacheableAnswer,
   type CachingRules,
   ReplyReader,
@@ -12,7 +11,6 @@ import {
 import {
   type Client,
   type ExchangeObserver,
-  type QueryForwarder,
   retryPlan,
   type ServerGroup,
 } from '@kube-dns/transport';
@@ -132,24 +130,9 @@ export class ServedBlock implements ResolverPolicy {
       prefetch: rules?.prefetch,
       subscriptions,
       policy: this,
+      exchanges: [this.#errors, exchanges].filter((each) => each !== undefined),
     });
-    const { exchanges: observers } = this.forwarder;
-    if (this.#errors !== undefined) observers.add(this.#errors);
-    if (exchanges !== undefined) observers.add(exchanges);
     if (isOfCluster) subscriptions.attach(this.resolver);
-  }
-
-  /** Undefined without the plugin `cache`. */
-  get cache(): AnswerCache | undefined {
-    return this.replies && this.resolver.cache;
-  }
-
-  get forwarder(): QueryForwarder {
-    return this.resolver.forwarder;
-  }
-
-  get counters(): Resolver['counters'] {
-    return this.resolver.counters;
   }
 
   /** The servers that it forwards to; undefined while there are none. */

@@ -265,7 +265,7 @@ function answerFrom(
   out: Uint8Array,
   client: Client,
 ): number {
-  const looked = block.counters;
+  const looked = block.resolver.counters;
   const { lookups, cached } = looked;
   const length = block.answer(query, out, client);
   if (looked.lookups === lookups) return length;

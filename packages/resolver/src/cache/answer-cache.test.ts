@@ -424,6 +424,20 @@ describe('clearing', () => {
     expect(testbed.has('c')).toBe(true);
   });
 
+  it('leaves the counts since it was made', () => {
+    testbed.create(1);
+    const totals = () => {
+      const { totalInsertions, totalEvictions } = testbed.cache.describe();
+      return [totalInsertions, totalEvictions];
+    };
+    for (const name of ['a', 'b']) testbed.store(name, addressRecords(30, '10.0.0.1'));
+    testbed.cache.clear();
+    expect(totals()).toEqual([2, 1]);
+    testbed.store('c', addressRecords(30, '10.0.0.1'));
+    testbed.cache.clear();
+    expect(totals()).toEqual([3, 1]);
+  });
+
   it('leaves nothing in the order of use: the first answer stored then is the first to be evicted', () => {
     testbed.create(2);
     for (const name of ['a', 'b']) testbed.store(name, addressRecords(30, '10.0.0.1'));

@@ -89,6 +89,24 @@ export interface CachedEntry {
   readonly subscription: number;
 }
 
+/** A cache as a whole. */
+export interface CacheFacts {
+  /** The answers stored now, those of them without records of the requested type, and the records of all. */
+  readonly entries: number;
+  readonly negative: number;
+  readonly records: number;
+  readonly maxRecords: number;
+  /** Bytes of names and records, their maximum so far, and allocated memory. */
+  readonly usedBytes: number;
+  readonly peakBytes: number;
+  readonly takenBytes: number;
+  /** Since it was emptied last, and since it was made: see `insertions`. */
+  readonly insertions: number;
+  readonly evictions: number;
+  readonly totalInsertions: number;
+  readonly totalEvictions: number;
+}
+
 /** The entries of one zone. */
 export interface EntryCounts {
   entries: number;
@@ -185,6 +203,9 @@ export class AnswerCache {
   /** Records stored, and unexpired answers removed for lack of space, counted as in dnsmasq. */
   insertions = 0;
   evictions = 0;
+  /** The same of the time before it was emptied. */
+  #insertionsBefore = 0;
+  #evictionsBefore = 0;
   /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
@@ -243,17 +264,32 @@ export class AnswerCache {
     return this.#store.subscribed(subscription);
   }
 
-  /** Bytes of names and records now, and their maximum. */
+  /** Bytes of names and records. */
   get usedBytes(): number {
     return this.#store.usedBytes;
-  }
-  get peakBytes(): number {
-    return this.#store.peakBytes;
   }
 
   /** Bytes of allocated memory. */
   get takenBytes(): number {
     return this.#store.takenBytes;
+  }
+
+  /** What it has now, and what it has counted. */
+  describe(): CacheFacts {
+    const { insertions, evictions } = this;
+    return {
+      entries: this.entryCount,
+      negative: this.denialCount,
+      records: this.recordCount,
+      maxRecords: this.maxRecords,
+      usedBytes: this.usedBytes,
+      peakBytes: this.#store.peakBytes,
+      takenBytes: this.takenBytes,
+      insertions,
+      evictions,
+      totalInsertions: this.#insertionsBefore + insertions,
+      totalEvictions: this.#evictionsBefore + evictions,
+    };
   }
 
   /** Writes the answer to a question of class IN into `out`; undefined when there is none, or it does not fit. */
@@ -427,10 +463,12 @@ export class AnswerCache {
     return count;
   }
 
-  /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
+  /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP, but those of all time. */
   clear(): void {
     this.#drop.stop();
     this.#store.clear();
+    this.#insertionsBefore += this.insertions;
+    this.#evictionsBefore += this.evictions;
     this.insertions = this.evictions = 0;
   }
 

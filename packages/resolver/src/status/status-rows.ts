@@ -1,15 +1,11 @@
 import type { StatusFacts } from '@kube-dns/daemon';
-import type { QueryForwarder } from '@kube-dns/transport';
-import type { AnswerCache } from '../cache/answer-cache.js';
+import type { ForwarderFacts } from '@kube-dns/transport';
+import type { CacheFacts, EntryCounts } from '../cache/answer-cache.js';
 
-/** A row for each zone that names in the cache are of, the largest first; in turns of the event loop. */
-export async function cacheRows(
-  cache: Pick<AnswerCache, 'countBy'>,
-  zoneOf: (name: Uint8Array, length: number) => string,
-): Promise<StatusFacts[]> {
-  const zones = [...(await cache.countBy(zoneOf))];
-  zones.sort(([, one], [, other]) => other.entries - one.entries);
-  return zones.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
+/** A row for each zone that names in the cache are of, the largest first. */
+export function cacheRows(zones: ReadonlyMap<string, EntryCounts>): StatusFacts[] {
+  const rows = [...zones].sort(([, one], [, other]) => other.entries - one.entries);
+  return rows.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
     zone,
     entries,
     records,
@@ -21,27 +17,20 @@ export async function cacheRows(
 }
 
 /** The cache as a whole. */
-export function cacheFacts(
-  cache: Pick<
-    AnswerCache,
-    'entryCount' | 'recordCount' | 'maxRecords' | 'denialCount' | 'usedBytes' | 'takenBytes'
-  >,
-): StatusFacts {
+export function cacheFacts(cache: CacheFacts): StatusFacts {
   return {
-    entries: cache.entryCount,
-    records: cache.recordCount,
+    entries: cache.entries,
+    records: cache.records,
     capacity: cache.maxRecords,
-    negative: cache.denialCount,
+    negative: cache.negative,
     usedBytes: cache.usedBytes,
     takenBytes: cache.takenBytes,
   };
 }
 
 /** The questions in flight to servers, and what became of others since the start. */
-export function flightFacts(
-  { inFlight, counters, prefetches }: Pick<QueryForwarder, 'inFlight' | 'counters' | 'prefetches'>,
-  maxInFlight: number,
-): StatusFacts {
+export function flightFacts(forwarder: ForwarderFacts): StatusFacts {
+  const { inFlight, maxInFlight, counters, prefetches } = forwarder;
   return {
     inFlight,
     maxInFlight,

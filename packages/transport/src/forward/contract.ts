@@ -137,5 +137,13 @@ export class ForwarderCounters {
   failures = 0;
 }
 
+/** The questions in flight now, and what became of others since the start. */
+export interface ForwarderFacts {
+  readonly inFlight: number;
+  readonly maxInFlight: number;
+  readonly counters: Readonly<ForwarderCounters>;
+  readonly prefetches: Readonly<PrefetchResults>;
+}
+
 /** What became of prefetches: a new answer, none, or not sent because there was something better to do. */
 export type PrefetchResults = Record<'fresh' | 'failed' | 'dropped', number>;

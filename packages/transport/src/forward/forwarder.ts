@@ -14,6 +14,7 @@ import {
   type AddedOptions,
   type AskCallback,
   ForwarderCounters,
+  type ForwarderFacts,
   NO_OPTIONS,
   type PrefetchResults,
   type QueryForwarderOptions,
@@ -122,6 +123,12 @@ export class QueryForwarder {
   /** Questions in flight, and those that only wait for a late reply. */
   get remembered(): number {
     return this.#queries.all.length;
+  }
+
+  /** What is in flight, and what was counted. */
+  describe(): ForwarderFacts {
+    const { counters, prefetches, inFlight } = this;
+    return { inFlight, maxInFlight: this.options.maxInFlight, counters, prefetches };
   }
 
   // What clients and the program ask.
