@@ -138,7 +138,6 @@ export class DnsmasqServer {
         isStaleLate: stale !== undefined,
         isOfCluster: stale && ((group) => isOfCluster(group, kubedns, subscriptions)),
         ednsOptions: ednsOptions(options, log),
-        queryLog,
         log,
       }),
       observer: queryLog,

@@ -113,7 +113,6 @@ export class AnswererTestbed {
       router,
       isStaleLate: stale !== undefined,
       isOfCluster: undefined,
-      queryLog,
       log,
       now,
       ...setup.options,

@@ -1,5 +1,6 @@
 export {
   AnswerCounters,
+  type AnswerOrigin,
   mayReadCache,
   type PrefetchOptions,
   type QuestionFacts,

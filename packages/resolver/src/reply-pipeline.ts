@@ -19,7 +19,7 @@ import {
   writeUint32,
   zoneVersionAt,
 } from '@kube-dns/wire';
-import type { AnswerCache } from './cache/answer-cache.js';
+import type { AnswerCache, Hit } from './cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
 import type { ReplyReader } from './cache/reply-reader.js';
 
@@ -43,6 +43,12 @@ export interface ReplyPolicy {
   mayStoreTarget(target: CacheableAnswer): boolean;
   /** What clients get of a reply that was read. */
   finish(reply: Buffer): Buffer;
+  /**
+   * The same of an answer from the cache to a question of this type, which is cut in place: the hit has its length then.
+   * Returns why, as options; undefined where it is whole.
+   */
+  readonly cutCached?:
+    ((hit: Hit, answer: Uint8Array, questionType: number) => Uint8Array | undefined) | undefined;
 }
 
 export interface ReplyPipelineOptions {

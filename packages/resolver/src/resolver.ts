@@ -4,6 +4,7 @@ import {
   type Client,
   type ExchangeObserver,
   type ForwarderFacts,
+  NO_OPTIONS,
   QueryForwarder,
   type QueryForwarderOptions,
   type QuestionState,
@@ -56,20 +57,21 @@ export interface ResolverPolicy {
   answerUncached(query: Query, out: Uint8Array, isExpired: boolean, cache: AnswerCache): number;
   /** Writes what clients get where there are no servers. */
   answerUnrouted(query: Query, out: Uint8Array): number;
-  /** Cuts a cached answer to a question of this type, in place; returns its length. It is not changed unless this is defined. */
-  readonly cutCached?:
-    ((answer: Uint8Array, length: number, questionType: number) => number) | undefined;
-  /** The Extended DNS Error of an answer that was cut. */
-  readonly cutReason?: Uint8Array;
   /** Changes how a question is sent for a client; it is sent as it came unless this is defined. */
   readonly beforeSending?:
     ((query: Query, client: Client, sent: SentQuestion) => SentQuestion) | undefined;
 }
 
+/**
+ * Where an answer is from that a client gets at once: the cache, its expired part, the program itself, the same as there
+ * are no servers to ask, or the forwarder, which refuses.
+ */
+export type AnswerOrigin = 'cached' | 'stale' | 'own' | 'unrouted' | 'refused';
+
 /** Sees what a Resolver does with each question. What it is given is valid only during the call. */
 export interface ResolverObserver {
-  /** A client gets an answer from the cache at once. */
-  answered(answer: Uint8Array, isStale: boolean): void;
+  /** A client gets an answer at once; `errorCode` is the Extended DNS Error of a refusal. */
+  answered(answer: Uint8Array, origin: AnswerOrigin, errorCode?: number): void;
   /** A client gets an expired answer after all, maybe later than its query. */
   gaveStale(answer: Uint8Array): void;
   /** Watches for the reply to a question that is about to be sent; returns what is to inspect it. */
@@ -78,8 +80,6 @@ export interface ResolverObserver {
   beforeForwarding(query: Query): void;
   /** The forwarder has it, and the client waits; or it has an answer at once. */
   afterForwarding(query: Query, group: ServerGroup, isWaiting: boolean): void;
-  /** That answer is a refusal, maybe with an Extended DNS Error. */
-  refused(answer: Uint8Array, errorCode: number | undefined): void;
 }
 
 /** Which answers are asked for again before they expire. */
@@ -92,7 +92,7 @@ export interface PrefetchOptions {
 
 export interface ResolverOptions {
   readonly cache: AnswerCacheOptions;
-  readonly forwarding: Omit<QueryForwarderOptions, 'stale' | 'instance'>;
+  readonly forwarding: Omit<QueryForwarderOptions, 'stale' | 'instance' | 'onRefusal'>;
   /** How long a client waits for servers where there is an expired answer; it gets that at once by default. */
   readonly staleAfterMs?: number | undefined;
   /** No answer is asked for before it expires by default. */
@@ -150,7 +150,11 @@ const MAX_LEAD_SECONDS = 2;
  *              first, unless they were asked in vain a moment ago
  *     none     the program answers itself, or servers are asked
  *
- * Which servers, what of a reply is cached and for how long are the policy's.
+ * Which servers, what of a reply is cached and for how long are the policy's. Answers may change on their way out:
+ *
+ *     cached, expired       `#finish`: what the policy cuts, why, the OPT record, the version of the zone
+ *     of a server           `ReplyPipeline.take`: what the policy changes, the version, the ceiling of TTLs
+ *     own, or a refusal     never: they are written whole
  */
 export class Resolver implements ChangeSink {
   readonly counters = new AnswerCounters();
@@ -163,6 +167,8 @@ export class Resolver implements ChangeSink {
   readonly #relay: Pick<Relay, 'addTo'> | undefined;
   readonly #observer: ResolverObserver | undefined;
   readonly #isStaleLate: boolean;
+  /** How the question that is about to be sent is sent: valid until the next one. */
+  readonly #sent: { options: AddedOptions; inspector: ReplyInspector };
   readonly #prefetchOptions: PrefetchOptions | undefined;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
   readonly #cacheReply: ReplyInspector = (reply, isCacheable, outline) =>
@@ -178,11 +184,17 @@ export class Resolver implements ChangeSink {
     this.#subscriptions = subscriptions;
     this.#relay = relay;
     this.#observer = options.observer;
+    this.#sent = { options: NO_OPTIONS, inspector: this.#passReply };
     this.#isStaleLate = staleAfterMs !== undefined;
     this.#prefetchOptions = options.prefetch;
     this.cache = new AnswerCache(options.cache);
     const stale = staleAfterMs === undefined ? undefined : staleRules(staleAfterMs, this.cache);
-    this.forwarder = new QueryForwarder({ ...forwarding, stale, instance: relay?.instance });
+    const { observer } = options;
+    const onRefusal =
+      observer &&
+      ((answer: Uint8Array, errorCode: number) => observer.answered(answer, 'refused', errorCode));
+    const instance = relay?.instance;
+    this.forwarder = new QueryForwarder({ ...forwarding, stale, instance, onRefusal });
     for (const each of exchanges) this.forwarder.exchanges.add(each);
     const { cache } = this;
     const replies = policy.replies;
@@ -192,6 +204,7 @@ export class Resolver implements ChangeSink {
   /** Writes the answer to a question, or takes a reply path; returns what an Answerer does. */
   resolve(query: Query, out: Uint8Array, client: Client): number {
     const policy = this.#policy;
+    const observer = this.#observer;
     let stale: OfferedAnswer | undefined;
     const hit = this.#lookup(query, out);
     if (hit !== undefined) {
@@ -204,10 +217,15 @@ export class Resolver implements ChangeSink {
       }
     }
     const own = policy.answerUncached(query, out, stale !== undefined, this.cache);
-    if (own > 0) return own;
+    if (own > 0) {
+      observer?.answered(out.subarray(0, own), 'own');
+      return own;
+    }
     const group = policy.groupOf(query);
-    if (group === undefined) return policy.answerUnrouted(query, out);
-    return this.#forward(query, out, client, group, stale);
+    if (group !== undefined) return this.#forward(query, out, client, group, stale);
+    const unrouted = policy.answerUnrouted(query, out);
+    observer?.answered(out.subarray(0, unrouted), 'unrouted');
+    return unrouted;
   }
 
   // What changes, and what is dropped with it.
@@ -325,14 +343,9 @@ export class Resolver implements ChangeSink {
 
   /** Ends an answer that the cache wrote into `out`, as clients get it. */
   #finish(hit: Hit, query: Query, out: Uint8Array): Hit {
-    const policy = this.#policy;
     const { reasons } = hit;
-    let options = hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS;
-    if (policy.cutCached !== undefined) {
-      const whole = hit.length;
-      hit.length = policy.cutCached(out, whole, query.type);
-      if (hit.length < whole) options = policy.cutReason!;
-    }
+    const cutReason = this.#policy.replies?.cutCached?.(hit, out, query.type);
+    let options = cutReason ?? (hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS);
     if (reasons.length > 0) options = Buffer.concat([options, reasons]);
     hit.length = appendOpt(query, out, hit.length, 0, options);
     if (query.asksZoneVersion && this.#relay !== undefined) {
@@ -348,7 +361,7 @@ export class Resolver implements ChangeSink {
 
   #giveFresh(hit: Hit, query: Query, out: Uint8Array, client: Client): void {
     client.answersFrom(SOURCE.CACHE);
-    this.#observer?.answered(out.subarray(0, hit.length), false);
+    this.#observer?.answered(out.subarray(0, hit.length), 'cached');
     const prefetch = this.#prefetchOptions;
     if (prefetch !== undefined && hit.hits >= prefetch.hits) {
       this.#prefetch(prefetch, hit, query, client);
@@ -362,7 +375,7 @@ export class Resolver implements ChangeSink {
     if (!this.#isStaleLate) {
       client.answersFrom(SOURCE.STALE);
       this.counters.staleAnswers++;
-      this.#observer?.answered(message, true);
+      this.#observer?.answered(message, 'stale');
       if (group !== undefined) this.#refresh(query, client, group, false);
       return undefined;
     }
@@ -386,20 +399,13 @@ export class Resolver implements ChangeSink {
     const { forwarder } = this;
     if (this.#replies === undefined) return forwarder.forward(query, out, client, group);
     const observer = this.#observer;
-    let options = this.#subscriptions.optionsFor(group);
-    let inspector = this.#inspectorFor(query);
-    if (this.#policy.beforeSending !== undefined) {
-      ({ options, inspector } = this.#policy.beforeSending(query, client, { options, inspector }));
-    }
+    const { options, inspector } = this.#sentFor(query, client, group);
     if (observer === undefined) {
       return forwarder.forward(query, out, client, group, inspector, options, stale);
     }
     observer.beforeForwarding(query);
     const length = forwarder.forward(query, out, client, group, inspector, options, stale);
     observer.afterForwarding(query, group, length <= 0);
-    if (length > 0 && stale === undefined) {
-      observer.refused(out.subarray(0, length), forwarder.refusals.last?.code);
-    }
     return length;
   }
 
@@ -412,17 +418,17 @@ export class Resolver implements ChangeSink {
 
   /** Asks again; no client waits for it. */
   #refresh(query: Query, client: Client, group: ServerGroup, isPrefetch: boolean): boolean {
-    let options = this.#subscriptions.optionsFor(group);
-    let inspector = this.#inspectorFor(query);
-    if (this.#policy.beforeSending !== undefined) {
-      ({ options, inspector } = this.#policy.beforeSending(query, client, { options, inspector }));
-    }
+    const { options, inspector } = this.#sentFor(query, client, group);
     return this.forwarder.refresh(query, group, inspector, client, options, isPrefetch);
   }
 
-  #inspectorFor(query: Query): ReplyInspector {
+  /** With which options a question is sent to servers, and what inspects its reply. */
+  #sentFor(query: Query, client: Client, group: ServerGroup): SentQuestion {
+    const sent = this.#sent;
     const inspector = this.#cachingFor(query);
-    return this.#observer === undefined ? inspector : this.#observer.watch(inspector);
+    sent.options = this.#subscriptions.optionsFor(group);
+    sent.inspector = this.#observer === undefined ? inspector : this.#observer.watch(inspector);
+    return this.#policy.beforeSending?.(query, client, sent) ?? sent;
   }
 
   #cachingFor(query: Query): ReplyInspector {

@@ -6,7 +6,7 @@ import {
   type ResolverPolicy,
 } from '@kube-dns/resolver';
 import type { Answerer, Client, ServerGroup } from '@kube-dns/transport';
-import { AnswerWriter, EXTENDED_ERROR, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import { AnswerWriter, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import { FILTERED_TYPE, LOCAL_DOMAIN, NO_SERVERS } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
@@ -70,8 +70,6 @@ export class DnsmasqAnswerer implements Answerer {
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
 const SIBLINGS = [TYPE.A, TYPE.AAAA];
-/** A query that is refused because there are no servers. */
-const NOT_READY: AnswerDetails = { errorCode: EXTENDED_ERROR.NOT_READY };
 
 export interface DnsmasqPolicyOptions extends Omit<
   DnsmasqRepliesOptions,
@@ -83,15 +81,11 @@ export interface DnsmasqPolicyOptions extends Omit<
   readonly filteredTypes: readonly number[];
   /** Undefined unless queries go upstream with EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
-  /** Undefined unless queries are logged. */
-  readonly queryLog?: QueryLog | undefined;
 }
 
 /** What dnsmasq decides of each question: rules, routes, and what becomes of replies. */
 export class DnsmasqPolicy implements ResolverPolicy {
   readonly replies: DnsmasqReplies;
-  readonly cutReason = FILTERED_TYPE;
-  readonly cutCached: ResolverPolicy['cutCached'];
   readonly beforeSending: ResolverPolicy['beforeSending'];
   readonly #options: DnsmasqPolicyOptions;
   readonly #filtered: FilteredTypes;
@@ -103,11 +97,6 @@ export class DnsmasqPolicy implements ResolverPolicy {
     this.#options = options;
     this.#filtered = filtered;
     this.replies = new DnsmasqReplies({ ...options, filtered });
-    this.cutCached =
-      filteredTypes.length === 0
-        ? undefined
-        : (answer, length, type) =>
-            filtered.has(type) ? filtered.cut(answer, length, type) : length;
     this.beforeSending =
       ednsOptions && ((query, client, sent) => ednsOptions.beforeSending(query, client, sent));
   }
@@ -118,22 +107,17 @@ export class DnsmasqPolicy implements ResolverPolicy {
 
   answerUncached(query: Query, out: Uint8Array, isExpired: boolean, cache: AnswerCache): number {
     const mayBeKnown = !isExpired && this.#filtered.has(query.type) && mayReadCache(query);
-    let length = mayBeKnown ? this.#answerFromSibling(query, out, cache) : 0;
-    if (length === 0) length = this.#options.local.answerByRule(query, out);
-    if (length > 0) this.#options.queryLog?.answer('config', out.subarray(0, length));
-    return length;
+    const length = mayBeKnown ? this.#answerFromSibling(query, out, cache) : 0;
+    return length > 0 ? length : this.#options.local.answerByRule(query, out);
   }
 
   /** NXDOMAIN in a local domain, else REFUSED. */
   answerUnrouted(query: Query, out: Uint8Array): number {
-    const { router, queryLog } = this.#options;
-    const { isLocal } = router.routes.find(query);
+    const { isLocal } = this.#options.router.routes.find(query);
     this.#writer.begin(query, out);
     if (isLocal) this.#writer.setRcode(RCODE.NXDOMAIN, LOCAL_DOMAIN);
     else this.#writer.setRcode(RCODE.REFUSED, NO_SERVERS);
-    const length = this.#writer.finish();
-    queryLog?.answer('config', out.subarray(0, length), NOT_READY);
-    return length;
+    return this.#writer.finish();
   }
 
   /** A name with a cached address exists, so a filtered type needs no query to a server. */

@@ -1,5 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
-import type { ResolverObserver } from '@kube-dns/resolver';
+import type { AnswerOrigin, ResolverObserver } from '@kube-dns/resolver';
 import {
   type Client,
   type ExchangeObserver,
@@ -48,6 +48,18 @@ export interface AnswerDetails {
   /** The Extended DNS Error of a refusal, which its client gets only with EDNS. */
   readonly errorCode?: number;
 }
+
+const NO_DETAILS: AnswerDetails = {};
+/** How the answers of the resolver are logged, by where they are from. */
+const ORIGINS: Readonly<
+  Record<AnswerOrigin, { readonly source: AnswerSource; readonly details: AnswerDetails }>
+> = {
+  cached: { source: 'cached', details: NO_DETAILS },
+  stale: { source: 'cached-stale', details: NO_DETAILS },
+  own: { source: 'config', details: NO_DETAILS },
+  unrouted: { source: 'config', details: { errorCode: EXTENDED_ERROR.NOT_READY } },
+  refused: { source: 'config', details: NO_DETAILS },
+};
 
 /** Maximum of logged records per message: a message may have thousands. */
 const MAX_LINES = 100;
@@ -146,8 +158,9 @@ export class QueryLog implements ExchangeObserver, ResolverObserver {
     this.#writeMessage(tag ?? '', 'reply', message, {});
   }
 
-  answered(message: Uint8Array, isStale: boolean): void {
-    this.answer(isStale ? 'cached-stale' : 'cached', message);
+  answered(message: Uint8Array, origin: AnswerOrigin, errorCode?: number): void {
+    const { source, details } = ORIGINS[origin];
+    this.answer(source, message, errorCode === undefined ? details : { errorCode });
   }
 
   gaveStale(message: Uint8Array): void {
@@ -181,10 +194,6 @@ export class QueryLog implements ExchangeObserver, ResolverObserver {
     if (!isWaiting || this.#isSent) return;
     if (query.isOverTcp) this.forwarded(query, servers[0]!);
     else this.duplicate();
-  }
-
-  refused(message: Uint8Array, errorCode: number | undefined): void {
-    this.answer('config', message, errorCode === undefined ? {} : { errorCode });
   }
 
   #writeMessage(

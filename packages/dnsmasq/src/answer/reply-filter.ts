@@ -1,3 +1,4 @@
+import type { Hit } from '@kube-dns/resolver';
 import {
   CLASS,
   expandKey,
@@ -138,33 +139,40 @@ export class FilteredTypes {
     this.#types = new Set(types);
   }
 
+  /** Whether no records are removed. */
+  get isEmpty(): boolean {
+    return this.#types.size === 0;
+  }
+
   /** Whether records of this type are removed. */
   has(type: number): boolean {
     return this.#types.has(type);
   }
 
   /**
-   * Cuts a cached answer to a question of this type after its CNAMEs, in place, and returns its length. A
-   * negative answer stays unchanged.
+   * Cuts a cached answer to a question of this type after its CNAMEs, in place, if the type is one of these; a negative
+   * answer stays unchanged. Returns the reason; undefined for an answer that is whole.
    */
-  cut(answer: Uint8Array, length: number, questionType: number): number {
-    const cursor = this.#cursor.reset(answer, length);
+  cut(hit: Pick<Hit, 'length'>, answer: Uint8Array, questionType: number): Uint8Array | undefined {
+    if (!this.#types.has(questionType)) return undefined;
+    const cursor = this.#cursor.reset(answer, hit.length);
     let { end } = cursor;
     let cnames = 0;
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       if (cursor.type === questionType) {
         writeUint16(answer, 6, cnames);
-        return end;
+        hit.length = end;
+        return FILTERED_TYPE;
       }
       ({ end } = cursor);
       cnames++;
     }
-    return length;
+    return undefined;
   }
 
   /** A reply to a question of this type without the unwanted records; undefined when it is malformed. */
   apply(reply: Buffer, questionType: number): Buffer | undefined {
-    if (this.#types.size === 0) return reply;
+    if (this.isEmpty) return reply;
     if (questionType === TYPE.CNAME) return withoutTypes(reply, this.#isUnwantedCname);
     const isAny = questionType === TYPE.ANY && this.#types.has(TYPE.ANY);
     return withoutTypes(reply, isAny ? this.#isUnwantedInAny : this.#isUnwanted);

@@ -59,6 +59,7 @@ export class DnsmasqReplies implements ReplyPolicy {
   readonly maxTtlSeconds: number;
   readonly passesErrors = false;
   readonly endsExpired: boolean;
+  readonly cutCached: ReplyPolicy['cutCached'];
   readonly #options: DnsmasqRepliesOptions;
   readonly #filter: ReplyFilter;
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
@@ -72,6 +73,8 @@ export class DnsmasqReplies implements ReplyPolicy {
     this.maxTtlSeconds = options.maxTtlSeconds;
     this.endsExpired = options.isStaleLate;
     this.#filter = new ReplyFilter(options.replies);
+    const { filtered } = options;
+    if (!filtered.isEmpty) this.cutCached = (hit, answer, type) => filtered.cut(hit, answer, type);
   }
 
   rewrite(received: Buffer): Buffer | null {

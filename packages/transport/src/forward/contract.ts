@@ -27,6 +27,8 @@ export interface QueryForwarderOptions {
   readonly servfailMs?: number;
   /** Called for each query that is refused because too many are in flight. */
   readonly onOverflow?: (group: ServerGroup) => void;
+  /** Called for each answer that a client gets at once in place of a server's, with its Extended DNS Error. */
+  readonly onRefusal?: ((answer: Uint8Array, errorCode: number) => void) | undefined;
   /** When clients get expired answers; they have none by default. */
   readonly stale?: StaleRules | undefined;
   /** Milliseconds that never fall; the clock of the process by default. */

@@ -71,8 +71,6 @@ interface Refusal {
 export class QueryForwarder {
   readonly counters = new ForwarderCounters();
   readonly exchanges: ExchangeObservers;
-  /** Why the last query was refused. */
-  readonly refusals: { last: Failure | undefined } = { last: undefined };
   /** What became of prefetches. */
   readonly prefetches: PrefetchResults = { fresh: 0, failed: 0, dropped: 0 };
   readonly options: QueryForwarderOptions;
@@ -385,10 +383,10 @@ export class QueryForwarder {
   ): number {
     if (source !== undefined) client.answersFrom(source);
     if (rcode === RCODE.SERVFAIL && failure.isSilence) this.counters.failures++;
-    this.refusals.last = failure;
     const target = relayTargetOf(query, false, false, query.bytes);
     const refusal = encodeRefusal(target, rcode, failure.option);
     out.set(refusal);
+    this.options.onRefusal?.(refusal, failure.code);
     return refusal.length;
   }
 
@@ -462,7 +460,7 @@ export class QueryForwarder {
     }
     const outline = this.#outline;
     if (outline.message !== reply) outline.read(reply);
-    waiter.answer(reply, outline, isRefusal(reply) ? query.failure : undefined);
+    waiter.answer(reply, outline, query.bestServer, isRefusal(reply) ? query.failure : undefined);
   }
 
   // The end of a query.

@@ -64,8 +64,8 @@ export interface Waiter extends SlotHolder {
   readonly stale: StaleAnswer | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The outline is the reply's. */
-  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void;
+  /** Gives it a copy of a server's reply; SERVFAIL and REFUSED get a reason if they have none. The outline is the reply's. */
+  answer(reply: Buffer, outline: ReplyOutline, server?: ServerAddress, failure?: Failure): void;
   /** No server has an answer; SERVFAIL by default. */
   fail(failure: Failure, rcode?: number): void;
   /** It gets its expired answer; it must have one. */
@@ -216,9 +216,9 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** While it is asked over TCP nothing is retransmitted over UDP, but replies are accepted. A lingering one may have it, too. */
   #tcp: TcpRound | undefined;
 
-  /** What it ends with, and the server that it is from; until then the best for a client that cannot wait any longer. */
-  best: Buffer | null = null;
-  bestServer: ServerAddress | undefined;
+  /** The best reply so far, which it ends with, and the server that it is from. */
+  #best: Buffer | null = null;
+  #bestServer: ServerAddress | undefined;
   /** Why the forwarder ended it, else why the last server had no answer. */
   #endedBy: Failure | undefined;
   #failedServer: UpstreamServer | undefined;
@@ -250,6 +250,14 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** Clients wait, or may join. */
   get isInFlight(): boolean {
     return this.#state !== 'lingering' && this.#state !== 'done';
+  }
+
+  /** What a client gets that cannot wait any longer, and the server that it is from; at the end what all get. */
+  get best(): Buffer | null {
+    return this.#best;
+  }
+  get bestServer(): ServerAddress | undefined {
+    return this.#bestServer;
   }
 
   /** Why there is no reply: no server of the group is up, or the last one had no answer; at first the current one. */
@@ -288,7 +296,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
         const mayRelay = this.#state === 'udp' && nowMs >= this.#relayAtMs;
         if (this.#isDead(nowMs) || nowMs >= this.deadlineMs || mayRelay) {
           this.#noteTimeouts();
-          this.#context.onEnd(this, this.best, true);
+          this.#context.onEnd(this, this.#best, true);
         } else if (this.#state === 'held') {
           const isDown = this.group.isDown(this.isOverTcp);
           if (isDown ? nowMs >= this.#dueAtMs : !this.next('start', nowMs)) this.#end(null);
@@ -299,8 +307,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       case 'no answer':
         // It goes to those that were not asked yet; else the others may have an answer, or what is fetched over TCP.
         if (this.#tcp !== undefined || this.#sendToOthers(nowMs)) return true;
-        if (!this.#attempts.some(isOpen)) this.#end(this.best);
-        else if (this.best !== null) {
+        if (!this.#attempts.some(isOpen)) this.#end(this.#best);
+        else if (this.#best !== null) {
           this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + this.#graceMs);
         }
         return true;
@@ -315,7 +323,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
         if (this.#state !== 'held') this.#schedule(nowMs);
         // The other servers may still have one over UDP.
         if (!this.isOverTcp && nowMs < this.deadlineMs) return this.next('no answer', nowMs);
-        this.#end(this.best);
+        this.#end(this.#best);
         return true;
     }
   }
@@ -400,12 +408,12 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   #isDead(nowMs: number): boolean {
     const ageMs = nowMs - this.startedAtMs;
     if (ageMs < SUSPECT_MS || this.#state === 'queued') return false;
-    if (this.isOverTcp || this.best !== null) return false;
+    if (this.isOverTcp || this.#best !== null) return false;
     const { group } = this;
     const limitMs = group.replyLimitMs;
     if (ageMs < limitMs) return false;
     for (const { health } of group.servers) {
-      health.suspect(group.domain, this.startedAtMs, limitMs);
+      health.suspect(group.probeName, this.startedAtMs, limitMs);
     }
     return ageMs >= DEAD_MS && group.isDown(false);
   }
@@ -462,7 +470,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     attempt.hasFailed = true;
     const { server } = attempt;
     this.onTcpError(server, why?.code ?? 'unreachable');
-    server.health.noteUnreachable(this.group.domain, why);
+    server.health.noteUnreachable(this.group.probeName, why);
     this.group.avoid(attempt.index);
     this.next('no answer', this.now());
   }
@@ -524,18 +532,18 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     if (inspected !== undefined && isRefusal(inspected)) return 'malformed';
     this.group.prefer(this.group.servers.indexOf(server));
     this.#setBest(inspected ?? reply, server);
-    this.#end(this.best);
+    this.#end(this.#best);
     return 'finished';
   }
 
   #setBest(message: Buffer | null, server?: ServerAddress): void {
-    this.best = message;
-    this.bestServer = server;
+    this.#best = message;
+    this.#bestServer = server;
   }
 
   /** Nothing better than the refusal may come: it is passed on then, unless there is a truncated reply. */
   #offerRefusal(server: UpstreamServer, refusal: Buffer): void {
-    if (this.best !== null && isTruncated(this.best)) return;
+    if (this.#best !== null && isTruncated(this.#best)) return;
     this.#setBest(Buffer.from(bareRefusal(refusal)), server);
   }
 
@@ -552,7 +560,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       if (hasFailed || hasReplied) continue;
       const sinceMs = Math.max(this.startedAtMs, sentAtMs);
       if (now() - sinceMs < options.plan.replyMs) continue;
-      server.health.noteTimeout(this.group.domain, sinceMs);
+      server.health.noteTimeout(this.group.probeName, sinceMs);
     }
   }
 
@@ -631,7 +639,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       if (attempt.hasFailed) continue;
       const { server } = attempt;
       this.group.avoid(attempt.index);
-      server.health.noteSilence(this.group.domain, attempt.resentAtMs);
+      server.health.noteSilence(this.group.probeName, attempt.resentAtMs);
       if (!attempt.isSilent) this.onTcpError(server, 'timeout');
       attempt.isSilent = true;
     }

@@ -54,6 +54,21 @@ describe('a server that was silent to three questions in a row', () => {
     expect(fixture.forwarder).toMatchObject({ inFlight: 0 });
   });
 
+  it.each(['', `*${'a'.repeat(63)}.example`, 'two..dots'])(
+    'is asked for the root where %j, as its group is shown, is no name',
+    async (domain) => {
+      const { group, own } = await fixture.groupOf([silent], { domain });
+      timeOut(group);
+      await until(() => own[0]!.names.filter((name) => name === '.').length > 1);
+      fixture.pass(overTcp('a'), group);
+      await until(() =>
+        own[0]!.requests.some(({ protocol, question }) => {
+          return protocol === 'tcp' && question.name === '.';
+        }),
+      );
+    },
+  );
+
   it('is back with the reply to a probe, and the question that waits for it is answered', async () => {
     const { group, own } = await fixture.groupOf([silent]);
     timeOut(group);

@@ -1,4 +1,4 @@
-import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
+import { buildQuery, ROOT_NAME, TYPE } from '@kube-dns/wire';
 import { paddable } from '../encrypted/padding.js';
 import type { ServerAddress } from '../server-address.js';
 import { type Failure, type FailureReason, failureFrom } from './failure.js';
@@ -26,7 +26,7 @@ const DEVIATION_SHARE = 1 / 4;
  * Whether a server replies. It is down after time-outs in a row, after a silence that is long for it, or when its port is
  * closed, and up again with its first reply, to a probe or to a late question. A time-out counts only beside a probe that
  * timed out, too, because a client can choose questions that a server that is up leaves unanswered. Probes repeat a
- * question that the server answered lately, and ask for the SOA of its domain, in turn; any reply will do.
+ * question that the server answered lately, and ask for the SOA of a name of its group, in turn; any reply will do.
  */
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
@@ -47,7 +47,8 @@ export class ServerHealth implements ReplyHandler {
   readonly #probes: SentQuery[] = [];
   /** How long it takes to reply to questions. */
   readonly replyTime = new ReplyTime();
-  #domain = '.';
+  /** Of the group that had the last question without a reply. */
+  #probeName: Uint8Array = ROOT_NAME;
   #answered: Buffer | undefined;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
   #isRepeated = false;
@@ -94,10 +95,10 @@ export class ServerHealth implements ReplyHandler {
   }
 
   /** A question that was sent at this time has no reply for a while: the server may be down. */
-  noteSilence(domain: string, sentAtMs: number): void {
+  noteSilence(probeName: Uint8Array, sentAtMs: number): void {
     // A server that replied to others meanwhile is up: the question is a slow one.
     if (sentAtMs <= this.repliedAtMs) return;
-    this.#domain = domain;
+    this.#probeName = probeName;
     this.probe(this.#now());
   }
 
@@ -105,21 +106,21 @@ export class ServerHealth implements ReplyHandler {
    * A question that was sent at this time has no reply from any server yet: finds out whether this one replies to
    * anything. It is down if it does not for long, and for longer than this, which its replies may take.
    */
-  suspect(domain: string, sentAtMs: number, limitMs: number): void {
+  suspect(probeName: Uint8Array, sentAtMs: number, limitMs: number): void {
     if (sentAtMs <= this.repliedAtMs || this.isDown) return;
     const nowMs = this.#now();
-    this.#domain = domain;
+    this.#probeName = probeName;
     if (nowMs - this.#probedAtMs > LAST_PROBE_MS) this.#unansweredSinceMs = nowMs;
     this.probe(nowMs, SUSPECT_PAUSE_MS);
     if (nowMs - this.#unansweredSinceMs >= Math.max(SILENCE_MS, limitMs)) this.#change('timeout');
   }
 
   /** A question that was sent at this time has ended without a reply. */
-  noteTimeout(domain: string, sentAtMs: number): void {
+  noteTimeout(probeName: Uint8Array, sentAtMs: number): void {
     if (sentAtMs <= this.repliedAtMs) return;
     this.#timeouts++;
     const isConfirmed = this.#now() - this.#unansweredSinceMs >= PROBE_PAUSE_MS;
-    if (!isConfirmed) this.noteSilence(domain, sentAtMs);
+    if (!isConfirmed) this.noteSilence(probeName, sentAtMs);
     else if (this.#timeouts >= MAX_TIMEOUTS && !this.isDown) this.#change('timeout');
   }
 
@@ -127,8 +128,8 @@ export class ServerHealth implements ReplyHandler {
    * Its machine reports that the port is closed, or there is no connection to it. One that takes connections may
    * have closed one of them: a probe tells.
    */
-  noteUnreachable(domain = this.#domain, why?: Unreachable): void {
-    this.#domain = domain;
+  noteUnreachable(probeName: Uint8Array, why?: Unreachable): void {
+    this.#probeName = probeName;
     if (why?.code === 'closed') this.probe(this.#now());
     else this.#fail(why);
   }
@@ -168,7 +169,7 @@ export class ServerHealth implements ReplyHandler {
   #nextProbe(): Buffer {
     this.#isRepeated = !this.#isRepeated && this.#answered !== undefined;
     if (this.#isRepeated) return Buffer.from(this.#answered!);
-    const query = buildQuery(encodeKey(this.#domain), TYPE.SOA);
+    const query = buildQuery(this.#probeName, TYPE.SOA);
     return this.#server.encryption === undefined ? Buffer.from(query) : paddable(query);
   }
 

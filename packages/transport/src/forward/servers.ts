@@ -1,5 +1,5 @@
 import type { Trace } from '@kube-dns/base';
-import { buildQuery, encodeKey, TYPE, writeUint16 } from '@kube-dns/wire';
+import { buildQuery, encodeKey, ROOT_NAME, TYPE, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
 import type { EncryptedStatus } from '../encrypted/pool.js';
 import { TlsTrust } from '../encrypted/tls.js';
@@ -203,8 +203,10 @@ export type ServerOrder = 'preferred' | 'strict' | 'all';
  * find one that is faster or works again (dnsmasq src/forward.c, forward_query).
  */
 export class ServerGroup {
-  /** One name, as presentation text; `.` for the default servers. A server that is down is asked for its SOA. */
+  /** What it is shown as: a domain, `.` for the default servers. */
   readonly domain: string;
+  /** A server that is down is asked for the SOA of this name (in wire form): that of the domain, or the root. */
+  readonly probeName: Uint8Array;
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
   readonly load: GroupLoad;
@@ -224,6 +226,7 @@ export class ServerGroup {
     load = new GroupLoad(),
   ) {
     this.domain = domain;
+    this.probeName = nameOrRoot(domain);
     this.servers = servers;
     this.order = order;
     this.load = load;
@@ -293,7 +296,7 @@ export class ServerGroup {
       if (!health.isDown) continue;
       isSent = health.probe(nowMs) || isSent;
       if (!isOverTcp || tcpHealth.isUp) continue;
-      isSent = tcpHealth.probe(server, this.domain, nowMs) || isSent;
+      isSent = tcpHealth.probe(server, this.probeName, nowMs) || isSent;
     }
     return isSent;
   }
@@ -330,6 +333,15 @@ export class ServerGroup {
   }
 }
 
+/** Any reply will do: what is shown need not be a name, as of the servers for names of one label. */
+function nameOrRoot(text: string): Uint8Array {
+  try {
+    return encodeKey(text);
+  } catch {
+    return ROOT_NAME;
+  }
+}
+
 /**
  * Whether a server replies over TCP, for questions that come over TCP while it is down over UDP: only then it is
  * probed.
@@ -346,11 +358,11 @@ export class TcpHealth implements TcpRoundHandler {
   }
 
   /** Probes the server when that is due; false when it is not. */
-  probe(server: UpstreamServer, domain: string, nowMs: number): boolean {
+  probe(server: UpstreamServer, name: Uint8Array, nowMs: number): boolean {
     if (nowMs - this.#probedAtMs < PROBE_PAUSE_MS) return false;
     this.close();
     this.#probedAtMs = nowMs;
-    const query = Buffer.from(buildQuery(encodeKey(domain), TYPE.SOA));
+    const query = Buffer.from(buildQuery(name, TYPE.SOA));
     this.#probe = new TcpRound(this, query, [server], nowMs + PROBE_PAUSE_MS, 0);
     this.#probe.askNext();
     return true;

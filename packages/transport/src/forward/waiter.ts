@@ -10,6 +10,7 @@ import {
   type ReplyOutline,
 } from '@kube-dns/wire';
 import { type AnswerSource, type Client, type ReplyPath, SOURCE } from '../answerer.js';
+import type { ServerAddress } from '../server-address.js';
 import type {
   AddedOptions,
   AskCallback,
@@ -67,14 +68,14 @@ export class ClientWaiter implements Waiter {
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
-  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void {
+  answer(reply: Buffer, outline: ReplyOutline, server?: ServerAddress, failure?: Failure): void {
     const isGood = this.stale === undefined || isUsable(reply);
     const out = this.#reply?.out ?? ownOut;
     const length = isGood ? adaptReply(reply, this.#target, outline, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
     else {
       const versioned = this.#addVersion(reply, out, length);
-      this.#reply?.send(out, versioned, this.#source, this.query?.bestServer);
+      this.#reply?.send(out, versioned, this.#source, server);
     }
   }
 
@@ -134,8 +135,8 @@ export class CallbackWaiter implements Waiter {
     return false;
   }
 
-  answer(reply: Buffer): void {
-    this.#done(Buffer.from(reply), this.query?.bestServer);
+  answer(reply: Buffer, _outline: ReplyOutline, server?: ServerAddress): void {
+    this.#done(Buffer.from(reply), server);
   }
 
   fail(): void {
