@@ -95,12 +95,12 @@ function answerFamilies({ resolver }: MetricSources): MetricFamily[] {
     counter(
       'hits_total',
       'Queries over UDP that were answered without asking a name server (hits.bind).',
-      () => answers().hits,
+      () => answers().unforwarded,
     ),
     counter(
       'misses_total',
       'Queries over UDP for which a name server was asked (misses.bind).',
-      () => answers().misses,
+      () => answers().forwarded,
     ),
     counter(
       'stale_answers_total',

@@ -86,7 +86,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
 }
 
 function countFacts({ answers, cache }: ResolverFacts): StatusFacts {
-  const { hits, misses, staleAnswers } = answers;
+  const { unforwarded: hits, forwarded: misses, staleAnswers } = answers;
   const { totalInsertions: insertions, totalEvictions: evictions } = cache;
   return { hits, misses, staleAnswers, insertions, evictions };
 }

@@ -48,7 +48,7 @@ describe('the source of an answer', () => {
     testbed.upstream.script = script;
     await testbed.start();
     const all = [1, 2, 3].map(() => ask(testbed.port, 'a.example'));
-    await until(() => testbed.counters.misses === 1 && testbed.counters.hits === 2);
+    await until(() => testbed.counters.forwarded === 1 && testbed.counters.unforwarded === 2);
     await until(() => testbed.upstream.requests.length === 1);
     release();
     await Promise.all(all);

@@ -144,7 +144,7 @@ export class AnswererTestbed {
       forwarder.tick();
       upstreams.probeDown();
     };
-    const chaos = new ChaosAnswerer(new Map([['hits.bind', () => [String(counters.hits)]]]));
+    const chaos = new ChaosAnswerer(new Map([['hits.bind', () => [String(counters.unforwarded)]]]));
     const answerer = new DnsmasqAnswerer({ chaos, local, router, resolver, queryLog });
     const listener = await listen({
       answerer,

@@ -108,9 +108,9 @@ export interface ResolverOptions {
 
 /** Counts how queries were answered; each number only grows. */
 export class AnswerCounters {
-  /** UDP queries answered without forwarding, and those forwarded (dnsmasq's `hits` and `misses`). */
-  hits = 0;
-  misses = 0;
+  /** UDP queries that no question was sent for, and those that one was (dnsmasq's `hits` and `misses`). */
+  unforwarded = 0;
+  forwarded = 0;
   /** Questions that the cache was asked for, and answers that it had. */
   lookups = 0;
   cached = 0;

@@ -10,7 +10,7 @@ const chaos = new ChaosAnswerer(
   chaosTexts({
     resolver: {
       describe: () => ({
-        answers: { hits: 11, misses: 22 },
+        answers: { unforwarded: 11, forwarded: 22 },
         cache: { maxRecords: 1000, insertions: 33, evictions: 44 },
       }),
     },

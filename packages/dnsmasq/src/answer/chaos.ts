@@ -88,7 +88,7 @@ export const DNSMASQ_VERSION = '2.90';
 interface ChaosSources {
   readonly resolver: {
     describe(): {
-      readonly answers: Pick<AnswerCounters, 'hits' | 'misses'>;
+      readonly answers: Pick<AnswerCounters, 'unforwarded' | 'forwarded'>;
       readonly cache: Pick<CacheFacts, 'maxRecords' | 'insertions' | 'evictions'>;
     };
   };
@@ -107,8 +107,8 @@ export function chaosTexts(sources: ChaosSources): ChaosTexts {
     ['cachesize.bind', number(() => resolver.describe().cache.maxRecords)],
     ['insertions.bind', number(() => resolver.describe().cache.insertions)],
     ['evictions.bind', number(() => resolver.describe().cache.evictions)],
-    ['misses.bind', number(() => resolver.describe().answers.misses)],
-    ['hits.bind', number(() => resolver.describe().answers.hits)],
+    ['misses.bind', number(() => resolver.describe().answers.forwarded)],
+    ['hits.bind', number(() => resolver.describe().answers.unforwarded)],
     ['auth.bind', number(() => 0)],
     ['servers.bind', () => serverTexts(statistics)],
     ['subscriptions.bind', () => subscriptionTexts(subscriptions.rows())],

@@ -63,8 +63,8 @@ export class DnsmasqAnswerer implements Answerer {
    */
   #count(length: number, sent: number): void {
     const { counters } = this.#parts.resolver;
-    counters.misses += sent;
-    if (length > 0 || sent === 0) counters.hits++;
+    counters.forwarded += sent;
+    if (length > 0 || sent === 0) counters.unforwarded++;
   }
 }
 

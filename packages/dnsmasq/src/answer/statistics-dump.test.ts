@@ -25,7 +25,11 @@ function createDump({
     resolver: {
       describe: () => ({
         cache: cache.describe(),
-        answers: Object.assign(new AnswerCounters(), { hits: 5, misses: 3, staleAnswers: 2 }),
+        answers: Object.assign(new AnswerCounters(), {
+          unforwarded: 5,
+          forwarded: 3,
+          staleAnswers: 2,
+        }),
       }),
       cachedAnswers: () => cache.answers(),
     },

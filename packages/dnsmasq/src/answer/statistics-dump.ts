@@ -77,8 +77,8 @@ export class StatisticsDump {
     log.info(
       `cache size ${maxRecords}, ${evictions}/${insertions} cache insertions re-used unexpired cache entries.`,
     );
-    const { hits, misses, staleAnswers } = answers;
-    log.info(`queries forwarded ${misses}, queries answered locally ${hits}`);
+    const { unforwarded, forwarded, staleAnswers } = answers;
+    log.info(`queries forwarded ${forwarded}, queries answered locally ${unforwarded}`);
     if (usesStale) log.info(`queries answered from stale cache ${staleAnswers}`);
     log.info('queries for authoritative zones 0');
     const { usedBytes, peakBytes, takenBytes } = cache;

@@ -2,9 +2,9 @@ import type { LoopDetector } from '@kube-dns/resolver';
 import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import type { ServerBlock } from '../corefile/server-block.js';
-import { type BlockParts, ServedBlock } from './served-block.js';
+import { type BlockParts, OneTtlReader, ServedBlock } from './served-block.js';
 
-interface BlocksOptions extends BlockParts {
+interface BlocksOptions extends Omit<BlockParts, 'reader'> {
   /** Where this process listens. */
   readonly own: { readonly addresses: readonly ServerAddress[] };
   readonly loops: LoopDetector;
@@ -18,6 +18,7 @@ const REFRESH_MS = 1_000;
 /** The blocks of the Corefile that is obeyed now. One that a new Corefile leaves as it is keeps its cache. */
 export class Blocks {
   readonly #options: BlocksOptions;
+  readonly #parts: BlockParts;
   #all: readonly ServedBlock[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** The server and the zones that are subscribed to. */
@@ -25,6 +26,7 @@ export class Blocks {
 
   constructor(options: BlocksOptions) {
     this.#options = options;
+    this.#parts = { ...options, reader: new OneTtlReader() };
     options.loops.listen(() => this.refresh());
   }
 
@@ -46,7 +48,7 @@ export class Blocks {
         const existing = before.get(key);
         before.delete(key);
         if (existing !== undefined) return existing;
-        const one = new ServedBlock(block, key, isOfCluster, this.#options);
+        const one = new ServedBlock(block, key, isOfCluster, this.#parts);
         created.push(one);
         return one;
       });

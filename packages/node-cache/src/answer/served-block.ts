@@ -65,6 +65,7 @@ export interface BlockParts {
   readonly subscriptions: Subscriptions;
   /** Sees what servers are asked, and reply. */
   readonly exchanges: ExchangeObserver | undefined;
+  readonly reader: OneTtlReader;
   readonly log: Log;
 }
 
@@ -91,7 +92,7 @@ export class ServedBlock implements ResolverPolicy {
 
   /** Throws a StartupError for a bad file of authorities. */
   constructor(block: ServerBlock, key: string, isOfCluster: boolean, parts: BlockParts) {
-    const { upstreams, subscriptions, exchanges, log } = parts;
+    const { upstreams, subscriptions, exchanges, reader, log } = parts;
     const { forward, cache: rules } = block;
     const zones = block.zones.map(({ zone }) => zone);
     const maxConcurrent = forward?.maxConcurrent ?? 0;
@@ -105,7 +106,7 @@ export class ServedBlock implements ResolverPolicy {
     this.#from = zoneSet(forward === undefined ? [] : [forward.from]);
     this.#except = zoneSet(forward?.except ?? []);
     this.#errors = block.logsErrors ? new ErrorLog(block.errorPatterns, log) : undefined;
-    this.replies = rules && new BlockReplies(rules, zones, isOfCluster);
+    this.replies = rules && new BlockReplies(reader, rules, zones, isOfCluster);
     this.resolver = new Resolver({
       cache: {
         maxRecords: rules === undefined ? 0 : rules.success.capacity + rules.denial.capacity,
@@ -196,35 +197,40 @@ function staleAfterMs({ stale }: CacheRules, isOfCluster: boolean): number | und
   return stale?.verifyMs ?? (isOfCluster ? CLUSTER_STALE_MS : STALE_MS);
 }
 
-/** All records of an answer have one lifetime, that of the message. */
-class OneTtl implements CachingRules {
+/**
+ * Reads replies all of whose records have one lifetime, that of the message. All blocks share one: it has room for the
+ * longest message.
+ */
+export class OneTtlReader implements CachingRules {
+  readonly replies = new ReplyReader(this);
   readonly cachesNegatives = true;
   readonly cachesAnnouncedNegatives = true;
   /** A denial without a SOA is not cached. */
   readonly negativeTtlSeconds = 0;
   readonly cachesZeroTtls = false;
-  minTtlSeconds = 0;
-  maxTtlSeconds = 0;
+  /** The lifetime of the reply that is processed. */
+  ttlSeconds = 0;
+
+  get minTtlSeconds(): number {
+    return this.ttlSeconds;
+  }
+
+  get maxTtlSeconds(): number {
+    return this.ttlSeconds;
+  }
 
   isExtraType(): boolean {
     return true;
   }
-
-  set(seconds: number): void {
-    this.minTtlSeconds = this.maxTtlSeconds = seconds;
-  }
 }
-
-/** Of all blocks: a reader has room for the longest message. */
-const TTL = new OneTtl();
-const READER = new ReplyReader(TTL);
 
 /** What CoreDNS's plugin `cache` does with the replies to a block's questions: TTLs within bounds, then stored. */
 class BlockReplies implements ReplyPolicy {
-  readonly reader = READER;
+  readonly reader: ReplyReader;
   readonly maxTtlSeconds = undefined;
   readonly passesErrors = true;
   readonly endsExpired = true;
+  readonly #oneTtl: OneTtlReader;
   readonly #rules: CacheRules;
   /** Whether the block forwards to the DNS of the cluster, whose expired answers are served only briefly. */
   readonly #isOfCluster: boolean;
@@ -234,11 +240,16 @@ class BlockReplies implements ReplyPolicy {
   readonly #uncachedDenial: ZoneSet<true>;
   readonly #cursor = new RecordCursor();
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
-  /** Of the reply that is processed. */
-  #ttlSeconds = 0;
 
   /** `zones` are those of the block, where the rules name none. */
-  constructor(rules: CacheRules, zones: readonly string[], isOfCluster: boolean) {
+  constructor(
+    oneTtl: OneTtlReader,
+    rules: CacheRules,
+    zones: readonly string[],
+    isOfCluster: boolean,
+  ) {
+    this.reader = oneTtl.replies;
+    this.#oneTtl = oneTtl;
     this.#rules = rules;
     this.#isOfCluster = isOfCluster;
     this.#zones = zoneSet(rules.zones.length > 0 ? rules.zones : zones);
@@ -255,15 +266,14 @@ class BlockReplies implements ReplyPolicy {
     const isDenial = isNxdomain || readUint16(reply, 6) === 0;
     if (!this.#isCached(reply, isDenial)) return reply;
     const bounds = isDenial ? this.#rules.denial : this.#rules.success;
-    this.#ttlSeconds = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
-    TTL.set(this.#ttlSeconds);
+    this.#oneTtl.ttlSeconds = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
     return undefined;
   }
 
   mayStore(answer: CacheableAnswer, reply: Buffer): boolean {
     answer.isOfCluster = this.#isOfCluster;
     answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
-    return this.#ttlSeconds > 0;
+    return this.#oneTtl.ttlSeconds > 0;
   }
 
   /** The targets of CNAMEs are asked for themselves, as in CoreDNS. */
@@ -272,7 +282,7 @@ class BlockReplies implements ReplyPolicy {
   }
 
   finish(reply: Buffer): Buffer {
-    setMessageTtl(reply, this.#ttlSeconds, this.#cursor);
+    setMessageTtl(reply, this.#oneTtl.ttlSeconds, this.#cursor);
     return reply;
   }
 
