@@ -1,15 +1,14 @@
-import { errorText, MAX_TIMER_MS } from '@kube-dns/base';
+import { MAX_TIMER_MS } from '@kube-dns/base';
 import {
   BucketHistogram,
   collectGarbage,
-  CookieSecretFile,
-  failStartup,
   type LocalPage,
   type Log,
   readTlsCa,
   readTsigKey,
 } from '@kube-dns/daemon';
 import {
+  ChangeFeed,
   Notifier,
   NotifyMessages,
   Publisher,
@@ -17,19 +16,14 @@ import {
   VersionedAnswerer,
 } from '@kube-dns/push';
 import {
-  listen,
-  type Listener,
-  ListenError,
   QueryForwarder,
   retryPlan,
-  ServerCookies,
   type UdpEngine,
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-
 import { explainPage, Telemetry } from '@kube-dns/telemetry';
-import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
+import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import {
   composeAnswerer,
   type KubednsAnswerer,
@@ -37,17 +31,16 @@ import {
 } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
 import { ZoneHosts } from './answer/zone-hosts.js';
-import { ApiClient, loadKubeConfig } from './watch/api-client.js';
-import { ClusterWatch } from './watch/cluster-watch.js';
 import { Configuration } from './config/configuration.js';
 import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
+import { DnsPort } from './dns-port.js';
 import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
-
 import { AnnouncedRecords, ClusterZones } from './subscription/announced-records.js';
-
+import { ApiClient, loadKubeConfig } from './watch/api-client.js';
+import { ClusterWatch } from './watch/cluster-watch.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 
@@ -55,7 +48,6 @@ import { ClusterZone } from './zone/cluster-zone.js';
 const MAX_IN_FLIGHT = 1_500;
 /** Upper bounds in seconds of the time from an object's event until its records are served. */
 const EVENT_TO_SERVED_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-const EXIT_CANNOT_BIND = 1;
 const EXIT_FATAL = 255;
 
 /** The parts of a running kubedns, composed from its flags. */
@@ -63,142 +55,140 @@ export class KubednsServer {
   readonly watch: ClusterWatch;
   /** Pages for this machine and this pod alone, by path. */
   readonly localPages: ReadonlyMap<string, LocalPage>;
-  readonly #zone: ClusterZone;
+  readonly telemetry = new Telemetry();
   readonly #flags: KubednsFlags;
-  readonly #engine: UdpEngine;
   readonly #log: Log;
   readonly #client: ApiClient;
+  readonly #port: DnsPort;
   readonly #sockets: UpstreamSockets;
   readonly #forwarder: QueryForwarder;
   readonly #upstreamServers: UpstreamServers;
+  readonly #upstreamStatistics = new UpstreamStatistics();
+  readonly #zone: ClusterZone;
   readonly #upstreams: Upstreams;
   readonly #federations: Federations;
-  readonly #configuration: Configuration;
-  readonly #statistics = new QueryStatistics();
-  readonly #upstreamStatistics = new UpstreamStatistics();
-  readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
-  readonly telemetry = new Telemetry();
-  readonly #answerer: KubednsAnswerer;
   readonly #publisher: Publisher<'configuration'>;
   readonly #notifier: Notifier;
-  readonly #cookies: ServerCookies;
-  readonly #cookieSecrets: CookieSecretFile | undefined;
-  #listener: Listener | undefined;
-  #isConfigured = false;
+  readonly #configuration: Configuration;
+  readonly #statistics = new QueryStatistics();
+  readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
+  readonly #answerer: KubednsAnswerer;
   /** Whether the garbage of the start is collected. */
   #isCollected = false;
 
-  /** Throws a StartupError when no API server is configured, two configuration sources are, or a file of a key or certificates is broken. */
+  /**
+   * Builds the parts, each from those above it. Throws a StartupError when no API server is configured, two configuration
+   * sources are, or a file of a key or certificates is broken.
+   */
   constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
     this.#flags = flags;
-    this.#engine = engine;
     this.#log = log;
     const config = loadKubeConfig({
       kubecfgFile: flags['kubecfg-file'],
       masterUrl: flags['kube-master-url'],
     });
-    const userAgent = `kube-dns/${version} (${process.platform}/${process.arch})`;
-    this.#client = new ApiClient(config, userAgent);
-    const client = this.#client;
+    const client = new ApiClient(
+      config,
+      `kube-dns/${version} (${process.platform}/${process.arch})`,
+    );
+    const port = new DnsPort(flags, engine, log, this.telemetry);
+    this.#client = client;
+    this.#port = port;
+
+    // The servers of names outside of the cluster.
     this.#sockets = new UpstreamSockets({ engine });
-    this.#forwarder = new QueryForwarder({
-      maxInFlight: MAX_IN_FLIGHT,
-      plan: retryPlan(UPSTREAM_DEADLINE_MS),
-      maxUdpBytes: SAFE_UDP_BYTES,
-      unsentRcode: RCODE.SERVFAIL,
-    });
-    this.#forwarder.exchanges.add(this.telemetry);
-    const zone = new ClusterZone({
-      domain: flags.domain,
-      negativeTtlSeconds: flags['negative-ttl'],
-      onServiceChange: (key) => this.#upstreams.serviceChanged(key),
-    });
-    this.#zone = zone;
-    this.#publisher = new Publisher({
-      zones: new ClusterZones(zone.apex, () => this.watch.isSynced),
-      reasons: ['configuration'],
-    });
-    const { feed } = this.#publisher;
-    const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
-    const messages = new NotifyMessages(zone, flags['record-ttl'], key);
-    this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });
-    const zoneHosts = new ZoneHosts(zone);
     this.#upstreamServers = new UpstreamServers(this.#sockets, this.#upstreamStatistics, {
       tlsCa: readTlsCa(flags['tls-ca'], EXIT_FATAL),
       usesCookies: flags['upstream-cookies'],
       onTlsFailure: ({ text }, why) => log.warn(`name server ${text}: ${why.text}`),
     });
-    this.#upstreams = new Upstreams({
+    const forwarder = new QueryForwarder({
+      maxInFlight: MAX_IN_FLIGHT,
+      plan: retryPlan(UPSTREAM_DEADLINE_MS),
+      maxUdpBytes: SAFE_UDP_BYTES,
+      unsentRcode: RCODE.SERVFAIL,
+    });
+    forwarder.exchanges.add(this.telemetry);
+    this.#forwarder = forwarder;
+
+    // The zone, what it depends on, and who is notified of its changes.
+    const zone = new ClusterZone({
+      domain: flags.domain,
+      negativeTtlSeconds: flags['negative-ttl'],
+    });
+    const zoneHosts = new ZoneHosts(zone);
+    const upstreams = new Upstreams({
       log,
       servers: this.#upstreamServers,
-      onChange: () => this.#forwarder.forgetQuestions(),
+      onChange: () => forwarder.forgetQuestions(),
       domain: flags.domain,
       resolveOwn: (host) => zoneHosts.resolve(host),
-      ownAddress: () => this.#listener && { address: this.#bindAddress, port: this.#listener.port },
+      ownAddress: () => port.address,
     });
-    this.#federations = new Federations({ client, log });
-    this.#configuration = new Configuration({
-      flags,
-      client,
-      log,
-      apply: (applied) => {
-        this.#upstreams.apply(applied);
-        this.#federations.apply(applied.federations);
-        this.#zone.hasFederations = this.#federations.isActive;
-        this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
-        feed.flush('configuration');
-      },
-    });
-    this.watch = new ClusterWatch({
+    zone.listen((key) => upstreams.serviceChanged(key));
+    const federations = new Federations({ client, log });
+    const feed = new ChangeFeed(['configuration']);
+    const setNamespacesListed = (areListed: boolean) => {
+      // Whether a namespace without services exists is known or not: names of pods depend on it.
+      zone.hasAllNamespaces = areListed;
+      feed.flush('configuration');
+    };
+    const watch = new ClusterWatch({
       client,
       records: new AnnouncedRecords(zone, feed),
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
-      onNamespacesListed: () => this.#setNamespacesListed(true),
-      onNamespacesLost: () => this.#setNamespacesListed(false),
+      onNamespacesListed: () => setNamespacesListed(true),
+      onNamespacesLost: () => setNamespacesListed(false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
     });
+    this.#zone = zone;
+    this.#upstreams = upstreams;
+    this.#federations = federations;
+    this.watch = watch;
+    this.#publisher = new Publisher({ zones: new ClusterZones(zone.apex, watch), feed });
+    const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
+    const messages = new NotifyMessages(zone, flags['record-ttl'], key);
+    this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });
+
+    // Answers, and what configures them.
     this.#answerer = composeAnswerer({
       flags,
       version,
       zone,
-      forwarder: this.#forwarder,
-      upstreams: this.#upstreams,
-      federations: this.#federations,
+      forwarder,
+      upstreams,
+      federations,
       statistics: this.#statistics,
-      isSynced: () => this.watch.isSynced,
+      isSynced: () => watch.isSynced,
     });
-    const explainer = new Explainer({
+    this.#configuration = new Configuration({
       flags,
-      zone,
       client,
-      answerer: this.#answerer,
-      watch: this.watch,
-    });
-    this.localPages = new Map([['/explain', explainPage((asked) => explainer.explain(asked))]]);
-    this.#cookies = new ServerCookies({ requiredAbove: flags['require-cookie'] });
-    const path = flags['cookie-secret-file'];
-    if (path === '') return;
-    this.#cookieSecrets = new CookieSecretFile({
-      path,
-      exitCode: EXIT_FATAL,
       log,
-      onChange: (secrets) => this.#cookies.use(secrets),
+      apply: (applied) => {
+        upstreams.apply(applied);
+        federations.apply(applied.federations);
+        zone.hasFederations = federations.isActive;
+        this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
+        feed.flush('configuration');
+      },
     });
+    const explainer = new Explainer({ flags, zone, client, answerer: this.#answerer, watch });
+    this.localPages = new Map([['/explain', explainPage((asked) => explainer.explain(asked))]]);
   }
 
   /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */
   get isReady(): boolean {
-    const isServing = this.#listener !== undefined && this.#isConfigured;
+    const isServing = this.#port.isOpen && this.#configuration.isActive;
     return isServing && this.#isCollected && this.watch.isSynced && !this.watch.isOverLimit;
   }
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */
   async listen(): Promise<void> {
-    this.#listener = await this.#listen();
-    this.#log.info(`serving ${this.#flags.domain} on port ${this.#listener.port}`);
+    await this.#port.open(new VersionedAnswerer(this.#answerer, this.#publisher), this.#publisher);
   }
 
   /** Starts to follow the cluster and applies the first configuration. */
@@ -215,13 +205,12 @@ export class KubednsServer {
     });
     this.#log.info(`following ${this.#client.server}`);
     await configured;
-    this.#isConfigured = true;
   }
 
   /** SIGHUP: reads resolv.conf, where it is used, and the cookie secrets again, and resolves the names of servers again. */
   reload(): void {
     this.#upstreams.refresh();
-    this.#cookieSecrets?.reload();
+    this.#port.reload();
   }
 
   /** The records as JSON, in pieces. */
@@ -238,6 +227,7 @@ export class KubednsServer {
   get parts() {
     return {
       flags: this.#flags,
+      dnsPort: this.#port,
       watch: this.watch,
       zone: this.#zone,
       servers: this.#upstreams,
@@ -246,14 +236,11 @@ export class KubednsServer {
       configuration: this.#configuration,
       upstreams: this.#upstreamStatistics,
       upstreamServers: this.#upstreamServers,
-      telemetry: this.telemetry,
+      forwarder: this.#forwarder,
+      statistics: this.#statistics,
       eventToServed: this.#eventToServed,
       notified: this.#notifier.targets,
-      statistics: () => this.#statistics,
-      forwarder: () => this.#forwarder,
-      listener: () => this.#listener,
-      isConfigured: () => this.#isConfigured,
-      more: () => this.telemetry.top.sections(),
+      telemetry: this.telemetry,
     };
   }
 
@@ -261,9 +248,7 @@ export class KubednsServer {
   async close(): Promise<void> {
     this.#publisher.close();
     this.#notifier.close();
-    this.#cookieSecrets?.close();
-    await this.#listener?.leave();
-    await this.#listener?.close();
+    await this.#port.close();
     this.#forwarder.close();
     this.#upstreams.close();
     this.#sockets.close();
@@ -271,33 +256,5 @@ export class KubednsServer {
     await Promise.all([this.watch.close(), this.#configuration.close()]);
     this.#client.close();
     await this.telemetry.close(this.#log);
-  }
-
-  get #bindAddress(): string {
-    return bindAddress(this.#flags['dns-bind-address']);
-  }
-
-  /** Whether a namespace without services exists is known or not: names of pods depend on it. */
-  #setNamespacesListed(areListed: boolean): void {
-    this.#zone.hasAllNamespaces = areListed;
-    this.#publisher.feed.flush('configuration');
-  }
-
-  async #listen(): Promise<Listener> {
-    try {
-      return await listen({
-        answerer: new VersionedAnswerer(this.#answerer, this.#publisher),
-        address: this.#bindAddress,
-        port: this.#flags['dns-port'],
-        reusesPort: this.#flags['reuse-port'],
-        engine: this.#engine,
-        sessions: this.#publisher,
-        cookies: this.#cookies,
-        observer: this.telemetry,
-        onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
-      });
-    } catch (error) {
-      failStartup(error, ListenError, EXIT_CANNOT_BIND);
-    }
   }
 }

@@ -67,8 +67,9 @@ export interface PublishedZones {
 
 export interface PublisherOptions<Reason extends string> {
   readonly zones: PublishedZones;
-  /** Why else everything may have changed. */
-  readonly reasons: readonly Reason[];
+  /** What it announces; its own feed, with these reasons why else everything may have changed, unless given. */
+  readonly feed?: ChangeFeed<Reason>;
+  readonly reasons?: readonly Reason[];
   /** Milliseconds that never fall; the process's unless given. */
   readonly now?: () => number;
 }
@@ -87,10 +88,11 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor({ zones, reasons, now = () => performance.now() }: PublisherOptions<Reason>) {
+  constructor(options: PublisherOptions<Reason>) {
+    const { zones, reasons, now = () => performance.now() } = options;
     this.#zones = zones;
     this.#now = now;
-    this.feed = new ChangeFeed(reasons, now);
+    this.feed = options.feed ?? new ChangeFeed(reasons, now);
   }
 
   get apex(): Uint8Array {

@@ -82,6 +82,11 @@ export class Configuration {
     }
   }
 
+  /** Whether one is active. */
+  get isActive(): boolean {
+    return this.generation > 0;
+  }
+
   /** How many versions could not be read or were refused. */
   get rejected(): number {
     return this.#source?.rejected ?? 0;

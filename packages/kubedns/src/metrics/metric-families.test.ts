@@ -13,7 +13,7 @@ import { UpstreamStatistics } from './upstream-statistics.js';
 const SOURCES: MetricSources = {
   version: '1.2.3',
   prefix: 'skydns_skydns',
-  statistics: () => new QueryStatistics(),
+  statistics: new QueryStatistics(),
   isReady: () => false,
   zoneCounts: () => ({ A: 3, SRV: 7 }),
   watches: () => [
@@ -53,14 +53,14 @@ const SOURCES: MetricSources = {
     appliedMs: 1_500,
     rejected: 6,
   },
-  forwarder: () => ({
+  forwarder: {
     counters: { forwarded: 9, failures: 8, overflows: 7 },
     inFlight: 2,
-  }),
+  },
   upstreams: { entries: () => new Map().entries() },
   upstreamServers: { all: [], rejectedReplies: 0 },
   stubServers: () => [['acme.local', 2] as const],
-  listener: () => undefined,
+  dnsPort: { listeners: [] },
   telemetry: new Telemetry(),
   unexpectedErrors: () => 1,
 };
@@ -154,7 +154,7 @@ describe('the metrics of the program', () => {
     counters.truncated = 1;
     counters.rcodes[3] = 6;
     counters.tcpOpen = 5;
-    expect(await scrape({ listener: () => ({ engine: 'dgram', counters }) })).toEqual(
+    expect(await scrape({ dnsPort: { listeners: [{ engine: 'dgram', counters }] } })).toEqual(
       expect.arrayContaining([
         'kubedns_messages_total{protocol="udp"} 4',
         'kubedns_refused_messages_total{reason="formerr"} 3',

@@ -51,7 +51,7 @@ export interface MetricSources extends ProgramFacts {
   /** Prefix of the names of skydns: `<namespace>_<subsystem>`. */
   readonly prefix: string;
   readonly isReady: () => boolean;
-  readonly statistics: () => QueryStatistics;
+  readonly statistics: QueryStatistics;
   /** Number of records in the zone by type. */
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
@@ -62,15 +62,14 @@ export interface MetricSources extends ProgramFacts {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: () => UpstreamSources['forwarder'] & {
+  readonly forwarder: UpstreamSources['forwarder'] & {
     readonly counters: Pick<ForwarderCounters, 'forwarded'>;
   };
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   readonly upstreamServers: UpstreamSources['upstreams'];
   /** The number of known servers of each stub domain. */
   readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
-  /** Undefined until the listener is open. */
-  readonly listener: () => CountedListener | undefined;
+  readonly dnsPort: { readonly listeners: readonly CountedListener[] };
   readonly telemetry: Telemetry;
   /** A monotonic clock in milliseconds; `performance.now()` unless given. */
   readonly now?: () => number;
@@ -131,11 +130,11 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     }),
     ...forwardingFamilies(sources),
     ...upstreamFamilies(PREFIX, () => ({
-      forwarder: sources.forwarder(),
+      forwarder: sources.forwarder,
       statistics: sources.upstreams,
       upstreams: sources.upstreamServers,
     })),
-    ...listenerFamilies(PREFIX, () => [sources.listener() ?? []].flat()),
+    ...listenerFamilies(PREFIX, () => sources.dnsPort.listeners),
     ...telemetryFamilies(PREFIX, () => sources.telemetry),
   ];
 }
@@ -157,17 +156,17 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
     counter(
       'dns_request_count_total',
       'Counter of DNS requests made.',
-      byKey('system', () => statistics().requests),
+      byKey('system', () => statistics.requests),
     ),
     histogram(
       'dns_request_duration_seconds',
       DURATIONS_HELP,
-      bySystem(() => statistics().durations),
+      bySystem(() => statistics.durations),
     ),
     histogram(
       'dns_response_size_bytes',
       SIZES_HELP,
-      bySystem(() => statistics().sizes),
+      bySystem(() => statistics.sizes),
     ),
     counter(
       'dns_error_count_total',
@@ -176,7 +175,7 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
         SYSTEMS.flatMap((system) =>
           CAUSES.map((cause) => ({
             labels: { cause, system },
-            value: statistics().errors[system][cause],
+            value: statistics.errors[system][cause],
           })),
         ),
       ),
@@ -184,7 +183,7 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
     counter(
       'dns_cachemiss_count_total',
       'Counter of DNS requests that result in a cache miss.',
-      byKey('cache', () => ({ response: statistics().cacheMisses })),
+      byKey('cache', () => ({ response: statistics.cacheMisses })),
     ),
   ];
 }
@@ -201,7 +200,7 @@ function zoneFamilies(sources: MetricSources): MetricFamily[] {
     counter(
       'wildcard_queries_total',
       'Questions about names of the zone with a label *.',
-      () => sources.statistics().wildcards,
+      () => sources.statistics.wildcards,
     ),
     histogram(
       'event_to_served_seconds',
@@ -266,7 +265,7 @@ function forwardingFamilies({ forwarder, stubServers }: MetricSources): MetricFa
     counter(
       'upstream_queries_total',
       'Questions forwarded to name servers.',
-      () => forwarder().counters.forwarded,
+      () => forwarder.counters.forwarded,
     ),
     gauge(
       'stub_domain_servers',
@@ -278,7 +277,7 @@ function forwardingFamilies({ forwarder, stubServers }: MetricSources): MetricFa
 
 /** Facts for the labels of CoreDNS that our metrics do not have. */
 interface CorednsFacts {
-  readonly statistics: () => Pick<QueryStatistics, 'durations' | 'sizes'>;
+  readonly statistics: Pick<QueryStatistics, 'durations' | 'sizes'>;
   /** With a final dot. */
   readonly domain: string;
   readonly port: number;
@@ -308,12 +307,12 @@ export function corednsFamilies(
     histogram(
       'dns_request_duration_seconds',
       DURATIONS_HELP,
-      byZone(() => statistics().durations),
+      byZone(() => statistics.durations),
     ),
     histogram(
       'dns_response_size_bytes',
       SIZES_HELP,
-      byZone(() => statistics().sizes),
+      byZone(() => statistics.sizes),
     ),
   ];
 }

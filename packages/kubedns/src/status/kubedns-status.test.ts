@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NameServerHealth } from '@kube-dns/daemon';
+import { Telemetry } from '@kube-dns/telemetry';
 import { RESTART_REASONS } from '../watch/pace.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
 import { ClusterZone } from '../zone/cluster-zone.js';
@@ -26,11 +27,12 @@ const watch = (changes: Partial<ResourceStatistics> = {}): ResourceStatistics =>
   ...changes,
 });
 
+const { top } = new Telemetry();
+
 function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
   return kubednsStatus({
     flags: { domain: 'cluster.local.' },
-    listener: () => ({}),
-    isConfigured: () => true,
+    dnsPort: { isOpen: true },
     watch: {
       isSynced: true,
       isOverLimit: false,
@@ -39,7 +41,8 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
       statistics: watches,
     },
     zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
-    configuration: { status: undefined },
+    configuration: { status: undefined, isActive: true },
+    telemetry: { top },
     subscribers: {
       dropped: 0,
       rows: () => [
@@ -67,8 +70,8 @@ describe('the status of kubedns', () => {
     const failing = watch({ isConnected: false, lastFailure: 'connect ECONNREFUSED' });
     const starting = status(
       {
-        listener: () => undefined,
-        isConfigured: () => false,
+        dnsPort: { isOpen: false },
+        configuration: { status: undefined, isActive: false },
         watch: {
           isSynced: false,
           isOverLimit: true,

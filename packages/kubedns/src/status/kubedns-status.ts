@@ -8,6 +8,7 @@ import type {
 } from '@kube-dns/daemon';
 import type { Publisher } from '@kube-dns/push';
 import { serverProblems, serverRows } from '@kube-dns/resolver';
+import type { Telemetry } from '@kube-dns/telemetry';
 import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
@@ -19,15 +20,13 @@ import type { ClusterZone } from '../zone/cluster-zone.js';
 /** The parts of kubedns that its status page reads, at each request. */
 export interface KubednsParts {
   readonly flags: Pick<KubednsFlags, 'domain'>;
-  /** Undefined until the DNS port is open. */
-  readonly listener: () => unknown;
-  readonly isConfigured: () => boolean;
+  readonly dnsPort: { readonly isOpen: boolean };
   readonly watch: Pick<
     ClusterWatch,
     'isSynced' | 'isOverLimit' | 'pending' | 'statistics' | 'noContactMs'
   >;
   readonly zone: ClusterZone;
-  readonly configuration: Pick<Configuration, 'status'>;
+  readonly configuration: Pick<Configuration, 'status' | 'isActive'>;
   readonly subscribers: Pick<Publisher<'configuration'>, 'rows' | 'dropped'> & {
     readonly feed: { readonly serial: number; readonly names: number };
   };
@@ -35,8 +34,7 @@ export interface KubednsParts {
   /** The counts of each server. */
   readonly upstreams: { of(server: string): CountedNameServer };
   readonly federations: Pick<Federations, 'domains' | 'locality'>;
-  /** What others add, such as top lists. */
-  readonly more?: () => StatusSections;
+  readonly telemetry: Pick<Telemetry, 'top'>;
 }
 
 /** A watch without contact for this long is stale. One that is open always has contact: see `noContactMs`. */
@@ -62,8 +60,8 @@ function notReady({ watch, ...parts }: KubednsParts): string[] {
     Array.from(watch.statistics, (each) => [each.resource, failureOf(each)]),
   );
   return [
-    ...(parts.listener() !== undefined ? [] : ['the DNS port is not open']),
-    ...(parts.isConfigured() ? [] : ['no configuration is active yet']),
+    ...(parts.dnsPort.isOpen ? [] : ['the DNS port is not open']),
+    ...(parts.configuration.isActive ? [] : ['no configuration is active yet']),
     ...(watch.isSynced ? [] : watch.pending).map((resource) => {
       const failure = failures.get(resource) ?? '';
       return `the first list of ${resource} is not complete${failure === '' ? '' : `: ${failure}`}`;
@@ -85,7 +83,7 @@ function watchProblems(watch: ResourceStatistics): string[] {
 }
 
 function sections(parts: KubednsParts): StatusSections {
-  const { watch, zone, subscribers, federations, more } = parts;
+  const { watch, zone, subscribers, federations, telemetry } = parts;
   const nowMs = performance.now();
   const { groups } = parts.servers;
   return {
@@ -124,7 +122,7 @@ function sections(parts: KubednsParts): StatusSections {
         region: federations.locality?.region ?? null,
       })),
     }),
-    ...more?.(),
+    ...telemetry.top.sections(),
   };
 }
 

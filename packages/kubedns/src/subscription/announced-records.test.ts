@@ -165,11 +165,11 @@ it.each([
   ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
   ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
 ])('answers subscriptions to %s as it should', (_, zone, rcode) => {
-  expect(new ClusterZones(APEX, () => true).rcodeFor(zone)).toBe(rcode);
+  expect(new ClusterZones(APEX, { isSynced: true }).rcodeFor(zone)).toBe(rcode);
 });
 
 it('takes none before the cluster is listed', () => {
-  const zones = new ClusterZones(APEX, () => false);
+  const zones = new ClusterZones(APEX, { isSynced: false });
   expect([zones.rcodeFor(APEX), zones.rcodeFor(encodeKey('com'))]).toEqual([
     RCODE.SERVFAIL,
     RCODE.NOTAUTH,

@@ -158,18 +158,18 @@ const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 export class ClusterZones implements PublishedZones {
   readonly apex: Uint8Array;
   readonly isKnown = true;
-  readonly #isSynced: () => boolean;
+  readonly #watch: { readonly isSynced: boolean };
 
-  /** `isSynced`: the zone is complete; before, there is no change to announce. */
-  constructor(apex: Uint8Array, isSynced: () => boolean) {
+  /** Before the zone is complete, there is no change to announce. */
+  constructor(apex: Uint8Array, watch: { readonly isSynced: boolean }) {
     this.apex = apex;
-    this.#isSynced = isSynced;
+    this.#watch = watch;
   }
 
   /** The rcode for a subscription to a zone: it is to be one of ours, or above or below one. */
   rcodeFor(zone: Uint8Array): number {
     const isOurs = [this.apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone));
     if (!isOurs) return RCODE.NOTAUTH;
-    return this.#isSynced() ? RCODE.NOERROR : RCODE.SERVFAIL;
+    return this.#watch.isSynced ? RCODE.NOERROR : RCODE.SERVFAIL;
   }
 }

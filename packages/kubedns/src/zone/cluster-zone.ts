@@ -24,8 +24,6 @@ export interface ClusterZoneOptions {
   /** The SOA's minimum, in seconds. */
   readonly negativeTtlSeconds: number;
   readonly now?: () => number;
-  /** Called after the records of a service, `namespace/name`, have changed. */
-  readonly onServiceChange?: (key: string) => void;
 }
 
 /** A namespace that the API has listed, or that has a service. */
@@ -84,14 +82,13 @@ export class ClusterZone implements RecordStore {
   /** Most names are those of one service: an array for each would take more memory than that. */
   readonly #byName = new Map<string, ZoneService | ZoneService[]>();
   readonly #now: () => number;
-  readonly #onServiceChange: (key: string) => void;
+  #onServiceChange: (key: string) => void = () => undefined;
 
   constructor(options: ClusterZoneOptions) {
     this.apex = encodeKey(options.domain);
     this.services = prependLabels(['svc'], this.apex);
     this.index = new ServiceIndex(this.services);
     this.#now = options.now ?? Date.now;
-    this.#onServiceChange = options.onServiceChange ?? (() => undefined);
     const domain = options.domain.replace(/\.$/, '');
     this.soaRdata = encodeRdata({
       type: 'SOA',
@@ -105,6 +102,11 @@ export class ClusterZone implements RecordStore {
       },
     });
     this.#countChange();
+  }
+
+  /** Calls after the records of a service, `namespace/name`, have changed, from now on. */
+  listen(onServiceChange: (key: string) => void): void {
+    this.#onServiceChange = onServiceChange;
   }
 
   /**

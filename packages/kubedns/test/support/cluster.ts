@@ -27,7 +27,8 @@ export class Cluster {
     onServiceChange: (key: string) => void = () => undefined,
     changes?: ZoneChanges,
   ) {
-    this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now, onServiceChange });
+    this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now });
+    this.zone.listen(onServiceChange);
     const onRejected = (what: string, reason: string) => {
       this.rejected.push(`${what}: ${reason}`);
     };
