@@ -60,7 +60,7 @@ export class NodeCacheServer {
     this.#options = options;
     const loops = new LoopDetector(log);
     const subscriptions = new Subscriptions({ log });
-    this.probe = new SelfProbe({ sharesPort: reusesPort, onAnswer: () => this.#noteAnswer() });
+    this.probe = new SelfProbe(reusesPort);
     const questions = { probe: this.probe, loops };
     const points = new ListenPoints({ engine, reusesPort, own: questions, observer, log });
     const upstreams = new Upstreams({ engine, own: points, loops, subscriptions, log });
@@ -138,7 +138,7 @@ export class NodeCacheServer {
     }
     await this.endpoints.serve(blocks);
     this.blocks.probeLoops();
-    this.probe.start(this.#probedServer());
+    this.probe.start(this.#probedServer(), () => this.#noteAnswer());
   }
 
   /** With the rules in, pods have no other DNS: not before the cluster's has answered through this one. */

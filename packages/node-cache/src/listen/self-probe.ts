@@ -19,31 +19,30 @@ const PERIOD_MS = 500;
 /** Where other processes share the port, the kernel gives each some of the probes. */
 const PROBES_WHEN_SHARED = 4;
 
-export interface SelfProbeOptions {
-  readonly sharesPort: boolean;
-  /** This process has answered a probe. */
-  readonly onAnswer: () => void;
-}
-
 /** Asks this process over UDP, as a client does, for a name that only it knows. */
 export class SelfProbe {
   /** How long answers took, in seconds, and the probes that had none in time. */
   readonly seconds = new BucketHistogram(DURATION_BOUNDS);
   failures = 0;
-  readonly #options: SelfProbeOptions;
+  readonly #count: number;
   readonly #name = encodeKey(`${randomBytes(ID_BYTES).toString('hex')}.probe.node-cache`);
   readonly #writer = new AnswerWriter();
   readonly #pending = new Set<Exchange>();
   #server: ServerAddress | undefined;
+  #onAnswer: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: SelfProbeOptions) {
-    this.#options = options;
+  constructor(sharesPort: boolean) {
+    this.#count = sharesPort ? PROBES_WHEN_SHARED : 1;
   }
 
-  /** Asks now, and then twice a second. `server` is where this process listens, from now on; nothing is asked without. */
-  start(server: ServerAddress | undefined): void {
+  /**
+   * Asks now, and then twice a second. `server` is where this process listens, from now on; nothing is asked without.
+   * `onAnswer` is called when it has answered.
+   */
+  start(server: ServerAddress | undefined, onAnswer: () => void): void {
     this.#server = server;
+    this.#onAnswer = onAnswer;
     this.#timer ??= setInterval(() => this.#ask(), PERIOD_MS).unref();
     this.#ask();
   }
@@ -69,8 +68,7 @@ export class SelfProbe {
   #ask(): void {
     const server = this.#server;
     if (server === undefined) return;
-    const count = this.#options.sharesPort ? PROBES_WHEN_SHARED : 1;
-    for (let i = 0; i < count; i++) this.#send(server);
+    for (let i = 0; i < this.#count; i++) this.#send(server);
   }
 
   #send(server: ServerAddress): void {
@@ -84,7 +82,7 @@ export class SelfProbe {
       if (reply !== null && (readUint16(reply, 2) & RCODE_MASK) !== RCODE.NOERROR) return;
       this.seconds.observe((performance.now() - startedMs) / 1_000);
       if (reply === null) this.failures++;
-      else this.#options.onAnswer();
+      else this.#onAnswer();
     });
     this.#pending.add(pending);
   }
