@@ -52,9 +52,9 @@ const renamed = (families) =>
 const commandFlags = (table) =>
   Object.entries(table)
     .filter(([name]) => name !== 'help')
-    .map(([name, { short, value, initial = '' }]) => {
+    .map(([name, { short, value, initialText = '' }]) => {
       const spelling = [short === undefined ? [] : `-${short}`, `--${name}`].flat().join(', ');
-      return [code(value === undefined ? spelling : `${spelling} ${value}`), code(initial)];
+      return [code(value === '' ? spelling : `${spelling} ${value}`), code(initialText)];
     });
 /** Without the defaults, where people describe them. */
 const onlyNames = (table) => table.map(([name]) => [name]);
@@ -166,7 +166,9 @@ export const DOCUMENTS = {
   },
   'packages/apiserver/README.md': {
     'apiserver-flags': options(
-      exactly(namesIn('packages/apiserver/src/program-options.ts', USAGE_ROW)),
+      exactly(
+        namesIn('packages/apiserver/src/program-options.ts', /^ {2}'?([a-z-]+)'?: (?:\{$|\w+\()/gm),
+      ),
     ),
     'apiserver-switches': {
       ...exactly(namesIn('packages/apiserver/src/http/app.ts', /^ {4}'?([a-z-]+)'?: \(/gm)),

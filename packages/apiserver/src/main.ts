@@ -2,7 +2,7 @@ import { CodedError, UsageError } from '@kube-dns/base';
 import { createApiServer } from './api-server.js';
 import { messageOf } from './errors.js';
 import { ManifestFollower } from './manifests.js';
-import { parseProgramOptions, USAGE, type ProgramOptions } from './program-options.js';
+import { parseProgramOptions, usage, type ProgramOptions } from './program-options.js';
 
 function printError(message: string): void {
   process.stderr.write(`apiserver: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
@@ -30,7 +30,7 @@ async function serve(options: Extract<ProgramOptions, { action: 'serve' }>): Pro
 
 async function main(): Promise<void> {
   const options = parseProgramOptions(process.argv.slice(2));
-  if (options.action === 'help') process.stdout.write(USAGE);
+  if (options.action === 'help') process.stdout.write(usage());
   else if (options.action === 'version') {
     process.stdout.write(`apiserver ${process.env.KUBE_DNS_VERSION ?? 'development'}\n`);
   } else await serve(options);

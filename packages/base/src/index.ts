@@ -36,7 +36,20 @@ export {
   OPEN_BRACKET,
   QUOTE,
 } from './json-shape.js';
-export { parseArguments } from './parse-arguments.js';
+export {
+  type GivenOptions,
+  numberOption,
+  type Option,
+  optional,
+  type Options,
+  type OptionValues,
+  parseOptions,
+  preset,
+  repeatable,
+  switchOption,
+  textOption,
+  wordsOption,
+} from './options.js';
 export { hideUrlSecrets, MAX_QUOTED, quote, shownText } from './text.js';
 export { TokenBucket } from './token-bucket.js';
 export { Trace, TraceKind } from './trace.js';

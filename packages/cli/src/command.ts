@@ -1,35 +1,43 @@
 import type { Readable, Writable } from 'node:stream';
-import { layOut } from '@kube-dns/base';
+import {
+  type GivenOptions,
+  layOut,
+  type Option,
+  type Options,
+  parseOptions,
+  switchOption,
+  UsageError,
+} from '@kube-dns/base';
 
-/** One flag of a command: what parses it, its row in the usage, and how a shell completes it. */
-export interface Flag {
-  readonly type: 'string' | 'boolean';
-  readonly multiple?: boolean;
-  readonly short?: string;
-  /** The name of its value in the usage. `FILE` is completed with the names of files. */
-  readonly value?: string;
-  readonly initial?: string;
-  /** The values that a shell offers. */
-  readonly choices?: readonly string[];
-  readonly text: string;
+/** The flag that every command has, with this text in its usage. */
+export function helpFlag(help = 'show this text'): Option<boolean> {
+  return { ...switchOption(help), short: 'h' };
 }
 
-/** The flags of a command, in the order of its usage. */
-export type FlagTable = Readonly<Record<string, Flag>>;
+/** Reads the arguments of the command with these flags, and at most so many operands. Throws a UsageError; 'help' for `--help`. */
+export function parseCommand<T extends Options>(
+  command: string,
+  flags: T,
+  args: readonly string[],
+  operands = 0,
+): GivenOptions<T> | 'help' {
+  return parseOptions(args, flags, command, { operands, complain: wrongFlag });
+}
 
-/** The flag that every command has. */
-export const HELP_FLAG = { type: 'boolean', short: 'h', text: 'show this text' } as const;
+function wrongFlag(name: string, text: string, reason: string): UsageError {
+  return new UsageError(`--${name} ${text}: ${reason}`);
+}
 
 /** A longer name has its text on the next line. */
 const MAX_COLUMN = 24;
 
 /** The rows of the flags in a usage, without the last line break. */
-export function flagRows(flags: FlagTable): string {
-  const rows = Object.entries(flags).map(([name, { short, value, initial, text }]) => {
+export function flagRows(flags: Options): string {
+  const rows = Object.entries(flags).map(([name, { short, value, initialText, help }]) => {
     const left = `  ${short === undefined ? '' : `-${short}, `}--${name}`;
     return {
-      left: value === undefined ? left : `${left} ${value}`,
-      text: initial === undefined ? text : `${text} (${initial})`,
+      left: value === '' ? left : `${left} ${value}`,
+      text: initialText === undefined ? help : `${help} (${initialText})`,
     };
   });
   const widest = Math.max(...rows.map(({ left }) => left.length));
@@ -38,7 +46,7 @@ export function flagRows(flags: FlagTable): string {
 }
 
 /** What a command takes that is no flag; completed as the value of a flag is. */
-export type Operand = Pick<Flag, 'value' | 'choices'>;
+export type Operand = Pick<Option<unknown>, 'value' | 'choices'>;
 
 /** An output of a command, which may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean };
@@ -55,7 +63,7 @@ export interface CommandContext {
 /** A command of `kube-dns`; help and completion are made from this. */
 export interface Command {
   readonly summary: string;
-  readonly flags: FlagTable;
+  readonly flags: Options;
   readonly operand?: Operand;
   /** Gives the status of the process. */
   readonly run: (args: readonly string[], context: CommandContext) => number | Promise<number>;

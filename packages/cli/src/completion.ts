@@ -1,9 +1,10 @@
-import type { Commands, Flag, FlagTable, Operand } from './command.js';
+import type { Option, Options } from '@kube-dns/base';
+import type { Commands, Operand } from './command.js';
 
 interface ProgramWords {
   readonly commands: Commands;
   /** The flags before a command. */
-  readonly flags: FlagTable;
+  readonly flags: Options;
 }
 
 /** What follows a flag, or is an operand: nothing that is known, a file, or one of these words. */
@@ -15,13 +16,13 @@ function valueWords({ value, choices }: Operand): ValueWords {
 }
 
 /** As they are typed. The short ones are not worth a place in a list. */
-function flagWords(flags: FlagTable): string[] {
+function flagWords(flags: Options): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
 /** The first clause of the text of a flag. */
-function clause({ text }: Pick<Flag, 'text'>): string {
-  return text.split(/[;\n]/, 1)[0] ?? '';
+function clause({ help }: Option<unknown>): string {
+  return help.split(/[;\n]/, 1)[0] ?? '';
 }
 
 /** A word in single quotes, which bash, zsh and fish read alike. */
@@ -33,11 +34,11 @@ function quoted(text: string): string {
 export function bashCompletion({ commands, flags }: ProgramWords): string {
   const values: string[] = [];
   const words: string[] = [];
-  for (const [command, { flags: own, operand = {} }] of commands) {
+  for (const [command, { flags: own, operand }] of commands) {
     for (const [name, flag] of Object.entries(own)) {
-      if (flag.type === 'string') values.push(arm(`'${command} --${name}'`, valueWords(flag)));
+      if (flag.value !== '') values.push(arm(`'${command} --${name}'`, valueWords(flag)));
     }
-    const operands = valueWords(operand);
+    const operands = operand === undefined ? 'unknown' : valueWords(operand);
     const hasOperands = operands !== 'unknown';
     // Where there are no operands, a flag is all that can follow.
     words.push(arm(`'${command} ${hasOperands ? '-' : ''}'*`, flagWords(own)));
@@ -119,15 +120,15 @@ fi
 `;
 }
 
-function flagSpecs(flags: FlagTable): string[] {
+function flagSpecs(flags: Options): string[] {
   return Object.entries(flags).map(([name, flag]) => flagSpec(name, flag));
 }
 
 /** As `_arguments` of zsh reads it. */
-function flagSpec(name: string, flag: Flag): string {
+function flagSpec(name: string, flag: Option<unknown>): string {
   const text = `[${escaped(clause(flag))}]`;
-  if (flag.type === 'string') {
-    const repeated = flag.multiple === true ? '*' : '';
+  if (flag.value !== '') {
+    const repeated = flag.isList === true ? '*' : '';
     return quoted(`${repeated}--${name}=${text}${valueSpec(flag)}`);
   }
   if (flag.short === undefined) return quoted(`--${name}${text}`);
@@ -138,7 +139,7 @@ function flagSpec(name: string, flag: Flag): string {
 function valueSpec(operand: Operand): string {
   const words = valueWords(operand);
   const action = words === 'file' ? '_files' : words === 'unknown' ? '' : `(${words.join(' ')})`;
-  return `:${escaped(operand.value ?? '')}:${action}`;
+  return `:${escaped(operand.value)}:${action}`;
 }
 
 function escaped(text: string): string {
@@ -160,9 +161,9 @@ export function fishCompletion({ commands, flags }: ProgramWords): string {
   return `${lines.join('\n')}\n`;
 }
 
-function flagLine(condition: string, name: string, flag: Flag): string {
+function flagLine(condition: string, name: string, flag: Option<unknown>): string {
   const short = flag.short === undefined ? '' : ` -s ${flag.short}`;
-  const value = flag.type === 'boolean' ? '' : ` -r${valueText(flag)}`;
+  const value = flag.value === '' ? '' : ` -r${valueText(flag)}`;
   return `complete -c kube-dns -n ${condition}${short} -l ${name}${value} -d ${quoted(clause(flag))}`;
 }
 

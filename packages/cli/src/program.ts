@@ -1,11 +1,11 @@
-import { hint, parseArguments, UsageError } from '@kube-dns/base';
+import { hint, type Options, switchOption, UsageError } from '@kube-dns/base';
 import {
   flagRows,
-  HELP_FLAG,
+  helpFlag,
+  parseCommand,
   type Command,
   type CommandContext,
   type Commands,
-  type FlagTable,
 } from './command.js';
 import { compare } from './compare/compare.js';
 import { COMPARE_FLAGS } from './compare/options.js';
@@ -33,9 +33,9 @@ export async function kubeDns(args: readonly string[], context: CommandContext):
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const [name, ...rest] = args;
   if (name !== undefined && !name.startsWith('-')) return commandOf(name).run(rest, context);
-  const { values } = parseArguments({ args: [...args], options: PROGRAM_FLAGS }, 'kube-dns');
-  if (values.help === true) context.stdout.write(usage());
-  else if (values.version === true) {
+  const given = parseCommand('kube-dns', PROGRAM_FLAGS, args);
+  if (given === 'help') context.stdout.write(usage());
+  else if (given.values.version) {
     context.stdout.write(`kube-dns ${process.env.KUBE_DNS_VERSION ?? 'unknown'}\n`);
   } else {
     const names = [...COMMANDS.keys()].join(', ');
@@ -46,12 +46,12 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
 
 /** The flags of the program itself. */
 export const PROGRAM_FLAGS = {
-  help: { ...HELP_FLAG, text: 'show this text, or that of a command' },
-  version: { type: 'boolean', text: 'show the version' },
-} as const satisfies FlagTable;
+  help: helpFlag('show this text, or that of a command'),
+  version: switchOption('show the version'),
+} satisfies Options;
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
-const ONLY_HELP = { help: HELP_FLAG } as const;
+const ONLY_HELP = { help: helpFlag() };
 
 const PROGRAMS = new Map<string, Command>([
   ['up', { summary: 'run the DNS pod on this machine', flags: UP_FLAGS, run: up }],
@@ -160,10 +160,6 @@ Prints what makes the shell complete the commands, flags and files of kube-dns.
 
 /** The one argument of a command; 'help' for `--help`. */
 function operandOf(command: string, args: readonly string[]): string | undefined {
-  const config = { args: [...args], allowPositionals: true, options: ONLY_HELP };
-  const { values, positionals } = parseArguments(config, `kube-dns ${command}`);
-  if (values.help === true) return 'help';
-  const [operand, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`${JSON.stringify(more[0])} is one argument too many`);
-  return operand;
+  const given = parseCommand(`kube-dns ${command}`, ONLY_HELP, args, 1);
+  return given === 'help' ? given : given.operands[0];
 }

@@ -13,7 +13,7 @@ export {
   switchOption,
   textOption,
   wordsOption,
-} from './command/command-options.js';
+} from '@kube-dns/base';
 export { type ConfigKeys, ConfigVolume } from './config-volume.js';
 export {
   awaitRecord,

@@ -1,5 +1,4 @@
 import { expect, it } from '@jest/globals';
-import { hint, parseArguments } from '@kube-dns/base';
 import { type CommandEntry, commandEntry, Owned } from '@kube-dns/testkit';
 import { DNS } from './dns.js';
 import { DNSMASQ_LOAD } from './dnsmasq-load.js';
@@ -7,7 +6,7 @@ import { INTERNALS } from './internals.js';
 import { KUBEDNS_QUERIES } from './kubedns-queries.js';
 import { KUBEDNS_SCALE } from './kubedns-scale.js';
 
-const call = () => ({ program: 'bench', owned: new Owned(), hint, parseArguments });
+const call = () => ({ program: 'bench', owned: new Owned() });
 
 it.each<[CommandEntry, string, RegExp]>([
   [commandEntry(DNS), '--only=hits,nothing', /"nothing" is none of hits, /],

@@ -36,9 +36,9 @@ async function run(
   { questions, api, notes, logs }: Gathered,
   stderr: Output,
 ): Promise<Result> {
-  const { servers, ways, rate, timeoutMs } = options;
-  await checkReach(servers, questions, ways[0] ?? 'udp', timeoutMs);
-  const tally = new Tally(options);
+  const { servers, over: ways, rate } = options;
+  await checkReach(servers, questions, ways[0] ?? 'udp', options.timeout * 1_000);
+  const tally = new Tally(options.rules);
   const running = new Run(options, tally);
   const startedAt = new Date();
   const startMs = performance.now();

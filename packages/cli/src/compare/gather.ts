@@ -68,11 +68,11 @@ export async function gatherQuestions(options: CompareOptions, stdin: Readable):
   }
   for (const question of externalQuestions(external, POD_NAMESPACE, domain))
     questions.add(question);
-  for (const file of options.questionFiles) {
+  for (const file of options.questions) {
     for await (const question of readQuestionFile(file, stdin)) questions.add(question);
   }
   const logs: LogLines[] = [];
-  for (const file of options.logs) {
+  for (const file of options['from-log']) {
     logs.push(await readQueryLog(file, stdin, (question) => questions.add(question)));
   }
   for (const log of logs) notes.push(logNote(log));

@@ -1,127 +1,100 @@
 import { isIP } from 'node:net';
-import { type HostPort, nearest, parseArguments, parseHostPort, UsageError } from '@kube-dns/base';
+import {
+  type HostPort,
+  nearest,
+  type Option,
+  optional,
+  type Options,
+  type OptionValues,
+  parseHostPort,
+  preset,
+  repeatable,
+  switchOption,
+  UsageError,
+} from '@kube-dns/base';
 import type { ServerAddress } from '@kube-dns/transport';
-import { flagRows, HELP_FLAG, type FlagTable } from '../command.js';
+import { flagRows, helpFlag, parseCommand } from '../command.js';
 import { readQuestion, WAYS, type Side, type Way } from '../question.js';
 import { ASPECT_ORDER, KNOWN_CLASSES, type KnownClass } from './compare-replies.js';
 import { CLASSES, type ClassRules, type DifferenceClass } from './tally.js';
 
 const DNS_PORT = 53;
-
-/** The options of `kube-dns compare`. */
-export interface CompareOptions extends ClassRules {
-  readonly servers: Readonly<Record<Side, ServerAddress>>;
-  readonly kubeconfig: string | undefined;
-  readonly api: string | undefined;
-  /** Lower case, without the trailing dot. */
-  readonly domain: string;
-  readonly external: readonly string[];
-  readonly questionFiles: readonly string[];
-  readonly logs: readonly string[];
-  readonly ways: readonly Way[];
-  readonly rate: number;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly ttlToleranceSeconds: number;
-  readonly json: boolean;
-  readonly html: string | undefined;
-}
-
-/** The flags, in the order of the usage. */
-export const COMPARE_FLAGS = {
-  left: {
-    type: 'string',
-    value: 'ADDR[:PORT]',
-    text: 'one name server; the port is 53 unless given',
-  },
-  right: { type: 'string', value: 'ADDR[:PORT]', text: 'the other name server' },
-  kubeconfig: {
-    type: 'string',
-    value: 'FILE',
-    text: 'ask for the names of the objects of this cluster',
-  },
-  api: {
-    type: 'string',
-    value: 'URL',
-    text: 'the same from this API server; overrides that of the kubeconfig',
-  },
-  external: {
-    type: 'string',
-    multiple: true,
-    value: 'NAME',
-    text: 'ask for this external name with each search suffix of a pod; may be repeated',
-  },
-  questions: {
-    type: 'string',
-    multiple: true,
-    value: 'FILE',
-    text: 'ask the lines of this file, NAME TYPE each; - is stdin; may be repeated',
-  },
-  'from-log': {
-    type: 'string',
-    multiple: true,
-    value: 'FILE',
-    text: 'ask the queries of this CoreDNS or dnsmasq log; - is stdin; may be repeated',
-  },
-  domain: {
-    type: 'string',
-    value: 'ZONE',
-    initial: 'cluster.local',
-    text: 'the zone of the cluster',
-  },
-  over: {
-    type: 'string',
-    value: 'WAYS',
-    initial: 'udp,tcp,edns',
-    choices: WAYS,
-    text: 'how to ask: any of udp, tcp, and edns (UDP with EDNS)',
-  },
-  rate: {
-    type: 'string',
-    value: 'N',
-    initial: '500',
-    text: 'at most this many questions per second to each side',
-  },
-  concurrency: {
-    type: 'string',
-    value: 'N',
-    initial: '20',
-    text: 'at most this many unanswered questions to each side',
-  },
-  timeout: { type: 'string', value: 'SECONDS', initial: '2', text: 'how long to wait for a reply' },
-  'ttl-tolerance': {
-    type: 'string',
-    value: 'SECONDS',
-    initial: '2',
-    text: 'TTLs that differ by at most this much are equal',
-  },
-  ignore: {
-    type: 'string',
-    multiple: true,
-    value: 'CLASS',
-    choices: Object.keys(CLASSES),
-    text: 'count differences of this class, but do not list them; may be repeated',
-  },
-  'fail-on': {
-    type: 'string',
-    multiple: true,
-    value: 'CLASS',
-    choices: Object.keys(CLASSES),
-    text: 'status 1 for this class only, a convention or not; may be repeated',
-  },
-  json: { type: 'boolean', text: 'print the whole result as JSON instead of tables' },
-  html: {
-    type: 'string',
-    value: 'FILE',
-    text: 'also write a page with a list that can be filtered',
-  },
-  help: HELP_FLAG,
-} as const satisfies FlagTable;
-
-const CLASS_COLUMN = 24;
+const CLASS_NAMES = Object.keys(CLASSES) as DifferenceClass[];
 const MAX_RATE = 1_000_000;
 const MAX_CONCURRENCY = 10_000;
 const MAX_SECONDS = 3_600;
+
+/** The flags, in the order of the usage. */
+export const COMPARE_FLAGS = withoutEmpty({
+  left: optional('ADDR[:PORT]', 'one name server; the port is 53 unless given', server),
+  right: optional('ADDR[:PORT]', 'the other name server', server),
+  kubeconfig: optional('FILE', 'ask for the names of the objects of this cluster'),
+  api: optional('URL', 'the same from this API server; overrides that of the kubeconfig'),
+  external: repeatable(
+    'NAME',
+    'ask for this external name with each search suffix of a pod; may be repeated',
+    nameOf,
+  ),
+  questions: repeatable(
+    'FILE',
+    'ask the lines of this file, NAME TYPE each; - is stdin; may be repeated',
+    (text) => text,
+  ),
+  'from-log': repeatable(
+    'FILE',
+    'ask the queries of this CoreDNS or dnsmasq log; - is stdin; may be repeated',
+    (text) => text,
+  ),
+  /** Lower case, without the trailing dot. */
+  domain: preset('cluster.local', 'ZONE', 'the zone of the cluster', nameOf),
+  over: {
+    ...preset(
+      'udp,tcp,edns',
+      'WAYS',
+      'how to ask: any of udp, tcp, and edns (UDP with EDNS)',
+      waysOf,
+    ),
+    choices: WAYS,
+  },
+  rate: preset(
+    '500',
+    'N',
+    'at most this many questions per second to each side',
+    wholeNumber(MAX_RATE),
+  ),
+  concurrency: preset(
+    '20',
+    'N',
+    'at most this many unanswered questions to each side',
+    wholeNumber(MAX_CONCURRENCY),
+  ),
+  timeout: preset('2', 'SECONDS', 'how long to wait for a reply', seconds(0.001)),
+  'ttl-tolerance': preset(
+    '2',
+    'SECONDS',
+    'TTLs that differ by at most this much are equal',
+    seconds(0),
+  ),
+  ignore: classesFlag(
+    'ignore',
+    'count differences of this class, but do not list them; may be repeated',
+  ),
+  'fail-on': classesFlag(
+    'fail-on',
+    'status 1 for this class only, a convention or not; may be repeated',
+  ),
+  json: switchOption('print the whole result as JSON instead of tables'),
+  html: optional('FILE', 'also write a page with a list that can be filtered'),
+  help: helpFlag(),
+});
+
+/** The options of `kube-dns compare`. */
+export interface CompareOptions extends OptionValues<typeof COMPARE_FLAGS> {
+  readonly servers: Readonly<Record<Side, ServerAddress>>;
+  readonly rules: ClassRules;
+}
+
+const CLASS_COLUMN = 24;
 
 /** The text of `kube-dns compare --help`. */
 export function compareUsage(): string {
@@ -152,48 +125,36 @@ function classRows(classes: readonly DifferenceClass[]): string {
 
 /** Parses the arguments after `compare`; throws a UsageError. 'help' for `--help`. */
 export function parseCompareOptions(args: readonly string[]): CompareOptions | 'help' {
-  const { values } = parseArguments(
-    { args: [...args], options: COMPARE_FLAGS },
-    'kube-dns compare',
-  );
-  if (values.help === true) return 'help';
-  for (const [name, value] of Object.entries(values)) {
-    if ([value].flat().includes('')) fail(`--${name} needs a value`);
+  const given = parseCommand('kube-dns compare', COMPARE_FLAGS, args);
+  if (given === 'help') return given;
+  const { values } = given;
+  const { left, right } = values;
+  if (left === undefined || right === undefined) {
+    throw new UsageError(`--${left === undefined ? 'left' : 'right'} is missing`);
   }
-  const sources = [values.external, values.questions, values['from-log']].flat();
-  const hasSource = sources.some((source) => source !== undefined);
-  const options: CompareOptions = {
-    servers: { left: server('left', values.left), right: server('right', values.right) },
-    kubeconfig: values.kubeconfig,
-    api: values.api,
-    domain: nameOf('domain', values.domain ?? COMPARE_FLAGS.domain.initial),
-    external: (values.external ?? []).map((name) => nameOf('external', name)),
-    questionFiles: values.questions ?? [],
-    logs: values['from-log'] ?? [],
-    ways: waysOf(values.over ?? COMPARE_FLAGS.over.initial),
-    rate: wholeNumber('rate', values.rate, MAX_RATE),
-    concurrency: wholeNumber('concurrency', values.concurrency, MAX_CONCURRENCY),
-    timeoutMs: seconds('timeout', values.timeout, 0.001) * 1_000,
-    ttlToleranceSeconds: seconds('ttl-tolerance', values['ttl-tolerance'], 0),
-    ...classRules(values.ignore, values['fail-on']),
-    json: values.json ?? false,
-    html: values.html,
-  };
-  if (!hasSource && options.api === undefined && options.kubeconfig === undefined) {
-    fail('nothing to ask: give --kubeconfig, --api, --external, --questions or --from-log');
+  const rules = classRules(values.ignore, values['fail-on']);
+  if (!SOURCES.some((source) => given.isGiven(source))) {
+    throw new UsageError(
+      'nothing to ask: give --kubeconfig, --api, --external, --questions or --from-log',
+    );
   }
-  return options;
+  return { ...values, servers: { left, right }, rules };
 }
 
-function fail(message: string): never {
-  throw new UsageError(message);
+const SOURCES = ['kubeconfig', 'api', 'external', 'questions', 'from-log'] as const;
+
+/** No flag of this command has an empty value. */
+function withoutEmpty<T extends Options>(flags: T): T {
+  const all = Object.entries(flags).map(([name, flag]) => {
+    return [name, flag.value === '' ? flag : { ...flag, needs: 'a value' }];
+  });
+  return Object.fromEntries(all) as T;
 }
 
-function server(side: Side, text: string | undefined): ServerAddress {
-  if (text === undefined) fail(`--${side} is missing`);
+function server(text: string): ServerAddress {
   const found = hostPort(text);
   if (found === undefined || isIP(found.host) === 0 || found.port === 0) {
-    fail(`--${side} ${text}: must be an IP address, with a port if it is not 53`);
+    throw new Error('must be an IP address, with a port if it is not 53');
   }
   return { address: found.host, port: found.port ?? DNS_PORT };
 }
@@ -206,61 +167,63 @@ function hostPort(text: string): HostPort | undefined {
   }
 }
 
-function nameOf(flag: string, text: string): string {
+function nameOf(text: string): string {
   const question = readQuestion(text, 'A', 'given');
-  if (question === undefined || question.name === '.') fail(`--${flag} ${text}: is not a name`);
+  if (question === undefined || question.name === '.') throw new Error('is not a name');
   return question.name;
 }
 
-function waysOf(text: string): Way[] {
+function waysOf(text: string): readonly Way[] {
   const asked = text.split(',');
-  const unknown = asked.find((way) => !WAYS.some((known) => known === way));
-  if (unknown !== undefined) fail(`--over ${text}: must be of ${WAYS.join(', ')}`);
+  const isKnown = asked.every((way) => WAYS.some((known) => known === way));
+  if (!isKnown) throw new Error(`must be of ${WAYS.join(', ')}`);
   return WAYS.filter((way) => asked.includes(way));
 }
 
-function classRules(ignore: readonly string[] = [], failOn?: readonly string[]): ClassRules {
-  const rules = {
-    ignore: classesOf('ignore', ignore),
-    failOn: failOn === undefined ? new Set(ASPECT_ORDER) : classesOf('fail-on', failOn),
+function classRules(
+  ignore: readonly DifferenceClass[],
+  failOn: readonly DifferenceClass[],
+): ClassRules {
+  const both = ignore.find((one) => failOn.includes(one));
+  if (both !== undefined) {
+    throw new UsageError(`--ignore ${both} and --fail-on ${both} contradict each other`);
+  }
+  return {
+    ignore: new Set(ignore),
+    failOn: new Set(failOn.length === 0 ? ASPECT_ORDER : failOn),
   };
-  const both = [...rules.ignore].find((one) => failOn !== undefined && rules.failOn.has(one));
-  if (both !== undefined) fail(`--ignore ${both} and --fail-on ${both} contradict each other`);
-  return rules;
 }
 
-function classesOf(flag: string, texts: readonly string[]): Set<DifferenceClass> {
-  const names = texts.flatMap((text) => text.split(','));
-  return new Set(
-    names.map((name) => {
-      const classes = Object.keys(CLASSES) as DifferenceClass[];
-      const known = classes.find((one) => one === name);
-      if (known !== undefined) return known;
-      const near = nearest(name, classes);
-      const meant = near === undefined ? '' : `; did you mean ${near}?`;
-      return fail(`--${flag} ${name}: must be of ${classes.join(', ')}${meant}`);
-    }),
-  );
+function classesFlag(flag: string, help: string): Option<readonly DifferenceClass[]> {
+  const classOf = (name: string): DifferenceClass => {
+    const known = CLASS_NAMES.find((one) => one === name);
+    if (known !== undefined) return known;
+    const near = nearest(name, CLASS_NAMES);
+    const meant = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new UsageError(`--${flag} ${name}: must be of ${CLASS_NAMES.join(', ')}${meant}`);
+  };
+  return {
+    initial: [],
+    value: 'CLASS',
+    help,
+    choices: CLASS_NAMES,
+    isList: true,
+    parse: (text, previous) => [...previous, ...text.split(',').map(classOf)],
+  };
 }
 
-function wholeNumber(flag: 'rate' | 'concurrency', given: string | undefined, max: number): number {
-  const text = given ?? COMPARE_FLAGS[flag].initial;
-  const number = Number(text);
-  if (!/^[0-9]+$/.test(text) || number < 1 || number > max) {
-    fail(`--${flag} ${text}: must be a whole number from 1 to ${max}`);
-  }
-  return number;
+function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^[0-9]+$/.test(text) && number >= 1 && number <= max) return number;
+    throw new Error(`must be a whole number from 1 to ${max}`);
+  };
 }
 
-function seconds(
-  flag: 'timeout' | 'ttl-tolerance',
-  given: string | undefined,
-  min: number,
-): number {
-  const text = given ?? COMPARE_FLAGS[flag].initial;
-  const number = Number(text);
-  if (!/^[0-9]+(?:\.[0-9]+)?$/.test(text) || number < min || number > MAX_SECONDS) {
-    fail(`--${flag} ${text}: must be seconds from ${min} to ${MAX_SECONDS}`);
-  }
-  return number;
+function seconds(min: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^[0-9]+(?:\.[0-9]+)?$/.test(text) && number >= min && number <= MAX_SECONDS) return number;
+    throw new Error(`must be seconds from ${min} to ${MAX_SECONDS}`);
+  };
 }

@@ -12,18 +12,8 @@ import {
   replyText,
   type Reply,
 } from './compare-replies.js';
+import type { CompareOptions } from './options.js';
 import type { Pair, Tally } from './tally.js';
-
-interface RunOptions {
-  readonly servers: Readonly<Record<Side, ServerAddress>>;
-  readonly ways: readonly Way[];
-  /** Questions per second to each side. */
-  readonly rate: number;
-  /** Questions in flight to each side. */
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly ttlToleranceSeconds: number;
-}
 
 interface RunMeans {
   readonly ask: typeof ask;
@@ -50,7 +40,7 @@ const NO_AGEING: Ageing = { left: new Set(), right: new Set() };
 
 /** Asks both sides all questions in all ways and adds the results to the tally. */
 export class Run {
-  readonly #options: RunOptions;
+  readonly #options: CompareOptions;
   readonly #tally: Tally;
   readonly #means: RunMeans;
   readonly #pace: Pace;
@@ -58,7 +48,7 @@ export class Run {
   /** Unanswered questions in a row by side and way, so that a dead side does not delay the run for hours. */
   readonly #silent = new Map<string, number>();
 
-  constructor(options: RunOptions, tally: Tally, means: RunMeans = REAL) {
+  constructor(options: CompareOptions, tally: Tally, means: RunMeans = REAL) {
     this.#options = options;
     this.#tally = tally;
     this.#means = means;
@@ -72,7 +62,7 @@ export class Run {
     for (const question of questions) {
       // All ways of one question start before the next question, so that few are incomplete at any time.
       const exchanges: Promise<Exchange>[] = [];
-      for (const way of this.#options.ways) {
+      for (const way of this.#options.over) {
         if (SIDES.some((side) => this.#silentOver(side, way) >= MAX_SILENT)) {
           this.#tally.skipped++;
           continue;
@@ -91,7 +81,7 @@ export class Run {
   get deadSide(): Side | undefined {
     const { givenUp } = this.#tally;
     return SIDES.find((side) =>
-      this.#options.ways.every((way) =>
+      this.#options.over.every((way) =>
         givenUp.some((one) => one.side === side && one.way === way),
       ),
     );
@@ -130,8 +120,8 @@ export class Run {
   }
 
   #compare({ left, right }: Readonly<Record<Side, Replied>>, ageing: Ageing): Verdict {
-    const { ttlToleranceSeconds } = this.#options;
-    return compareReplies(left, right, { toleranceSeconds: ttlToleranceSeconds, ageing });
+    const toleranceSeconds = this.#options['ttl-tolerance'];
+    return compareReplies(left, right, { toleranceSeconds, ageing });
   }
 
   async #askBoth(question: Question, way: Way): Promise<Exchange> {
@@ -173,7 +163,8 @@ export class Run {
   }
 
   async #ask(side: Side, name: string, type: string, way: Way): Promise<Replied> {
-    const { servers, timeoutMs } = this.#options;
+    const { servers, timeout } = this.#options;
+    const timeoutMs = timeout * 1_000;
     const asked = await this.#means.ask({ server: servers[side], name, type, way, timeoutMs });
     if (asked.reply === undefined) {
       this.#tally.noReply[side]++;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { parseArguments, UsageError } from '@kube-dns/base';
+import { optional, type Options, UsageError } from '@kube-dns/base';
 import {
   importsOnDisk,
   isMatch,
@@ -11,7 +11,7 @@ import {
   type FindImports,
 } from '@kube-dns/node-cache/corefile';
 import { stringify } from 'yaml';
-import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
+import { flagRows, helpFlag, parseCommand, type CommandContext } from '../command.js';
 import {
   dataOf,
   foundText,
@@ -28,7 +28,6 @@ import { CONFIG_MAP_KEYS, readPodSource } from './pod/pod-reader.js';
 import { podObjects } from './pod/pod-writer.js';
 
 interface ConvertOptions {
-  readonly help: boolean;
   readonly to: 'corefile' | 'configmap' | 'manifest';
   /** `-` is stdin. */
   readonly files: readonly string[];
@@ -39,26 +38,34 @@ interface ConvertOptions {
 /** The flags, in the order of the usage. */
 export const CONVERT_FLAGS = {
   to: {
-    type: 'string',
-    value: 'FORMAT',
-    choices: ['corefile', 'configmap'],
-    text: `what to write; corefile: a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment;
+    ...optional(
+      'FORMAT',
+      `what to write; corefile: a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment;
       configmap: the ConfigMap kube-dns and the containers' arguments from a Corefile, or from the
       ConfigMap that it is in`,
+      formatOf,
+    ),
+    choices: ['corefile', 'configmap'],
   },
-  args: {
-    type: 'string',
-    value: 'LINE',
-    text: 'the arguments of the container dnsmasq, instead of those of a Deployment',
-  },
+  args: optional(
+    'LINE',
+    'the arguments of the container dnsmasq, instead of those of a Deployment',
+  ),
   manifest: {
-    type: 'string',
-    value: 'FILE',
-    text: `our manifests with domain, address, arguments and configuration of FILE, a Deployment or
+    ...optional(
+      'FILE',
+      `our manifests with domain, address, arguments and configuration of FILE, a Deployment or
       ReplicationController of kube-dns with its other objects`,
+    ),
+    needs: 'a file',
   },
-  help: HELP_FLAG,
-} as const satisfies FlagTable;
+  help: helpFlag(),
+} satisfies Options;
+
+function formatOf(text: string): 'corefile' | 'configmap' {
+  if (text !== 'corefile' && text !== 'configmap') throw new Error('must be corefile or configmap');
+  return text;
+}
 
 const CONVERT_USAGE = `Usage: kube-dns convert --to corefile FILE... [--args LINE]
        kube-dns convert --to configmap FILE
@@ -74,33 +81,24 @@ FILE is YAML or JSON, also as kubectl get -o yaml writes it; - is stdin.
 Status: 0 everything was carried over, 1 something was not, 2 wrong usage or input.
 `;
 
-function parseConvertOptions(args: readonly string[]): ConvertOptions {
-  const { values, positionals } = parseArguments(
-    { args: withJoinedLine(args), allowPositionals: true, options: CONVERT_FLAGS },
-    'kube-dns convert',
-  );
-  const { to, manifest, args: line } = values;
+function parseConvertOptions(args: readonly string[]): ConvertOptions | 'help' {
+  const given = parseCommand('kube-dns convert', CONVERT_FLAGS, withJoinedLine(args), Infinity);
+  if (given === 'help') return given;
+  const { to, manifest, args: line } = given.values;
+  const files = given.operands;
   const fail = (message: string): never => {
     throw new UsageError(message);
   };
-  if (values.help === true) return { help: true, to: 'manifest', files: [], line };
   if (manifest !== undefined) {
-    if (manifest === '') fail('--manifest needs a file');
     if (to !== undefined || line !== undefined) fail('--manifest goes without --to and --args');
-    return { help: false, to: 'manifest', files: [manifest, ...positionals], line };
+    return { to: 'manifest', files: [manifest, ...files], line };
   }
-  if (to !== 'corefile' && to !== 'configmap') {
-    return fail(
-      to === undefined
-        ? '--to or --manifest is missing'
-        : `--to ${to}: must be corefile or configmap`,
-    );
-  }
+  if (to === undefined) return fail('--to or --manifest is missing');
   if (to === 'configmap' && line !== undefined) fail('--args goes with --to corefile');
-  if (positionals.length === 0 && line === undefined) fail('a file is missing');
-  if (to === 'configmap' && positionals.length > 1) fail('--to configmap takes one file');
-  if (positionals.filter((file) => file === '-').length > 1) fail('- can be read once');
-  return { help: false, to, files: positionals, line };
+  if (files.length === 0 && line === undefined) fail('a file is missing');
+  if (to === 'configmap' && files.length > 1) fail('--to configmap takes one file');
+  if (files.filter((file) => file === '-').length > 1) fail('- can be read once');
+  return { to, files, line };
 }
 
 /** The value of `--args` begins with a dash and would be read as a flag. */
@@ -137,7 +135,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 export async function convert(args: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr } = context;
   const options = parseConvertOptions(args);
-  if (options.help) {
+  if (options === 'help') {
     stdout.write(CONVERT_USAGE);
     return 0;
   }

@@ -34,9 +34,10 @@ export async function explain(args: readonly string[], context: CommandContext):
     return 0;
   }
   const result = await explainName(options);
-  const text = options.isJson
-    ? `${JSON.stringify(resultData(result), null, 2).replace(NOT_PRINTABLE, escaped)}\n`
-    : resultText(result);
+  const text =
+    options.json || options.output === 'json'
+      ? `${JSON.stringify(resultData(result), null, 2).replace(NOT_PRINTABLE, escaped)}\n`
+      : resultText(result);
   await print(context, text);
   return result.lookup.deciding.outcome === 'answered' ? 0 : 1;
 }

@@ -1,82 +1,68 @@
 import { isIP } from 'node:net';
-import { MAX_PORT, parseArguments, UsageError } from '@kube-dns/base';
+import {
+  MAX_PORT,
+  optional,
+  type Options,
+  type OptionValues,
+  preset,
+  switchOption,
+  UsageError,
+} from '@kube-dns/base';
 import { isDnsLabel, isDnsSubdomain } from '@kube-dns/daemon';
 import { parseAddress, reverseName } from '@kube-dns/wire';
-import { flagRows, HELP_FLAG, type FlagTable } from '../command.js';
+import { flagRows, helpFlag, parseCommand } from '../command.js';
 import { readQuestion, typeNumberOf } from '../question.js';
 import { EXPLAINERS, perProgram, type ExplainerName } from './programs.js';
 
+const DNS_NAMESPACE = 'kube-system';
+
+/** The flags, in the order of the usage. */
+export const EXPLAIN_FLAGS = {
+  /** Where the question comes from. */
+  from: preset(
+    'default',
+    'NAMESPACE[/POD]',
+    'ask as a pod of this namespace does, or as this pod: then its dnsPolicy and dnsConfig are read',
+    fromOf,
+  ),
+  /** A pod to forward the ports of. */
+  pod: optional(
+    '[NAMESPACE/]POD',
+    'explain what this DNS pod answers, by kubectl port-forward; its namespace is kube-system unless given',
+    podOf,
+  ),
+  /** Lower case, without the final dot. */
+  domain: preset('cluster.local', 'ZONE', 'the zone of the cluster', domainOf),
+  'node-cache': portFlag('node-cache'),
+  dnsmasq: portFlag('dnsmasq'),
+  kubedns: portFlag('kubedns'),
+  kubeconfig: optional(
+    'FILE',
+    'for kubectl and for the pod of --from; KUBECONFIG or ~/.kube/config unless given',
+  ),
+  api: optional(
+    'URL',
+    'read the pod of --from here; that of kube-dns up is http://127.0.0.1:18080',
+  ),
+  output: {
+    ...preset('text', 'FORMAT', 'text, or json', formatOf),
+    short: 'o',
+    choices: ['text', 'json'],
+  },
+  json: switchOption('the same as -o json'),
+  help: helpFlag(),
+} satisfies Options;
+
 /** The options of `kube-dns explain`. */
-export interface ExplainOptions {
+export interface ExplainOptions extends OptionValues<typeof EXPLAIN_FLAGS> {
   /** As it was typed: with or without its final dot. */
   readonly name: string;
   readonly type: string;
   /** The address that was given in place of a name: its reverse name is asked. */
   readonly address: string | undefined;
-  /** Where the question comes from; the namespace is assumed unless given. */
-  readonly from: { readonly namespace: string; readonly pod: string | undefined };
   readonly isFromGiven: boolean;
-  /** Lower case, without the final dot. */
-  readonly domain: string;
-  /** A pod to forward the ports of. */
-  readonly pod: { readonly namespace: string; readonly name: string } | undefined;
   /** The local ports where each program is looked for. */
   readonly ports: Readonly<Record<ExplainerName, readonly number[]>>;
-  readonly kubeconfig: string | undefined;
-  readonly api: string | undefined;
-  readonly isJson: boolean;
-}
-
-/** The flags, in the order of the usage. */
-export const EXPLAIN_FLAGS = {
-  from: {
-    type: 'string',
-    value: 'NAMESPACE[/POD]',
-    initial: 'default',
-    text: 'ask as a pod of this namespace does, or as this pod: then its dnsPolicy and dnsConfig are read',
-  },
-  pod: {
-    type: 'string',
-    value: '[NAMESPACE/]POD',
-    text: 'explain what this DNS pod answers, by kubectl port-forward; its namespace is kube-system unless given',
-  },
-  domain: {
-    type: 'string',
-    value: 'ZONE',
-    initial: 'cluster.local',
-    text: 'the zone of the cluster',
-  },
-  'node-cache': portFlag('node-cache'),
-  dnsmasq: portFlag('dnsmasq'),
-  kubedns: portFlag('kubedns'),
-  kubeconfig: {
-    type: 'string',
-    value: 'FILE',
-    text: 'for kubectl and for the pod of --from; KUBECONFIG or ~/.kube/config unless given',
-  },
-  api: {
-    type: 'string',
-    value: 'URL',
-    text: 'read the pod of --from here; that of kube-dns up is http://127.0.0.1:18080',
-  },
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    initial: 'text',
-    choices: ['text', 'json'],
-    text: 'text, or json',
-  },
-  json: { type: 'boolean', text: 'the same as -o json' },
-  help: HELP_FLAG,
-} as const satisfies FlagTable;
-
-const DNS_NAMESPACE = 'kube-system';
-
-function portFlag(name: ExplainerName) {
-  const initial = EXPLAINERS[name].ports.join(',');
-  const text = `the port of ${name} on this machine; several are tried in order, 0 is none`;
-  return { type: 'string', value: 'PORTS', initial, text } as const;
 }
 
 /** The text of `kube-dns explain --help`. */
@@ -100,26 +86,16 @@ Status: 0 the name has records of the type, 1 it has none, 2 wrong usage, or not
 
 /** Parses the arguments after `explain`; throws a UsageError. 'help' for `--help`. */
 export function parseExplainOptions(args: readonly string[]): ExplainOptions | 'help' {
-  const { values, positionals } = parseArguments(
-    { args: [...args], options: EXPLAIN_FLAGS, allowPositionals: true },
-    'kube-dns explain',
-  );
-  if (values.help === true) return 'help';
-  const [name, type, ...more] = positionals;
+  const given = parseCommand('kube-dns explain', EXPLAIN_FLAGS, args, 2);
+  if (given === 'help') return given;
+  const { values, operands } = given;
+  const [name, type] = operands;
   if (name === undefined) fail('a name is missing: kube-dns explain NAME [TYPE]');
-  if (more.length > 0) fail(`${JSON.stringify(more[0])} is one argument too many`);
-  const format = values.json === true ? 'json' : (values.output ?? 'text');
-  if (format !== 'json' && format !== 'text') fail(`--output ${format}: must be text or json`);
   return {
+    ...values,
     ...questionOf(name, type),
-    from: fromOf(values.from ?? EXPLAIN_FLAGS.from.initial),
-    isFromGiven: values.from !== undefined,
-    domain: domainOf(values.domain ?? EXPLAIN_FLAGS.domain.initial),
-    pod: values.pod === undefined ? undefined : podOf(values.pod),
-    ports: perProgram((program) => portsOf(program, values[program])),
-    kubeconfig: values.kubeconfig,
-    api: values.api,
-    isJson: format === 'json',
+    isFromGiven: given.isGiven('from'),
+    ports: perProgram((program) => values[program]),
   };
 }
 
@@ -157,38 +133,44 @@ function reverseQuestion(address: string, type: string) {
   return { name: `${reverseName(parseAddress(address)!)}.`, type: 'PTR', address };
 }
 
-function fromOf(text: string): ExplainOptions['from'] {
+function fromOf(text: string): { readonly namespace: string; readonly pod: string | undefined } {
   const [namespace = '', pod, ...more] = text.split('/');
   const isPod = pod === undefined || isDnsSubdomain(pod);
-  if (!isDnsLabel(namespace) || !isPod || more.length > 0) {
-    fail(`--from ${text}: must be a namespace, or NAMESPACE/POD`);
-  }
-  return { namespace, pod };
+  if (isDnsLabel(namespace) && isPod && more.length === 0) return { namespace, pod };
+  throw new Error('must be a namespace, or NAMESPACE/POD');
 }
 
-function podOf(text: string): ExplainOptions['pod'] {
+function podOf(text: string): { readonly namespace: string; readonly name: string } {
   const [first = '', second, ...more] = text.split('/');
   const [namespace, name] = second === undefined ? [DNS_NAMESPACE, first] : [first, second];
-  if (!isDnsLabel(namespace) || !isDnsSubdomain(name) || more.length > 0) {
-    fail(`--pod ${text}: must be a pod of ${DNS_NAMESPACE}, or NAMESPACE/POD`);
+  if (isDnsLabel(namespace) && isDnsSubdomain(name) && more.length === 0) {
+    return { namespace, name };
   }
-  return { namespace, name };
+  throw new Error(`must be a pod of ${DNS_NAMESPACE}, or NAMESPACE/POD`);
 }
 
 function domainOf(text: string): string {
   const domain = text.toLowerCase().replace(/\.$/, '');
-  if (!isDnsSubdomain(domain)) fail(`--domain ${text}: is no domain`);
+  if (!isDnsSubdomain(domain)) throw new Error('is no domain');
   return domain;
 }
 
-function portsOf(program: ExplainerName, text: string | undefined): readonly number[] {
-  if (text === undefined) return EXPLAINERS[program].ports;
+function formatOf(text: string): 'text' | 'json' {
+  if (text !== 'json' && text !== 'text') throw new Error('must be text or json');
+  return text;
+}
+
+function portFlag(name: ExplainerName) {
+  const help = `the port of ${name} on this machine; several are tried in order, 0 is none`;
+  return preset(EXPLAINERS[name].ports.join(','), 'PORTS', help, portsOf);
+}
+
+function portsOf(text: string): readonly number[] {
   return text
     .split(',')
     .map((word) => {
       const port = /^\d{1,5}$/.test(word) ? Number(word) : -1;
-      if (port < 0 || port > MAX_PORT)
-        fail(`--${program} ${text}: must be a port, or several with commas`);
+      if (port < 0 || port > MAX_PORT) throw new Error('must be a port, or several with commas');
       return port;
     })
     .filter((port) => port !== 0);

@@ -2,37 +2,24 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { UsageError } from '@kube-dns/base';
 import { ManualClock } from '../../test/support/manual-clock.js';
-import { displayPath, onStopSignals, parseUpOptions } from './up.js';
+import { parseCommand } from '../command.js';
+import { displayPath, onStopSignals, UP_FLAGS } from './up.js';
+
+const parseUp = (...args: string[]) => parseCommand('kube-dns up', UP_FLAGS, args);
 
 describe('the flags of up', () => {
   it('are all optional', () => {
-    expect(parseUpOptions([])).toEqual({
-      help: false,
-      manifest: undefined,
-      kubeconfig: undefined,
-      nodeCache: false,
-      only: [],
+    expect(parseUp()).toMatchObject({
+      values: { manifest: undefined, kubeconfig: undefined, 'node-cache': false, only: [] },
     });
   });
 
   it('take a value behind = or as the next argument', () => {
-    const args = [
-      '--manifest=a',
-      '--kubeconfig',
-      'b',
-      '--only',
-      'c',
-      '--only=d',
-      '--node-cache',
-      '-h',
-    ];
-    expect(parseUpOptions(args)).toEqual({
-      help: true,
-      manifest: 'a',
-      kubeconfig: 'b',
-      nodeCache: true,
-      only: ['c', 'd'],
+    const args = ['--manifest=a', '--kubeconfig', 'b', '--only', 'c', '--only=d', '--node-cache'];
+    expect(parseUp(...args)).toMatchObject({
+      values: { manifest: 'a', kubeconfig: 'b', 'node-cache': true, only: ['c', 'd'] },
     });
+    expect(parseUp(...args, '-h')).toBe('help');
   });
 
   it.each([
@@ -42,7 +29,7 @@ describe('the flags of up', () => {
     [['--manifest'], /^--manifest needs a value$/],
     [['--manifest='], '--manifest needs a file'],
   ])('refuse %j in one line', (args, message) => {
-    const parse = () => parseUpOptions(args);
+    const parse = () => parseUp(...args);
     expect(parse).toThrow(UsageError);
     expect(parse).toThrow(message);
     expect(parse).not.toThrow('\n');

@@ -1,6 +1,15 @@
 import { isAbsolute, join, relative } from 'node:path';
-import { type Clock, parseArguments, systemClock, UsageError } from '@kube-dns/base';
-import { flagRows, HELP_FLAG, type CommandContext, type FlagTable } from '../command.js';
+import {
+  type Clock,
+  type Options,
+  type OptionValues,
+  optional,
+  repeatable,
+  switchOption,
+  systemClock,
+  UsageError,
+} from '@kube-dns/base';
+import { flagRows, helpFlag, parseCommand, type CommandContext } from '../command.js';
 import { ConfigMapFollower, Volumes } from './volumes.js';
 import { LogOutput, wantsColours } from './log.js';
 import { readPod, type PodSpec } from './manifest.js';
@@ -9,42 +18,28 @@ import { Pod } from './pod.js';
 import { localApiUrl, readyMessage } from './ready-message.js';
 import { useRealCluster, withNodeCache } from './variants.js';
 
-interface UpOptions {
-  readonly help: boolean;
-  /** Undefined: the local pod of the repository. */
-  readonly manifest: string | undefined;
-  /** Undefined: the embedded API server. */
-  readonly kubeconfig: string | undefined;
-  /** Whether a node-cache is put in front of the pod. */
-  readonly nodeCache: boolean;
-  /** The containers to run; empty means all. */
-  readonly only: readonly string[];
-}
-
 /** The flags, in the order of the usage. */
 export const UP_FLAGS = {
-  manifest: {
-    type: 'string',
-    value: 'FILE',
-    text: 'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml of this repository',
-  },
-  kubeconfig: {
-    type: 'string',
-    value: 'FILE',
-    text: 'use the cluster of this kubeconfig instead of the embedded API server',
-  },
-  'node-cache': {
-    type: 'boolean',
-    text: 'put a node-cache in front of the pod, without changing the network of this machine',
-  },
-  only: {
-    type: 'string',
-    multiple: true,
-    value: 'CONTAINER',
-    text: 'run only this container of the pod; may be repeated',
-  },
-  help: HELP_FLAG,
-} as const satisfies FlagTable;
+  manifest: file(
+    'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml of this repository',
+  ),
+  kubeconfig: file('use the cluster of this kubeconfig instead of the embedded API server'),
+  'node-cache': switchOption(
+    'put a node-cache in front of the pod, without changing the network of this machine',
+  ),
+  only: repeatable(
+    'CONTAINER',
+    'run only this container of the pod; may be repeated',
+    (text) => text,
+  ),
+  help: helpFlag(),
+} satisfies Options;
+
+type UpOptions = OptionValues<typeof UP_FLAGS>;
+
+function file(help: string) {
+  return { ...optional('FILE', help), needs: 'a file' };
+}
 
 const UP_USAGE = `Usage: kube-dns up [flags]
 
@@ -58,21 +53,6 @@ Ctrl-C stops the pod gracefully, a second Ctrl-C immediately.
 Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a second Ctrl-C.
 `;
 
-/** Parses the arguments after `up`; throws a UsageError. */
-export function parseUpOptions(args: readonly string[]): UpOptions {
-  const { values } = parseArguments({ args: [...args], options: UP_FLAGS }, 'kube-dns up');
-  for (const flag of ['manifest', 'kubeconfig'] as const) {
-    if (values[flag] === '') throw new UsageError(`--${flag} needs a file`);
-  }
-  return {
-    help: values.help ?? false,
-    manifest: values.manifest,
-    kubeconfig: values.kubeconfig,
-    nodeCache: values['node-cache'] ?? false,
-    only: values.only ?? [],
-  };
-}
-
 const STOPPED_AT_ONCE = 130; // 128 + SIGINT, as a shell reports it
 
 /**
@@ -80,15 +60,16 @@ const STOPPED_AT_ONCE = 130; // 128 + SIGINT, as a shell reports it
  * stopped. Resolves with the process's status; throws a CliError when nothing was started.
  */
 export async function up(args: readonly string[], context: CommandContext): Promise<number> {
-  const options = parseUpOptions(args);
-  if (options.help) {
+  const given = parseCommand('kube-dns up', UP_FLAGS, args);
+  if (given === 'help') {
     context.stdout.write(UP_USAGE);
     return 0;
   }
+  const options = given.values;
   const { repository } = context;
   const local = join(repository, 'manifests', 'local');
   const stated = readPod(displayPath(options.manifest ?? join(local, 'pod.yaml')));
-  const pod = choose(options.nodeCache ? withNodeCache(stated, local) : stated, options);
+  const pod = choose(options['node-cache'] ? withNodeCache(stated, local) : stated, options);
   await checkPorts(pod.containers);
   const volumes = new Volumes(pod.volumes, pod);
   // An uncaught error also emits 'exit': the folders are removed in any case.

@@ -132,6 +132,7 @@ describe('kube-dns compare over 2,000 names', () => {
     const { tally, options, queries } = await scriptedRun(questions, [], script());
     const data = resultData({
       ...options,
+      ways: options.over,
       startedAt: new Date(0),
       servers: { left: 'left', right: 'right' },
       seconds: 1,

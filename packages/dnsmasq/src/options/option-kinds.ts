@@ -1,10 +1,14 @@
-/** How an option is written, and what `--help` says of it. */
-interface OptionText {
+/** How an option is written. */
+export interface OptionSpelling {
   readonly name: string;
   /** The letter after a single dash; empty where there is none. */
   readonly short: string;
   /** An optional value can only be given with `=`. */
   readonly value: 'none' | 'required' | 'optional';
+}
+
+/** How an option is written, and what `--help` says of it. */
+interface OptionText extends OptionSpelling {
   readonly help: string;
   /** A file may contain it only once (src/option.c, ARG_ONE); on the command line the last one is used. */
   readonly isOnce: boolean;
@@ -99,16 +103,20 @@ export function addsFields<T>(
 
 const SPELLING = /^(?:-(.), )?--([\w-]+)(=|\[=\])?$/;
 
-/** `spelling` is `--name`, `--name=` with a value or `--name[=]` with an optional one; `-n, ` in front is its letter. */
+/** `--name`, `--name=` with a value or `--name[=]` with an optional one; `-n, ` in front is its letter. */
+export function spellingOf(spelling: string): OptionSpelling {
+  const [, short = '', name = '', shape] = SPELLING.exec(spelling)!;
+  const value = shape === undefined ? 'none' : shape === '=' ? 'required' : 'optional';
+  return { name, short, value };
+}
+
 function option<T>(
   spelling: string,
   help: string,
   isOnce: boolean,
   apply: (text: string, previous: T) => T,
 ): FieldOption<T> {
-  const [, short = '', name = '', shape] = SPELLING.exec(spelling)!;
-  const value = shape === undefined ? 'none' : shape === '=' ? 'required' : 'optional';
-  return { name, short, value, help, isOnce, apply };
+  return { ...spellingOf(spelling), help, isOnce, apply };
 }
 
 /** The fields of a value between its commas; commas in quoted text do not divide it. */

@@ -20,6 +20,7 @@ import {
   fields,
   flag,
   listField,
+  type OptionSpelling,
   repeated,
   setting,
 } from './option-kinds.js';
@@ -786,11 +787,13 @@ export const KNOWN_OPTIONS: readonly OptionDefinition[] = [
 const BY_NAME = new Map(KNOWN_OPTIONS.map((option) => [option.name, option]));
 const BY_LETTER = new Map(KNOWN_OPTIONS.map((option) => [option.short, option]));
 const UNSUPPORTED_BY_LETTER = new Map(UNSUPPORTED_OPTIONS.map(({ short, name }) => [short, name]));
-/** The names of all options of dnsmasq, supported or not. */
-export const OPTION_NAMES: readonly string[] = [
-  ...BY_NAME.keys(),
-  ...UNSUPPORTED_OPTIONS.map(({ name }) => name),
+/** All options of dnsmasq, supported or not. */
+export const OPTION_SPELLINGS: readonly OptionSpelling[] = [
+  ...KNOWN_OPTIONS,
+  ...UNSUPPORTED_OPTIONS,
 ];
+/** Their names. */
+export const OPTION_NAMES: readonly string[] = OPTION_SPELLINGS.map(({ name }) => name);
 
 /** Finds an option by its name or an unambiguous abbreviation. Throws an OptionError. */
 export function findByAbbreviation(name: string): OptionDefinition {

@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hint, UsageError } from '@kube-dns/base';
+import {
+  hint,
+  type Options,
+  type OptionValues,
+  parseOptions,
+  textOption,
+  UsageError,
+  wordsOption,
+} from '@kube-dns/base';
 import { CommandError, messageOf } from '../errors.js';
 import { Owned } from '../owned.js';
 import { imageStart } from '../process/dockerfile.js';
 import { Report, describeMachine } from '../report/report.js';
-import {
-  type Options,
-  type OptionValues,
-  textOption,
-  wordsOption,
-  describeOptions,
-  parseOptions,
-} from './command-options.js';
 
 /** What a command gets in addition to its options. */
 export interface CommandContext {
@@ -100,15 +100,30 @@ export function commandEntry<T extends Options>(command: Command<T>): CommandEnt
     summary,
     run: async (args, { program, owned }) => {
       const whole = `${program} ${name}`;
-      const values = parseOptions(args, options, whole);
-      if (values === undefined) {
+      const given = parseOptions(args, options, whole);
+      if (given === 'help') {
         process.stdout.write(`Usage: ${whole} [options]\n\n${summary}\n\n`);
         process.stdout.write(describeOptions(options));
         return 0;
       }
-      return measure(command, values, { owned, progress: progressOf(program) });
+      return measure(command, given.values, { owned, progress: progressOf(program) });
     },
   };
+}
+
+/** The help text of a command's options. */
+export function describeOptions(options: Options): string {
+  const rows = Object.entries(options).map(([name, { value, help, initial }]) => {
+    const flag = `--${name}${value === '' ? '' : `=${value}`}`;
+    return `  ${flag.padEnd(24)}${help}${initialText(initial)}\n`;
+  });
+  return rows.join('');
+}
+
+function initialText(initial: unknown): string {
+  const text: unknown = Array.isArray(initial) ? initial.join(' ') : initial;
+  const hasDefault = typeof text === 'number' || (typeof text === 'string' && text !== '');
+  return hasDefault ? ` (default ${text})` : '';
 }
 
 /** Runs the command that the arguments of this process name, and sets the exit status. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { ConfigError, parseDnsConfig, parseFederations, parseNameservers } from '@kube-dns/daemon';
+import { OPTION_SPELLINGS, type OptionSpelling } from '@kube-dns/dnsmasq/options';
 import {
   isWithin,
   MIN_PERCENT,
@@ -469,82 +470,29 @@ interface DnsmasqOption {
   readonly text: string;
 }
 
-/** The short options and their long names (dnsmasq src/option.c, the DNS part). */
-const LETTERS: Readonly<Record<string, string>> = {
-  A: 'address',
-  B: 'bogus-nxdomain',
-  C: 'conf-file',
-  D: 'domain-needed',
-  E: 'expand-hosts',
-  H: 'addn-hosts',
-  I: 'except-interface',
-  L: 'localmx',
-  N: 'no-negcache',
-  P: 'edns-packet-max',
-  Q: 'query-port',
-  R: 'no-resolv',
-  S: 'server',
-  T: 'local-ttl',
-  V: 'alias',
-  W: 'srv-host',
-  Y: 'txt-record',
-  a: 'listen-address',
-  b: 'bogus-priv',
-  c: 'cache-size',
-  d: 'no-daemon',
-  e: 'selfmx',
-  f: 'filterwin2k',
-  g: 'group',
-  h: 'no-hosts',
-  i: 'interface',
-  m: 'mx-host',
-  k: 'keep-in-foreground',
-  n: 'no-poll',
-  o: 'strict-order',
-  p: 'port',
-  q: 'log-queries',
-  r: 'resolv-file',
-  s: 'domain',
-  t: 'mx-target',
-  u: 'user',
-  v: 'version',
-  w: 'help',
-  x: 'pid-file',
-  y: 'localise-queries',
-  z: 'bind-interfaces',
-  '0': 'dns-forward-max',
-  '7': 'conf-dir',
-  '8': 'log-facility',
-};
+const LONG_NAMES = new Map(OPTION_SPELLINGS.map(({ short, name }) => [short, name]));
+const VALUES = new Map(OPTION_SPELLINGS.map(({ name, value }) => [name, value]));
 
-/** Options without a value, and those that take a value only with `=`; all others need one. */
-const WITHOUT_VALUE = new Set(
-  (
-    'all-servers bind-dynamic bind-interfaces bogus-priv clear-on-reload conntrack dns-loop-detect ' +
-    'dnssec dnssec-debug dnssec-no-timecheck domain-needed expand-hosts filter-A filter-AAAA ' +
-    'filterwin2k help keep-in-foreground localise-queries localmx no-daemon no-hosts no-ident ' +
-    'no-negcache no-poll no-resolv no-round-robin no-subscribe proxy-dnssec rebind-localhost-ok ' +
-    'reuse-port selfmx stop-dns-rebind strict-order strip-mac strip-subnet test use-0x20 version'
-  ).split(' '),
-);
-const WITH_EQUALS_ONLY = new Set(
-  (
-    'add-mac add-subnet cache-size conf-file dnssec-check-unsigned enable-dbus fast-dns-retry group ' +
-    'local-service log-async log-queries pid-file prefetch resolv-file umbrella use-stale-cache user'
-  ).split(' '),
-);
+/** Whether an option takes a value; one that is not known needs one. */
+function valueOf(name: string): OptionSpelling['value'] {
+  return VALUES.get(name) ?? 'required';
+}
+
+/** Of the letters with a long name, `-q` is the one whose value can be given to the long name only. */
+function letterTakesValue(name: string): boolean {
+  return valueOf(name) !== 'none' && name !== 'log-queries';
+}
 
 /** Parses dnsmasq's half of a command line; abbreviated names are unchanged. Never throws. */
 export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
   const options: DnsmasqOption[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!;
-    const needsWord = (name: string): boolean =>
-      !WITHOUT_VALUE.has(name) && !WITH_EQUALS_ONLY.has(name) && at + 1 < words.length;
+    const hasNext = at + 1 < words.length;
     const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
     if (long !== null) {
       const name = long[1]!;
-      if (long[2] !== undefined || !needsWord(name)) {
+      if (long[2] !== undefined || valueOf(name) !== 'required' || !hasNext) {
         options.push(option(name, long[2] ?? '', word));
       } else {
         const value = words[++at]!;
@@ -553,7 +501,7 @@ export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
     } else if (/^-[^-]/.test(word)) {
       const { flags, last, value } = readShortOptions(word.slice(1));
       options.push(...flags.map((name) => option(name, '', `--${name}`)));
-      const takesNext = value === '' && !WITHOUT_VALUE.has(last) && at + 1 < words.length;
+      const takesNext = value === '' && letterTakesValue(last) && hasNext;
       const next = takesNext ? words[++at]! : value;
       options.push(
         option(last, next, ...lastWords(word, flags.length), ...(takesNext ? [next] : [])),
@@ -576,9 +524,9 @@ function lastWords(word: string, optionCount: number): string[] {
 function readShortOptions(characters: string): { flags: string[]; last: string; value: string } {
   const names: string[] = [];
   for (let at = 0; at < characters.length; at++) {
-    const name = LETTERS[characters[at]!] ?? characters[at]!;
+    const name = LONG_NAMES.get(characters[at]!) ?? characters[at]!;
     const isLast = at + 1 === characters.length;
-    if (isLast || !WITHOUT_VALUE.has(name)) {
+    if (isLast || letterTakesValue(name)) {
       return { flags: names, last: name, value: characters.slice(at + 1).replace(/^=/, '') };
     }
     names.push(name);

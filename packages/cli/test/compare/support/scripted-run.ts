@@ -44,7 +44,7 @@ export async function scriptedRun(
   // The run is given its questions; a source must be named.
   const options = parseCompareOptions([...sides, '--questions=-', ...flags]) as CompareOptions;
   const clock = impatientClock();
-  const tally = new Tally(options);
+  const tally = new Tally(options.rules);
   const queries: ScriptedQuery[] = [];
   let inFlight = 0;
   let mostInFlight = 0;
