@@ -27,7 +27,7 @@ import {
 } from '@kube-dns/resolver';
 import { explainPage, type Telemetry } from '@kube-dns/telemetry';
 import type { ServerGroup, UpstreamServers } from '@kube-dns/transport';
-import { DnsmasqExplainer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
+import { explainAnswer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
 import type { AppliedConfig } from './metrics.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
@@ -151,11 +151,12 @@ export class Pages {
 
   constructor(options: PagesOptions) {
     const { subscriptions, publisher } = options;
-    const explainer = new DnsmasqExplainer(options);
     this.all = new Map([
       ['/subscriptions', () => subscriptionsPage(subscriptions.rows())],
       ['/subscribers', () => subscribersPage(publisher)],
     ]);
-    this.local = new Map([['/explain', explainPage((question) => explainer.explain(question))]]);
+    this.local = new Map([
+      ['/explain', explainPage((question) => explainAnswer(options, question))],
+    ]);
   }
 }

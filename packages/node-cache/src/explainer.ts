@@ -45,110 +45,118 @@ type Explained = Pick<Explanation, 'steps' | 'verdict'>;
  * what decided noted in the trace what it did. Added is the state of the servers, which are looked at before the
  * question is asked; to look changes nothing.
  */
-export class NodeCacheExplainer {
-  readonly #options: NodeCacheExplainerOptions;
+export async function explainAnswer(
+  options: NodeCacheExplainerOptions,
+  question: ExplainedQuestion,
+): Promise<Explanation> {
+  const query = queryFor(question, false);
+  const at = servedAt(options, query);
+  const answerer = at?.point.answerer ?? options.points.all[0]?.answerer;
+  const { steps, verdict } = await (answerer === undefined
+    ? { steps: [unservedStep(options)], verdict: NOT_LISTENING }
+    : at === undefined
+      ? explainRefused(options, answerer, question)
+      : explainServed(options, question, query, at));
+  const entry = at?.zone.block.resolver.inspect(query);
+  const outcome = outcomeStep(verdict, question.client, entry);
+  return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
+}
 
-  constructor(options: NodeCacheExplainerOptions) {
-    this.#options = options;
-  }
+/** The longest zone that the name is in, at the first address that serves it. */
+function servedAt(options: NodeCacheExplainerOptions, query: Query): ServedAt | undefined {
+  const served = options.points.all.flatMap((point) => {
+    const zone = point.answerer.zoneOf(query);
+    return zone === undefined ? [] : [{ point, zone }];
+  });
+  const lengthOf = ({ zone: { zone } }: ServedAt) => (zone === '.' ? 0 : zone.length);
+  return served.reduce<ServedAt | undefined>(
+    (best, each) => (best === undefined || lengthOf(each) > lengthOf(best) ? each : best),
+    undefined,
+  );
+}
 
-  async explain(question: ExplainedQuestion): Promise<Explanation> {
-    const query = queryFor(question, false);
-    const at = this.#servedAt(query);
-    const answerer = at?.point.answerer ?? this.#options.points.all[0]?.answerer;
-    const { steps, verdict } = await (answerer === undefined
-      ? { steps: [this.#unservedStep()], verdict: NOT_LISTENING }
-      : at === undefined
-        ? this.#refused(answerer, question)
-        : this.#served(question, query, at));
-    const entry = at?.zone.block.resolver.inspect(query);
-    const outcome = outcomeStep(verdict, question.client, entry);
-    return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
-  }
+function unservedStep(options: NodeCacheExplainerOptions): ExplainedStep {
+  const { corefile } = options;
+  const text = `No server block of ${corefile} has a zone that the name is in: it is refused.`;
+  return { step: 'block', text, corefile, zone: null };
+}
 
-  /** The longest zone that the name is in, at the first address that serves it. */
-  #servedAt(query: Query): ServedAt | undefined {
-    const served = this.#options.points.all.flatMap((point) => {
-      const zone = point.answerer.zoneOf(query);
-      return zone === undefined ? [] : [{ point, zone }];
-    });
-    const lengthOf = ({ zone: { zone } }: ServedAt) => (zone === '.' ? 0 : zone.length);
-    return served.reduce<ServedAt | undefined>(
-      (best, each) => (best === undefined || lengthOf(each) > lengthOf(best) ? each : best),
-      undefined,
-    );
-  }
+async function explainRefused(
+  options: NodeCacheExplainerOptions,
+  answerer: Answerer,
+  question: ExplainedQuestion,
+): Promise<Explained> {
+  return {
+    steps: [unservedStep(options)],
+    verdict: await askTraced(answerer, question).answered,
+  };
+}
 
-  #unservedStep(): ExplainedStep {
-    const { corefile } = this.#options;
-    const text = `No server block of ${corefile} has a zone that the name is in: it is refused.`;
-    return { step: 'block', text, corefile, zone: null };
-  }
+async function explainServed(
+  options: NodeCacheExplainerOptions,
+  question: ExplainedQuestion,
+  query: Query,
+  at: ServedAt,
+): Promise<Explained> {
+  const { block } = at.zone;
+  const { resolver } = block;
+  const { servers, state } = resolver.describeQuestion(query);
+  const { trace, answered } = askTraced(at.point.answerer, question);
+  const steps = [blockStep(options, at)];
+  const hostsRcode = trace.first(HOSTS_ANSWER);
+  if (block.block.hosts !== undefined) steps.push(hostsStep(block.block.hosts.file, hostsRcode));
+  if (hostsRcode !== undefined) return { steps, verdict: await answered };
+  const entry = trace.first(LOOKED_UP);
+  steps.push(cacheStepOf(options, query, block, entry, state));
+  const isForwarded = block.isForwarded(query);
+  steps.push(forwardStep(block, servers, isForwarded));
+  const verdict = await answered;
+  const asked = exchangeSteps(trace, resolver.nowMs);
+  const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
+  const skipped = isCached || !isForwarded ? [] : skippedSteps(servers, asked);
+  return { steps: [...steps, ...asked, ...skipped], verdict };
+}
 
-  async #refused(answerer: Answerer, question: ExplainedQuestion): Promise<Explained> {
-    return {
-      steps: [this.#unservedStep()],
-      verdict: await askTraced(answerer, question).answered,
-    };
-  }
+function blockStep(
+  options: NodeCacheExplainerOptions,
+  { point, zone: { zone, block } }: ServedAt,
+): ExplainedStep {
+  const { corefile } = options;
+  const { line } = block.block;
+  const why =
+    zone === '.' ? 'no longer zone has the name' : 'its zone is the longest that the name is in';
+  const at = `${point.address}, port ${point.port}`;
+  return {
+    step: 'block',
+    text: `The server block for ${zone} (line ${line} of ${corefile}) answers it at ${at}: ${why}.`,
+    zone,
+    corefile,
+    line,
+    address: point.address,
+    port: point.port,
+  };
+}
 
-  async #served(question: ExplainedQuestion, query: Query, at: ServedAt): Promise<Explained> {
-    const { block } = at.zone;
-    const { resolver } = block;
-    const { servers, state } = resolver.describeQuestion(query);
-    const { trace, answered } = askTraced(at.point.answerer, question);
-    const steps = [this.#blockStep(at)];
-    const hostsRcode = trace.first(HOSTS_ANSWER);
-    if (block.block.hosts !== undefined) steps.push(hostsStep(block.block.hosts.file, hostsRcode));
-    if (hostsRcode !== undefined) return { steps, verdict: await answered };
-    const entry = trace.first(LOOKED_UP);
-    steps.push(this.#cacheStep(query, block, entry, state));
-    const isForwarded = block.isForwarded(query);
-    steps.push(forwardStep(block, servers, isForwarded));
-    const verdict = await answered;
-    const asked = exchangeSteps(trace, resolver.nowMs);
-    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-    const skipped = isCached || !isForwarded ? [] : skippedSteps(servers, asked);
-    return { steps: [...steps, ...asked, ...skipped], verdict };
+function cacheStepOf(
+  options: NodeCacheExplainerOptions,
+  query: Query,
+  block: ServedBlock,
+  entry: CachedEntry | undefined,
+  question: QuestionState,
+): ExplainedStep {
+  const { subscriptions } = options;
+  const rules = block.block.cache;
+  if (rules === undefined) {
+    return { step: 'cache', text: 'The block has no plugin cache.', state: 'off' };
   }
-
-  #blockStep({ point, zone: { zone, block } }: ServedAt): ExplainedStep {
-    const { corefile } = this.#options;
-    const { line } = block.block;
-    const why =
-      zone === '.' ? 'no longer zone has the name' : 'its zone is the longest that the name is in';
-    const at = `${point.address}, port ${point.port}`;
-    return {
-      step: 'block',
-      text: `The server block for ${zone} (line ${line} of ${corefile}) answers it at ${at}: ${why}.`,
-      zone,
-      corefile,
-      line,
-      address: point.address,
-      port: point.port,
-    };
-  }
-
-  #cacheStep(
-    query: Query,
-    block: ServedBlock,
-    entry: CachedEntry | undefined,
-    question: QuestionState,
-  ): ExplainedStep {
-    const { subscriptions } = this.#options;
-    const rules = block.block.cache;
-    if (rules === undefined) {
-      return { step: 'cache', text: 'The block has no plugin cache.', state: 'off' };
-    }
-    const { stale } = rules;
-    return cacheStep({
-      type: query.type,
-      entry,
-      subscription: entry && subscriptions.rowOf(entry.subscription),
-      stale: stale !== undefined && stale.verifyMs === undefined ? 'at once' : 'late',
-      question,
-    });
-  }
+  const { stale } = rules;
+  return cacheStep({
+    type: query.type,
+    entry,
+    subscription: entry && subscriptions.rowOf(entry.subscription),
+    stale: stale !== undefined && stale.verifyMs === undefined ? 'at once' : 'late',
+    question,
+  });
 }
 
 const NOT_LISTENING: ExplainedAnswer = {

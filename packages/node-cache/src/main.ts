@@ -112,7 +112,6 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
       await metrics.serve(blocks);
     },
   });
-  const pidFile = new PidFile(options.pidFile, log);
   signals.onReload(() => source.refresh());
   signals.onDump(() => source.refresh());
   signals.onTerminate(async (signal) => {
@@ -122,13 +121,13 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     log.info('Tearing down');
     await server.close();
     await telemetry.close(log);
-    pidFile.remove();
+    if (options.pidFile !== '') rmSync(options.pidFile, { force: true });
     guard.close();
     await metrics.close();
   });
   await server.prepare();
   await source.start();
-  pidFile.write();
+  writePidFile(options.pidFile, log);
   follower.start();
 });
 
@@ -142,27 +141,12 @@ function servedLines(blocks: readonly ServerBlock[]): string[] {
   );
 }
 
-/** The file of `-pidfile`, there while DNS is served; others wait for it. */
-class PidFile {
-  readonly #path: string;
-  readonly #log: Log;
-
-  /** '' is none. */
-  constructor(path: string, log: Log) {
-    this.#path = path;
-    this.#log = log;
-  }
-
-  write(): void {
-    if (this.#path === '') return;
-    try {
-      writeFileSync(this.#path, `${pid}\n`);
-    } catch (error) {
-      this.#log.error(`pidfile: ${errorText(error)}`);
-    }
-  }
-
-  remove(): void {
-    if (this.#path !== '') rmSync(this.#path, { force: true });
+/** The file of `-pidfile` is there while DNS is served; others wait for it. '' is none. */
+function writePidFile(path: string, log: Log): void {
+  if (path === '') return;
+  try {
+    writeFileSync(path, `${pid}\n`);
+  } catch (error) {
+    log.error(`pidfile: ${errorText(error)}`);
   }
 }

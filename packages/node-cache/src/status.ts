@@ -5,7 +5,7 @@ import { explainPage, type Telemetry } from '@kube-dns/telemetry';
 import type { ServedBlock } from './answer/served-block.js';
 import type { AppliedCorefile, CorefileSource } from './config/corefile-source.js';
 import type { ForwardRules, ForwardTarget, ServerBlock } from './corefile/server-block.js';
-import { NodeCacheExplainer } from './explainer.js';
+import { explainAnswer } from './explainer.js';
 import type { ServedZone } from './listen/listen-points.js';
 import type { NetworkState } from './network/network-setup.js';
 import type { NodeCacheServer } from './server.js';
@@ -159,7 +159,7 @@ interface PagesParts extends NodeCacheStatusParts {
 export function localPagesOf(parts: PagesParts): ReadonlyMap<string, LocalPage> {
   const { server, corefile, statusPages } = parts;
   const { points, subscriptions } = server;
-  const explainer = new NodeCacheExplainer({ points, subscriptions, corefile });
-  const page = explainPage((asked) => explainer.explain(asked));
+  const explained = { points, subscriptions, corefile };
+  const page = explainPage((asked) => explainAnswer(explained, asked));
   return new Map([['/explain', page], ...statusPages(nodeCacheStatus(parts))]);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { explainPage, type Explanation } from '@kube-dns/telemetry';
 import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
-import { NodeCacheExplainer } from '../src/explainer.js';
+import { explainAnswer } from '../src/explainer.js';
 import { holdTime } from './support/held-time.js';
 import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
@@ -23,8 +23,8 @@ async function start(script: Script, corefile = CLUSTER + WORLD) {
   const testbed = opened(await Testbed.create(script));
   await testbed.serve(corefile);
   const { points, subscriptions } = testbed.server;
-  const explainer = new NodeCacheExplainer({ points, subscriptions, corefile: '/etc/Corefile' });
-  const page = explainPage((question) => explainer.explain(question));
+  const options = { points, subscriptions, corefile: '/etc/Corefile' };
+  const page = explainPage((question) => explainAnswer(options, question));
   const explain = async (name: string, type = 'A') => {
     const { body } = await page(new URLSearchParams({ name, type }));
     return JSON.parse(body) as Explanation;

@@ -282,8 +282,8 @@ const FAILED_PAUSE_MS = 1_000;
  */
 export function stdoutOutput(): BlockOutput {
   const kind = fstatSync(STDOUT);
-  if (kind.isFIFO() || kind.isSocket()) return new StreamOutput(process.stdout);
-  return new DescriptorOutput(isatty(STDOUT) ? openTerminal() : STDOUT);
+  if (kind.isFIFO() || kind.isSocket()) return streamOutput(process.stdout);
+  return descriptorOutput(isatty(STDOUT) ? openTerminal() : STDOUT);
 }
 
 /** Opened again, as others that have this terminal open must not get EAGAIN. */
@@ -297,37 +297,29 @@ function openTerminal(): number {
 }
 
 /** A stream that does not block, such as that of a pipe. */
-class StreamOutput implements BlockOutput {
-  readonly blockBytes = WHOLE_PIPE_BYTES;
-  readonly #stream: NodeJS.WriteStream;
-
-  constructor(stream: NodeJS.WriteStream) {
-    this.#stream = stream;
-    stream.on('error', () => {
-      /* such as EPIPE: `done` gets it, too */
-    });
-  }
-
-  write(bytes: Uint8Array, start: number, end: number, done: (written: number) => void): void {
-    this.#stream.write(bytes.subarray(start, end), (error) => {
-      done(error === undefined || error === null ? end - start : -1);
-    });
-  }
+function streamOutput(stream: NodeJS.WriteStream): BlockOutput {
+  stream.on('error', () => {
+    /* such as EPIPE: `done` gets it, too */
+  });
+  return {
+    blockBytes: WHOLE_PIPE_BYTES,
+    write: (bytes, start, end, done) => {
+      stream.write(bytes.subarray(start, end), (error) => {
+        done(error === undefined || error === null ? end - start : -1);
+      });
+    },
+  };
 }
 
 /** A file, or what else is open as this descriptor. */
-class DescriptorOutput implements BlockOutput {
-  readonly blockBytes = FILE_BLOCK_BYTES;
-  readonly #descriptor: number;
-
-  constructor(descriptor: number) {
-    this.#descriptor = descriptor;
-  }
-
-  write(bytes: Uint8Array, start: number, end: number, done: (written: number) => void): void {
-    write(this.#descriptor, bytes, start, end - start, null, (error, written) => {
-      if (error === null) done(written);
-      else setTimeout(done, error.code === 'EAGAIN' ? FULL_PAUSE_MS : FAILED_PAUSE_MS, 0).unref();
-    });
-  }
+function descriptorOutput(descriptor: number): BlockOutput {
+  return {
+    blockBytes: FILE_BLOCK_BYTES,
+    write: (bytes, start, end, done) => {
+      write(descriptor, bytes, start, end - start, null, (error, written) => {
+        if (error === null) done(written);
+        else setTimeout(done, error.code === 'EAGAIN' ? FULL_PAUSE_MS : FAILED_PAUSE_MS, 0).unref();
+      });
+    },
+  };
 }

@@ -79,99 +79,102 @@ interface Asked {
  * decided noted in the trace what it did. Added are the route of the name and the state of its servers, which are looked
  * at before the question is asked; to look changes nothing.
  */
-export class DnsmasqExplainer {
-  readonly #parts: DnsmasqExplainerOptions;
+export async function explainAnswer(
+  parts: DnsmasqExplainerOptions,
+  question: ExplainedQuestion,
+): Promise<Explanation> {
+  const { answerer, resolver, router, subscriptions } = parts;
+  const query = queryFor(question, false);
+  const route = router.routes.find(query);
+  const { servers, state } = resolver.describeQuestion(query);
+  const { trace, answered } = askTraced(answerer, question);
+  const entry = trace.first(LOOKED_UP);
+  const subscription = entry && subscriptions.rowOf(entry.subscription);
+  const look = { type: query.type, entry, subscription, stale: staleRule(parts), question: state };
+  const routed = routeStepOf(parts, route, servers);
+  const verdict = await answered;
+  const outcome = outcomeStep(verdict, question.client, resolver.inspect(query));
+  const steps = await stepsOf(parts, { question, query, trace, look, routed, servers, verdict });
+  return { program: 'dnsmasq', question: question.text, steps: [...steps, outcome], verdict };
+}
 
-  constructor(parts: DnsmasqExplainerOptions) {
-    this.#parts = parts;
+async function stepsOf(parts: DnsmasqExplainerOptions, asked: Asked): Promise<ExplainedStep[]> {
+  const { resolver, options, local } = parts;
+  const { query, trace, look, routed, servers } = asked;
+  if (trace.first(CLIENT_IGNORED) !== undefined) return [clientStep(asked.question.client)];
+  const localAnswer = trace.first(LOCAL_ANSWER);
+  if (localAnswer !== undefined) {
+    const origins = await recordOrigins(localAnswer, options, local);
+    return [localStep(origins, readUint16(localAnswer, 6))];
   }
+  const before = [NOT_LOCAL, ...filterSteps(parts, query), cacheStepOf(parts, look)];
+  const rule = trace.first(RULE_ANSWER);
+  if (rule !== undefined) return [...before, ruleStep(parts, query, rule)];
+  if (isFiltered(asked.verdict)) return [...before, siblingStep(parts, query)];
+  const { entry } = look;
+  const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
+  const exchanges = exchangeSteps(trace, resolver.nowMs);
+  const skipped = isCached ? [] : skippedSteps(servers, exchanges);
+  return [...before, routed, ...exchanges, ...skipped];
+}
 
-  async explain(question: ExplainedQuestion): Promise<Explanation> {
-    const { answerer, resolver, router, subscriptions } = this.#parts;
-    const query = queryFor(question, false);
-    const route = router.routes.find(query);
-    const { servers, state } = resolver.describeQuestion(query);
-    const { trace, answered } = askTraced(answerer, question);
-    const entry = trace.first(LOOKED_UP);
-    const subscription = entry && subscriptions.rowOf(entry.subscription);
-    const look = { type: query.type, entry, subscription, stale: this.#stale, question: state };
-    const routed = this.#routeStep(route, servers);
-    const verdict = await answered;
-    const outcome = outcomeStep(verdict, question.client, resolver.inspect(query));
-    const steps = await this.#steps({ question, query, trace, look, routed, servers, verdict });
-    return { program: 'dnsmasq', question: question.text, steps: [...steps, outcome], verdict };
-  }
+/** What happens to expired answers. */
+function staleRule(parts: DnsmasqExplainerOptions): CacheLook['stale'] {
+  const { stale, maxStaleSeconds } = parts.options;
+  if (stale !== undefined) return 'late';
+  return maxStaleSeconds > 0 ? 'at once' : 'never';
+}
 
-  async #steps(asked: Asked): Promise<ExplainedStep[]> {
-    const { resolver, options, local } = this.#parts;
-    const { query, trace, look, routed, servers } = asked;
-    if (trace.first(CLIENT_IGNORED) !== undefined) return [clientStep(asked.question.client)];
-    const localAnswer = trace.first(LOCAL_ANSWER);
-    if (localAnswer !== undefined) {
-      const origins = await recordOrigins(localAnswer, options, local);
-      return [localStep(origins, readUint16(localAnswer, 6))];
-    }
-    const before = [NOT_LOCAL, ...this.#filterSteps(query), this.#cacheStep(look)];
-    const rule = trace.first(RULE_ANSWER);
-    if (rule !== undefined) return [...before, this.#ruleStep(query, rule)];
-    if (isFiltered(asked.verdict)) return [...before, this.#siblingStep(query)];
-    const { entry } = look;
-    const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-    const exchanges = exchangeSteps(trace, resolver.nowMs);
-    const skipped = isCached ? [] : skippedSteps(servers, exchanges);
-    return [...before, routed, ...exchanges, ...skipped];
-  }
+function cacheStepOf(parts: DnsmasqExplainerOptions, look: CacheLook): ExplainedStep {
+  if (parts.options.cacheSize > 0) return cacheStep(look);
+  return { step: 'cache', text: 'There is no cache: --cache-size is 0.', state: 'off' };
+}
 
-  /** What happens to expired answers. */
-  get #stale(): CacheLook['stale'] {
-    const { stale, maxStaleSeconds } = this.#parts.options;
-    if (stale !== undefined) return 'late';
-    return maxStaleSeconds > 0 ? 'at once' : 'never';
-  }
+function routeStepOf(
+  parts: DnsmasqExplainerOptions,
+  route: Route,
+  servers: readonly ServerFacts[],
+): ExplainedStep {
+  const { router, kubedns, subscriptions } = parts;
+  return routeStep({
+    route,
+    routes: router.routes,
+    loops: router.loops,
+    sources: router.sources.get(route.domain) ?? [],
+    servers,
+    isOfCluster: isOfCluster(route.group, kubedns, subscriptions),
+  });
+}
 
-  #cacheStep(look: CacheLook): ExplainedStep {
-    if (this.#parts.options.cacheSize > 0) return cacheStep(look);
-    return { step: 'cache', text: 'There is no cache: --cache-size is 0.', state: 'off' };
-  }
+function filterSteps(parts: DnsmasqExplainerOptions, { type }: Query): ExplainedStep[] {
+  const { filteredTypes, given } = parts.options;
+  if (!filteredTypes.includes(type)) return [];
+  const isFilter = ({ name }: { readonly name: string }) => /^filter-(?:A|AAAA|rr)$/.test(name);
+  const origins = given.all.filter(isFilter).map(originOf);
+  const from = origins.map(originText).join(', ');
+  const text = `Records of type ${typeText(type)} are removed from the answers of servers: ${from}.`;
+  return [{ step: 'filter', text, origins }];
+}
 
-  #routeStep(route: Route, servers: readonly ServerFacts[]): ExplainedStep {
-    const { router, kubedns, subscriptions } = this.#parts;
-    return routeStep({
-      route,
-      routes: router.routes,
-      loops: router.loops,
-      sources: router.sources.get(route.domain) ?? [],
-      servers,
-      isOfCluster: isOfCluster(route.group, kubedns, subscriptions),
-    });
-  }
+/** The name of a filtered type exists, as the cache has an address of it. */
+function siblingStep(parts: DnsmasqExplainerOptions, query: Query): ExplainedStep {
+  const { resolver } = parts;
+  const isThere = (each: number) => (resolver.inspect(query, each)?.state ?? 'gone') !== 'gone';
+  const sibling = query.type === TYPE.A || !isThere(TYPE.A) ? TYPE.AAAA : TYPE.A;
+  const text = `The cache has records of type ${typeText(sibling)}, so the name exists: no server is asked.`;
+  return { step: 'rule', text, rule: 'filtered type', origins: [] };
+}
 
-  #filterSteps({ type }: Query): ExplainedStep[] {
-    const { filteredTypes, given } = this.#parts.options;
-    if (!filteredTypes.includes(type)) return [];
-    const isFilter = ({ name }: { readonly name: string }) => /^filter-(?:A|AAAA|rr)$/.test(name);
-    const origins = given.all.filter(isFilter).map(originOf);
-    const from = origins.map(originText).join(', ');
-    const text = `Records of type ${typeText(type)} are removed from the answers of servers: ${from}.`;
-    return [{ step: 'filter', text, origins }];
-  }
-
-  /** The name of a filtered type exists, as the cache has an address of it. */
-  #siblingStep(query: Query): ExplainedStep {
-    const { resolver } = this.#parts;
-    const isThere = (each: number) => (resolver.inspect(query, each)?.state ?? 'gone') !== 'gone';
-    const sibling = query.type === TYPE.A || !isThere(TYPE.A) ? TYPE.AAAA : TYPE.A;
-    const text = `The cache has records of type ${typeText(sibling)}, so the name exists: no server is asked.`;
-    return { step: 'rule', text, rule: 'filtered type', origins: [] };
-  }
-
-  #ruleStep(query: Query, message: Uint8Array): ExplainedStep {
-    const reasons = reasonsOf(message, new RecordCursor());
-    const reason = Buffer.from(reasons.subarray(REASON_TEXT_AT)).toString();
-    const { text, origins } = answeringRule(reason, query, this.#parts.options);
-    const from = origins.length === 0 ? '' : `: ${origins.map(originText).join(', ')}`;
-    return { step: 'rule', text: `${text}${from}.`, rule: reason, origins };
-  }
+function ruleStep(
+  parts: DnsmasqExplainerOptions,
+  query: Query,
+  message: Uint8Array,
+): ExplainedStep {
+  const reasons = reasonsOf(message, new RecordCursor());
+  const reason = Buffer.from(reasons.subarray(REASON_TEXT_AT)).toString();
+  const { text, origins } = answeringRule(reason, query, parts.options);
+  const from = origins.length === 0 ? '' : `: ${origins.map(originText).join(', ')}`;
+  return { step: 'rule', text: `${text}${from}.`, rule: reason, origins };
 }
 
 const NOT_LOCAL: ExplainedStep = {

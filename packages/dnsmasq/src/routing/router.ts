@@ -59,7 +59,7 @@ export interface RouterOptions {
   readonly log: Log;
   /** The addresses that this server listens on: it must not forward to itself. */
   readonly own?: { readonly ownAddresses: readonly ServerAddress[] };
-  /** The server that resolves server names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
+  /** The server that resolves server names of the cluster (`-kubednsServer`). */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
 }
@@ -74,7 +74,8 @@ export class Router {
   readonly #options: RouterOptions;
   #events = NO_ROUTER_EVENTS;
   readonly #hosts: ServerHosts;
-  readonly #kubednsNames: KubednsNames | undefined;
+  /** Those of the command line alone. */
+  readonly #givenRoutes: Routes;
   #config: DnsConfig = EMPTY_DNS_CONFIG;
   #configured: ConfiguredRules = configuredRules(EMPTY_DNS_CONFIG);
   #rules: readonly ServerRule[] = [];
@@ -87,8 +88,7 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
-    const { rules, kubednsServer } = options;
-    this.#kubednsNames = kubednsServer && new KubednsNames(rules, kubednsServer);
+    this.#givenRoutes = new Routes({ rules: options.rules, resolvServers: [] });
     this.loops = new LoopDetector(options.log);
     this.loops.listen(() => this.#build());
     this.#hosts = new ServerHosts({
@@ -257,10 +257,23 @@ export class Router {
   /** The servers that resolve a server's name: kubedns for its own names, the default servers for others. */
   #serversForHost(host: string): readonly ServerAddress[] {
     const { kubednsServer } = this.#options;
-    if (kubednsServer !== undefined && this.#kubednsNames?.has(host) === true) {
+    if (kubednsServer !== undefined && this.#isResolvedBy(kubednsServer, host)) {
       return [kubednsServer];
     }
     return this.#routes.routes[0]?.servers ?? [];
+  }
+
+  /**
+   * Whether kubedns resolves a name: those of `cluster.local`, and those of the domains that the command line routes
+   * to it, so that a cluster may have any domain.
+   */
+  #isResolvedBy(kubedns: ServerAddress, host: string): boolean {
+    if (isInClusterLocal(host)) return true;
+    const name = encodeKey(host);
+    const { domain, servers } = this.#givenRoutes.find({ name, nameLength: name.length });
+    const text = serverText(kubedns);
+    // As a default server kubedns is one of several; that assigns no domain to it.
+    return domain !== '.' && servers.some((server) => serverText(server) === text);
   }
 
   #list(): void {
@@ -326,28 +339,6 @@ function hostsOf(rules: readonly ServerRule[]): ReadonlySet<string> {
     target.kind === 'named-server' ? [target.server.host] : [],
   );
   return new Set(hosts);
-}
-
-/**
- * The names that kubedns resolves: those of `cluster.local`, and those of the domains that the command
- * line routes to the server of `-kubednsServer`, so that a cluster may have any domain.
- */
-class KubednsNames {
-  readonly #routes: Routes;
-  readonly #kubedns: string;
-
-  constructor(rules: readonly ServerRule[], kubednsServer: ServerAddress) {
-    this.#routes = new Routes({ rules, resolvServers: [] });
-    this.#kubedns = serverText(kubednsServer);
-  }
-
-  has(host: string): boolean {
-    if (isInClusterLocal(host)) return true;
-    const name = encodeKey(host);
-    const { domain, servers } = this.#routes.find({ name, nameLength: name.length });
-    // As a default server kubedns is one of several; that assigns no domain to it.
-    return domain !== '.' && servers.some((server) => serverText(server) === this.#kubedns);
-  }
 }
 
 function isInClusterLocal(host: string): boolean {
