@@ -1,18 +1,12 @@
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { chunksOf } from '../src/http/answer.js';
-import type { ApiServer } from '../src/index.js';
-import { closeAll, CONFIG_MAPS, configMap, startServer } from './harness.js';
+import { CONFIG_MAPS, configMap, server, startServerForEach } from './harness.js';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 /** An answer as it comes over the wire. */
 function raw(path: string, encoding?: string): Promise<IncomingMessage> {

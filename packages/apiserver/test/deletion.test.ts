@@ -1,26 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
+import { describe, expect, it } from '@jest/globals';
 import {
-  closeAll,
   CONFIG_MAPS,
   configMap,
   get,
   namespace,
   send,
-  startServer,
   TestWatch,
   textOf,
+  server,
+  startServerForEach,
 } from './harness.js';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const FINALIZERS = { Foreground: 'foregroundDeletion', Orphan: 'orphan' };
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 function names(): string[] {
   return server.list('ConfigMap').map(({ metadata }) => metadata.name);

@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
-import { closeAll, CONFIG_MAPS, configMap, send, startServer } from './harness.js';
+import { describe, expect, it } from '@jest/globals';
+import { CONFIG_MAPS, configMap, send, server, startServerForEach } from './harness.js';
 
 const JSON_TEXT =
   '{"kind":"ConfigMap","metadata":{"name":"x","name":"a","foo":1},"data":{"k":"1","k":"2"},"bar":1}';
@@ -11,12 +10,7 @@ const MERGE = { 'content-type': 'application/merge-patch+json' };
 const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' };
 const JSON_PATCH = { 'content-type': 'application/json-patch+json' };
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 function warnings(...texts: string[]): string {
   return texts.map((text) => `299 - ${JSON.stringify(text)}`).join(', ');

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from '@jest/globals';
 import { createApiServer, type ApiServer, type ApiServerOptions } from '../src/index.js';
 import type { WatchEvent } from '../src/http/watch.js';
 
@@ -16,6 +17,16 @@ export async function startServer(options: ApiServerOptions = {}): Promise<ApiSe
   const server = await createApiServer(options);
   onClose(() => server.close());
   return server;
+}
+
+/** The server of the test that runs, in a file that begins with `startServerForEach`. */
+export let server: ApiServer;
+
+export function startServerForEach(): void {
+  beforeEach(async () => {
+    server = await startServer();
+  });
+  afterEach(closeAll);
 }
 
 /** An answer with its complete body, parsed where it is JSON. */

@@ -1,22 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
+import { describe, expect, it } from '@jest/globals';
 import {
-  closeAll,
   CONFIG_MAPS,
   configMap,
   get,
   namespace,
   service,
-  startServer,
   type TestJson,
+  server,
+  startServerForEach,
 } from './harness.js';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 function names(list: TestJson): string[] {
   const items = list.items as unknown as { metadata: { namespace?: string; name: string } }[];

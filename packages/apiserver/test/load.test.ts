@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer, KubeObject, Service } from '../src/index.js';
-import { closeAll, get, service, startServer, TestWatch, textOf } from './harness.js';
+import { describe, expect, it } from '@jest/globals';
+import type { KubeObject, Service } from '../src/index.js';
+import { get, service, TestWatch, textOf, server, startServerForEach } from './harness.js';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 const MANAGED_FIELDS = [{ manager: 'helm', operation: 'Update', fieldsV1: { 'f:spec': {} } }];
 

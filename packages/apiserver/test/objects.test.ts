@@ -1,22 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  closeAll,
   CONFIG_MAPS,
   configMap,
   get,
   send,
   service,
   SERVICES,
-  startServer,
+  server,
+  startServerForEach,
 } from './harness.js';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 describe('an object', () => {
   it('is created, read, replaced and deleted', async () => {

@@ -1,9 +1,7 @@
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import type { ApiServer } from '../src/index.js';
 import {
-  closeAll,
   CONFIG_MAPS,
   configMap,
   get,
@@ -12,16 +10,13 @@ import {
   service,
   SERVICES,
   startServer,
+  server,
+  startServerForEach,
 } from './harness.js';
 
 const YAML = { 'content-type': 'application/yaml' };
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 describe('a Status', () => {
   it('has the reason when an object does not exist', async () => {

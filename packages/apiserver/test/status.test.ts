@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
-import { closeAll, get, send, service, SERVICES, startServer } from './harness.js';
+import { describe, expect, it } from '@jest/globals';
+import { get, send, service, SERVICES, server, startServerForEach } from './harness.js';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const INGRESS = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
 const PODS = '/api/v1/namespaces/default/pods';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 const labels = { app: 'web' };
 const selector = { matchLabels: labels };

@@ -1,25 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import type { ApiServer } from '../src/index.js';
 import {
-  closeAll,
   CONFIG_MAPS,
   configMap,
   get,
   onClose,
   send,
   SERVICES,
-  startServer,
   TestWatch,
   withDeadline,
+  server,
+  startServerForEach,
 } from './harness.js';
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 /** The two ways to use every switch: on the server object and over HTTP. */
 const WAYS: [string, (name: string, body?: object) => Promise<unknown>][] = [

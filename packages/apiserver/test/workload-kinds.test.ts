@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiServer } from '../src/index.js';
-import { closeAll, get, send, startServer, textOf } from './harness.js';
+import { describe, expect, it } from '@jest/globals';
+import { get, send, textOf, server, startServerForEach } from './harness.js';
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
@@ -9,12 +8,7 @@ const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' };
 
-let server: ApiServer;
-
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(closeAll);
+startServerForEach();
 
 const labels = { app: 'web' };
 

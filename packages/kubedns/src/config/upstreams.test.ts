@@ -42,6 +42,14 @@ function create(options: Partial<UpstreamsOptions> = {}): Upstreams {
   return upstreams;
 }
 
+/** A name server that has an address for this name. */
+async function serverWith(name: string): Promise<NameServer> {
+  const upstream = await NameServer.start();
+  opened.push(upstream);
+  upstream.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.5' }] });
+  return upstream;
+}
+
 const config = (
   stubDomains: Record<string, readonly string[]>,
   upstreamNameservers: readonly string[] = [],
@@ -155,11 +163,7 @@ describe('a server that is this one itself', () => {
 
 describe('a server that is given by name', () => {
   it('is resolved by the default servers, and the domain has no servers until then', async () => {
-    const upstream = await NameServer.start();
-    opened.push(upstream);
-    upstream.respond('ns.example.com A', {
-      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
-    });
+    const upstream = await serverWith('ns.example.com');
     const upstreams = create();
     upstreams.apply(config({ 'a.b': ['ns.example.com', '192.0.2.6'] }, [upstream.address]));
     expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
@@ -206,11 +210,7 @@ describe('a server that is given by name', () => {
   });
 
   it('is resolved by the default servers where it leads out of the cluster', async () => {
-    const upstream = await NameServer.start();
-    opened.push(upstream);
-    upstream.respond('ns.example.com A', {
-      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
-    });
+    const upstream = await serverWith('ns.example.com');
     const upstreams = create();
     cluster = new Cluster(undefined, undefined, undefined, (key) => upstreams.serviceChanged(key));
     upstreams.apply(config({ 'a.b': ['ext.infra.svc.cluster.local'] }, [upstream.address]));
@@ -246,11 +246,7 @@ describe('an encrypted server', () => {
   });
 
   it('may have a name, also as a default server beside one with an address', async () => {
-    const upstream = await NameServer.start();
-    opened.push(upstream);
-    upstream.respond('dns.example A', {
-      answers: [{ type: 'A', name: 'dns.example', ttl: 60, data: '192.0.2.5' }],
-    });
+    const upstream = await serverWith('dns.example');
     const upstreams = create();
     upstreams.apply(config({ 'a.b': ['tls://dns.example'] }, [DOH, upstream.address]));
     await until('resolved', () => serversFor(upstreams, 'x.y').length === 2);
@@ -270,11 +266,7 @@ describe('an encrypted server', () => {
 
 describe('onChange', () => {
   it('is called when other servers are asked: by a configuration, and by the addresses of a name', async () => {
-    const upstream = await NameServer.start();
-    opened.push(upstream);
-    upstream.respond('ns.example.com A', {
-      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
-    });
+    const upstream = await serverWith('ns.example.com');
     const seen: string[][] = [];
     const upstreams = create({ onChange: () => seen.push(serversFor(upstreams, 'a.b')) });
     upstreams.apply(config({ 'a.b': ['ns.example.com'] }, [upstream.address]));
