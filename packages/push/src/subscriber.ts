@@ -113,18 +113,18 @@ export class PublisherProcess implements ChangeSource {
 export const MAX_INSTANCES = 8;
 /**
  * Pauses between connections in search of another process: each is twice the last one. Where one leads is chance, and
- * a connection costs less than answers that are not kept.
+ * a connection costs less than answers that are not pinned.
  */
 const FIRST_SEARCH_MS = 1_000;
 const LAST_SEARCH_MS = 5_000;
 
-/** The cache whose answers are kept while their server announces its changes; see `AnswerCache`. */
+/** The cache whose answers are pinned while their server announces its changes; see `AnswerCache`. */
 export interface SubscribedCache {
   /** Drops what a change of a name, in a zone of the source, may change; returns how many answers. */
   dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number;
   dropBelow(zone: Uint8Array): void;
   /** How many answers have this number of a subscription. */
-  keptAnswers(subscription: number): number;
+  pinnedAnswers(subscription: number): number;
 }
 
 export interface ZoneServerOptions {
@@ -153,7 +153,7 @@ interface Connected {
 
 /**
  * A server that may announce what changes in its zones. Behind the address of a Service are several processes, each with
- * a view of its own: an answer is kept only while the very process that gave it announces its changes.
+ * a view of its own: an answer is pinned only while the very process that gave it announces its changes.
  */
 export class ZoneServer {
   /** How often a subscription became live and how often it ended, and names that changed. */
@@ -203,7 +203,7 @@ export class ZoneServer {
       zones: this.#zoneNames,
       processes: this.liveCount,
       changedMs: this.#changedMs,
-      keptAnswers: this.#keptAnswers,
+      keptAnswers: this.#pinnedAnswers,
       droppedAnswers: this.#dropped,
       events: this.#events,
       flushes: this.#flushes,
@@ -288,10 +288,10 @@ export class ZoneServer {
     return this.zones.map((zone) => decodeName(zone));
   }
 
-  get #keptAnswers(): number {
+  get #pinnedAnswers(): number {
     let count = 0;
     for (const { instance } of this.#connected) {
-      if (instance.isLive) count += this.#options.cache.keptAnswers(instance.number);
+      if (instance.isLive) count += this.#options.cache.pinnedAnswers(instance.number);
     }
     return count;
   }
@@ -419,7 +419,7 @@ const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSu
 
 /**
  * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
- * drop them from the cache. While a process announces its changes, its answers are kept until it says that they changed.
+ * drop them from the cache. While a process announces its changes, its answers are pinned until it says that they changed.
  */
 export class Subscriptions implements SubscribedCache {
   /** When the servers of subscriptions were last seen; the caches have the same. */
@@ -488,9 +488,9 @@ export class Subscriptions implements SubscribedCache {
   dropBelow(zone: Uint8Array): void {
     for (const sink of this.#sinks) sink.dropBelow(zone);
   }
-  keptAnswers(subscription: number): number {
+  pinnedAnswers(subscription: number): number {
     let count = 0;
-    for (const sink of this.#sinks) count += sink.keptAnswers(subscription);
+    for (const sink of this.#sinks) count += sink.pinnedAnswers(subscription);
     return count;
   }
 

@@ -262,8 +262,8 @@ export class Resolver implements ChangeSink {
     return this.cache.dropChanged(name, source, serial, zone);
   }
 
-  keptAnswers(subscription: number): number {
-    return this.cache.keptAnswers(subscription);
+  pinnedAnswers(subscription: number): number {
+    return this.cache.pinnedAnswers(subscription);
   }
 
   /** What is in flight below a domain is not cached; what failed below another is asked again. */

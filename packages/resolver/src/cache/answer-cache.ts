@@ -74,7 +74,7 @@ export interface CachedEntry {
   /** Its TTL when it was stored, and what is left of that, negative when it is over. */
   readonly lifetimeSeconds: number;
   readonly secondsLeft: number;
-  /** `kept`: a subscription keeps it, also past its TTL; `gone`: expired, and no client gets it any more. */
+  /** `kept`: pinned by a subscription, also past its TTL; `gone`: expired, and no client gets it any more. */
   readonly state: 'fresh' | 'kept' | 'expired' | 'gone';
   /** Since when it has expired, and until when clients may get it, from now on; 0 unless it has expired. */
   readonly expiredSeconds: number;
@@ -260,7 +260,7 @@ export class AnswerCache {
   }
 
   /** The answers that a subscription keeps while it lives. */
-  keptAnswers(subscription: number): number {
+  pinnedAnswers(subscription: number): number {
     return this.#store.subscribed(subscription);
   }
 

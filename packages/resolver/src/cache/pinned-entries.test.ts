@@ -70,15 +70,15 @@ describe('an answer whose server announces when it changes', () => {
     expect(lookup('web.ns.svc.z')?.isStale).toBe(false);
   });
 
-  it('counts as kept until it is dropped', () => {
+  it('counts as pinned until it is dropped', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     keep('db.ns.svc.z', address('10.0.0.2'));
     keep('db.ns.svc.z', address('10.0.0.3'));
-    expect([1, 2].map((number) => cache.keptAnswers(number))).toEqual([2, 0]);
+    expect([1, 2].map((number) => cache.pinnedAnswers(number))).toEqual([2, 0]);
     changed('web.ns.svc.z');
-    expect(cache.keptAnswers(1)).toBe(1);
+    expect(cache.pinnedAnswers(1)).toBe(1);
     cache.clear();
-    expect(cache.keptAnswers(1)).toBe(0);
+    expect(cache.pinnedAnswers(1)).toBe(0);
   });
 
   it('is given for its TTL after its server was heard last, and no longer', () => {
