@@ -1,6 +1,7 @@
 // Makes the checkout ready to run: installs what the lock file names, builds what changed.
 // Both steps are skipped when nothing changed since the last time. Runs on any Node, because it runs
-// before the Node of the project is installed. With --install-only it builds nothing.
+// before the Node of the project is installed. With --install-only it builds nothing, with
+// --compile-only the modules, and not what is bundled of them: that is enough to write the documents.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -64,13 +65,15 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted);
 }
 
-if (process.argv[2] === '--install-only') process.exit(0);
+const option = process.argv[2];
+if (option === '--install-only') process.exit(0);
 
 // One compiler for all reads the declarations that they share once: half the time of one for each package.
 // turbo then finds nothing left to compile.
-if (!existsSync(`${root}packages/wire/dist`)) {
+if (option === '--compile-only' || !existsSync(`${root}packages/wire/dist`)) {
   await run('compile', `${root}node_modules/.bin/tsc`, ['-b', ...projects()]);
 }
+if (option === '--compile-only') process.exit(0);
 await run(
   'build',
   `${root}node_modules/.bin/turbo`,
