@@ -19,9 +19,12 @@ import {
   EVERY_ADDRESS,
   EXTENDED_ERROR,
   extendedErrorOption,
+  FLAG,
   NameTable,
   type Query,
   RCODE,
+  RCODE_MASK,
+  readUint16,
   SECTION,
   isInZone,
   TYPE,
@@ -108,7 +111,13 @@ export class KubednsAnswerer implements Answerer {
     // A deferred answer is counted by the client.
     this.#client.start(client, system, startedMs);
     const length = this.#answerAs(system, query, out, this.#client);
-    if (length > 0) this.#statistics.countAnswer(system, startedMs, out, length);
+    // As for a deferred answer, but here: a time that is passed to a function may become an object, for each query.
+    if (length > 0) {
+      const flags = readUint16(out, 2);
+      const seconds = (performance.now() - startedMs) / 1000;
+      const isTruncated = (flags & FLAG.TC) !== 0;
+      this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+    }
     return length;
   }
 
@@ -236,7 +245,10 @@ class CountedClient implements Client {
       },
       send: (message, length, source, server) => {
         reply.send(message, length, source, server);
-        this.#statistics.countAnswer(system, startedMs, message, length);
+        const flags = readUint16(message, 2);
+        const seconds = (performance.now() - startedMs) / 1000;
+        const isTruncated = (flags & FLAG.TC) !== 0;
+        this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
       },
       abandon: () => reply.abandon(),
     };

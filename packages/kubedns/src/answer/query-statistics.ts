@@ -1,5 +1,5 @@
 import { BucketHistogram } from '@kube-dns/daemon';
-import { FLAG, MAX_MESSAGE_BYTES, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, RCODE } from '@kube-dns/wire';
 
 /** The source of an answer: the zone (and every refusal), an upstream, or either for a reverse name. */
 export const SYSTEMS = ['auth', 'recursive', 'reverse'] as const;
@@ -42,13 +42,6 @@ export class QueryStatistics {
   cacheMisses = 0;
   /** Queries to the zone whose name has a label `*`. */
   wildcards = 0;
-
-  /** Counts a query that came at `startedMs` of `performance.now()`, as its answer is sent. */
-  countAnswer(system: System, startedMs: number, message: Uint8Array, length: number): void {
-    const flags = readUint16(message, 2);
-    const seconds = (performance.now() - startedMs) / 1000;
-    this.count(system, seconds, length, flags & RCODE_MASK, (flags & FLAG.TC) !== 0);
-  }
 
   /** Counts one query when it is answered. */
   count(system: System, seconds: number, bytes: number, rcode: number, isTruncated: boolean): void {
