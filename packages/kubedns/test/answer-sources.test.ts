@@ -1,26 +1,25 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { VersionedAnswerer } from '@kube-dns/push';
 import { SourceRecord } from '@kube-dns/resolver/testing';
-import { ask, exchange, until } from '@kube-dns/testkit';
+import { ask, exchange, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { listen, type Listener } from '@kube-dns/transport';
 import { encodeKey, writeUint16, ZONE_VERSION_REQUEST } from '@kube-dns/wire';
 import { UPSTREAM_DEADLINE_MS } from '../src/answer/kubedns-answerer.js';
 import { Answers } from './support/answers.js';
 import { queryBytes } from './support/messages.js';
-import { NameServer } from './support/name-server.js';
 import { serviceObject } from './support/objects.js';
 
 const sources = new SourceRecord();
 const WEB = 'web.default.svc.cluster.local';
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let answers: Answers;
 let listener: Listener;
 
 beforeEach(async () => {
   sources.take();
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   answers = new Answers();
-  answers.forwardTo(upstream.address);
+  answers.forwardTo(upstream.hostPort);
   answers.cluster.services.put(serviceObject({ clusterIPs: ['10.96.0.5'] }));
   answers.cluster.services.put(serviceObject({ name: 'ext', externalName: 'db.example.com' }));
   answers.cluster.services.put(serviceObject({ name: 'own', externalName: WEB }));
@@ -67,7 +66,7 @@ it('an answer about the cluster comes from the zone, whatever it is', async () =
 });
 
 it('so it is where the client asks for the version of the zone', async () => {
-  const server = upstream.address.replace(':', '#');
+  const server = upstream.text;
   for (const [name, source] of [
     [WEB, 'zone'],
     ['a.example', `upstream ${server}`],
@@ -92,14 +91,14 @@ it('an answer about the process, and one while the cluster is not known, are mad
 });
 
 it('a forwarded answer, also that of an ExternalName, comes from the server that replied', async () => {
-  const server = upstream.address.replace(':', '#');
+  const server = upstream.text;
   expect(await sourceOf('a.example')).toEqual([`a.example upstream ${server}`]);
   const ext = 'ext.default.svc.cluster.local';
   expect(await sourceOf(ext)).toEqual([`${ext} upstream ${server}`]);
 });
 
 it('a question without a reply comes from no server, and from memory while that is remembered', async () => {
-  upstream.isSilent = true;
+  upstream.script = () => null;
   const ext = 'ext.default.svc.cluster.local';
   for (const [name, asked, again] of [
     ['a.example', 'a.example', 'cache'],
@@ -114,7 +113,7 @@ it('a question without a reply comes from no server, and from memory while that 
 });
 
 it('a client joins the question of another one', async () => {
-  upstream.isSilent = true;
+  upstream.script = () => null;
   const both = Promise.all([ask(listener.port, 'a.example'), ask(listener.port, 'a.example')]);
   await until('both', () => answers.forwarder.counters.joined === 1);
   await silence('a.example');

@@ -3,22 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
 
 const ALIAS = serviceObject({ name: 'ext', externalName: 'db.acme.local' });
 
 let api: ApiServer;
-let upstream: NameServer;
-let stub: NameServer;
+let upstream: ScriptedNameServer;
+let stub: ScriptedNameServer;
 let folder: string;
 beforeEach(async () => {
   api = await createApiServer();
   await api.apply(ALIAS);
-  upstream = await NameServer.start();
-  stub = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
+  stub = await ScriptedNameServer.start();
   stub.respond('db.acme.local A', {
     answers: [{ type: 'A', name: 'db.acme.local', ttl: 60, data: '192.0.2.7' }],
   });
@@ -52,7 +51,7 @@ describe('the directory of the ConfigMap', () => {
     const kubedns = await start(`--config-dir=${folder}`, '--config-period=100ms').ready();
     const rcode = async () => (await kubedns.ask('example.com', 'A')).rcode;
     expect(await rcode()).toBe('SERVFAIL');
-    await put('upstreamNameservers', [upstream.address]);
+    await put('upstreamNameservers', [upstream.hostPort]);
     await until('the change', async () => (await rcode()) === 'NXDOMAIN');
     await put('upstreamNameservers', 'nonsense');
     await kubedns.waitForLine(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
@@ -82,8 +81,8 @@ describe('the directory of the ConfigMap', () => {
   });
 
   it('names the servers of stub domains, for direct questions and for CNAMEs', async () => {
-    await put('upstreamNameservers', [upstream.address]);
-    await put('stubDomains', { 'acme.local': [stub.address] });
+    await put('upstreamNameservers', [upstream.hostPort]);
+    await put('stubDomains', { 'acme.local': [stub.hostPort] });
     const kubedns = await start(`--config-dir=${folder}`).ready();
     expect((await kubedns.ask('db.acme.local', 'A')).answers).toEqual([
       'db.acme.local A 192.0.2.7',
@@ -105,7 +104,7 @@ describe('the directory of the ConfigMap', () => {
     upstream.respond('ns.example.com A', {
       answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '127.0.0.1' }],
     });
-    await put('upstreamNameservers', [upstream.address]);
+    await put('upstreamNameservers', [upstream.hostPort]);
     await put('stubDomains', { 'acme.local': ['ns.example.com'] });
     const kubedns = await start(`--config-dir=${folder}`).ready();
     await kubedns.waitForLine(/the server ns\.example\.com is at 127\.0\.0\.1$/m);
@@ -126,10 +125,10 @@ describe('the ConfigMap by the API', () => {
   const args = ['--config-map=dns', '--config-map-namespace=infra'];
 
   it('is the one that is named, and its deletion leaves the defaults', async () => {
-    const stubDomains = { 'acme.local': [stub.address] };
+    const stubDomains = { 'acme.local': [stub.hostPort] };
     await api.apply([
       namespaceObject('infra'),
-      configMap({ upstreamNameservers: [upstream.address], stubDomains }, 'dns', 'infra'),
+      configMap({ upstreamNameservers: [upstream.hostPort], stubDomains }, 'dns', 'infra'),
       configMap({ upstreamNameservers: ['127.0.0.1:1'] }, 'other', 'infra'),
     ]);
     const kubedns = await start(...args).ready();
@@ -139,7 +138,7 @@ describe('the ConfigMap by the API', () => {
     });
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
     await until('the watch', () => api.watchCount('configmaps') > 0);
-    await api.apply(configMap({ upstreamNameservers: [upstream.address] }, 'dns', 'infra'));
+    await api.apply(configMap({ upstreamNameservers: [upstream.hostPort] }, 'dns', 'infra'));
     await until('the change', async () => {
       return (await kubedns.ask('db.acme.local', 'A')).rcode === 'NXDOMAIN';
     });

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, needsPrograms, outputOf, unless } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  endPrograms,
+  needsPrograms,
+  optionTexts,
+  outputOf,
+  ScriptedNameServer,
+  unless,
+} from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
 const ZONE = 'shop.svc.cluster.local';
@@ -10,7 +17,7 @@ const MANY = Array.from({ length: 100 }, (_, i) => `10.2.0.${i + 1}`);
 const itWithDig = unless(needsPrograms('dig'), it);
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let kubedns: KubednsProcess;
 beforeAll(async () => {
   api = await createApiServer();
@@ -32,7 +39,7 @@ beforeAll(async () => {
     serviceObject({ namespace: 'shop', name: 'many', ...HEADLESS }),
     sliceObject({ namespace: 'shop', name: 'many-1', service: 'many', endpoints: MANY }),
   ]);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   kubedns = await startKubedns(api, upstream).ready();
 });
 afterAll(async () => {
@@ -73,7 +80,7 @@ describe('dig', () => {
   });
 
   itWithDig('reads what a server says of its answer as text', async () => {
-    const response = { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' } as const] };
+    const answers = addressRecords(9, '192.0.2.1');
     for (const [name, said, expected] of [
       ['emoji.test', ['😀'.repeat(20)], [`upstream: ${'😀'.repeat(7)}`]],
       ['long.test', ['x'.repeat(900)], [`upstream: ${'x'.repeat(30)}`]],
@@ -81,14 +88,13 @@ describe('dig', () => {
       ['many.test', Array<string>(150).fill('a'), ['upstream: a', 'upstream: a']],
       ['behind-dnsmasq.test', ['upstream: a\u001b'], ['upstream: a?']],
     ] as const) {
-      upstream.respond(`${name} A`, response);
-      upstream.options = Buffer.concat(said.map((text) => extendedError(6, Buffer.from(text))));
+      const options = said.flatMap((text) => optionTexts(extendedError(6, Buffer.from(text))));
+      upstream.respond(`${name} A`, { answers, options });
       const text = await dig(name);
       const texts = [...text.matchAll(/^; EDE: 6 \(DNSSEC Bogus\): \((.*)\)$/gm)];
       expect(texts.map(([, each]) => each)).toEqual(expected);
       expect(text).toMatch('192.0.2.1');
     }
-    upstream.options = undefined;
   });
 
   itWithDig('finds a good cookie in every kind of answer', async () => {

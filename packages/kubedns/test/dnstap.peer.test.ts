@@ -1,16 +1,8 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
-import {
-  endPrograms,
-  needsPrograms,
-  ownedBy,
-  readDnstap,
-  TemporaryFolder,
-  unless,
-} from '@kube-dns/testkit';
+import { endPrograms, needsPrograms, ownedBy, readDnstap, ScriptedNameServer, TemporaryFolder, unless } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
 
 const PORTS = [{ name: 'http', port: 80 }];
@@ -26,7 +18,7 @@ unless(needsPrograms('dnstap-read'), it)(
       namespaceObject('default'),
       serviceObject({ clusterIPs: ['10.96.0.5'], ports: PORTS }),
     ]);
-    const upstream = own(await NameServer.start());
+    const upstream = own(await ScriptedNameServer.start());
     const args = [`--dnstap=file:${path}`, '--drain-time=0s'];
     const kubedns = await startKubedns(api, upstream, args).ready();
     await kubedns.ask('web.default.svc.cluster.local', 'A');

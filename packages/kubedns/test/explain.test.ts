@@ -2,15 +2,14 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import type { Explanation } from '@kube-dns/telemetry';
-import { endPrograms, freePort } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
 const ZONE = 'svc.cluster.local';
 const PORTS = [{ name: 'http', port: 80, protocol: 'TCP' }];
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let kubedns: KubednsProcess;
 let metricsPort: number;
 
@@ -35,7 +34,7 @@ beforeAll(async () => {
       ],
     }),
   ]);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   upstream.respond('out.example A', { answers: [{ type: 'A', ttl: 60, data: '192.0.2.7' }] });
   metricsPort = await freePort();
   kubedns = startKubedns(api, upstream, [], { PROMETHEUS_PORT: String(metricsPort) });
@@ -177,7 +176,7 @@ describe('/explain of kubedns', () => {
 
   it('follows an ExternalName to the servers that are asked', async () => {
     const explained = await explain(`out.default.${ZONE}`);
-    const server = upstream.address.replace(':', '#');
+    const server = upstream.text;
     expect(texts(explained, 'name')[0]).toMatch(/of type ExternalName: a CNAME of out\.example\.$/);
     expect(texts(explained, 'route')[1]).toBe(
       `The target out.example is not in cluster.local, and no stub domain matches: it goes to the servers of --nameservers, ${server}.`,

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, until } from '@kube-dns/testkit';
+import { endPrograms, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
 const ZONE = 'shop.svc.cluster.local';
@@ -25,11 +24,11 @@ const OBJECTS = [
 ];
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 beforeAll(async () => {
   api = await createApiServer();
   await api.apply(OBJECTS);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
 });
 afterAll(async () => {
   await upstream.close();

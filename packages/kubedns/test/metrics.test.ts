@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
 
@@ -79,11 +78,11 @@ const OWN = [
 ];
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let port: number;
 beforeAll(async () => {
   api = await createApiServer();
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
 });
 beforeEach(async () => {
   port = await freePort();

@@ -2,19 +2,18 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { boundTcp } from './support/bound-port.js';
 import { itOverIPv6 } from './support/ipv6.js';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 beforeAll(async () => {
   api = await createApiServer();
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
 });
 afterEach(() => endPrograms());
 afterAll(async () => {

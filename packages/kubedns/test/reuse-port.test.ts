@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { serviceObject } from './support/objects.js';
 
 const WEB = 'web.default.svc.cluster.local';
@@ -10,11 +9,11 @@ const WEB = 'web.default.svc.cluster.local';
 const MANY = 60;
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let port: number;
 beforeEach(async () => {
   api = await createApiServer();
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   port = await freePort();
   const ports = [{ name: 'http', port: 80 }];
   await api.apply([serviceObject({ clusterIPs: ['10.96.0.20'], ports })]);

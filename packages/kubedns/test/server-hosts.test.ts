@@ -1,19 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { ScriptedNameServer, until } from '@kube-dns/testkit';
 import { ServerHosts, type ServerHostsOptions, UpstreamSockets } from '@kube-dns/transport';
 import { type RecordedLog, recordedLog } from './support/recorded-log.js';
-import { NameServer } from './support/name-server.js';
 
 const NS = 'ns.example.com';
 const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 60_000 };
 
-let server: NameServer;
+let server: ScriptedNameServer;
 let log: RecordedLog;
 let sockets: UpstreamSockets;
 let hosts: ServerHosts;
 let changes: number;
 beforeEach(async () => {
-  server = await NameServer.start();
+  server = await ScriptedNameServer.start();
   log = recordedLog();
   changes = 0;
   sockets = new UpstreamSockets();
@@ -121,7 +120,7 @@ describe('ServerHosts', () => {
   });
 
   it('does not follow more than 64 names', () => {
-    server.isSilent = true;
+    server.script = () => null;
     hosts.follow(new Set(Array.from({ length: 70 }, (_, i) => `ns${i}.example.com`)));
     expect(log.lines[0]).toBe('W 70 servers by name; only the first 64 are used');
   });

@@ -1,15 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { boundTcp, boundUdp } from './support/bound-port.js';
 import { KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 beforeAll(async () => {
   api = await createApiServer();
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
 });
 afterEach(async () => {
   await endPrograms();

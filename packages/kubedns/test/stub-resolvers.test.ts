@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, STUB_RESOLVERS, StubResolver } from '@kube-dns/testkit';
+import { endPrograms, ScriptedNameServer, STUB_RESOLVERS, StubResolver } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
 const ZONE = 'shop.svc.cluster.local';
@@ -21,11 +20,11 @@ const OBJECTS = [
 ];
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 beforeEach(async () => {
   api = await createApiServer();
   await api.apply(OBJECTS);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
 });
 afterEach(async () => {
   await endPrograms();

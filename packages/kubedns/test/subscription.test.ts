@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/push';
-import { endPrograms, frameMessage, Frames, freePort, Inbox, until } from '@kube-dns/testkit';
+import { endPrograms, frameMessage, Frames, freePort, Inbox, ScriptedNameServer, until } from '@kube-dns/testkit';
 
 import {
   decodeName,
@@ -15,14 +15,13 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 
 const PORTS = [{ name: 'http', port: 80 }];
 const ZONES = ['cluster.local', 'in-addr.arpa'].map(encodeKey);
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let kubedns: KubednsProcess;
 const opened: { close(): void }[] = [];
 
@@ -32,7 +31,7 @@ beforeAll(async () => {
     namespaceObject('default'),
     serviceObject({ clusterIPs: ['10.96.0.5'], ports: PORTS }),
   ]);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   kubedns = await startKubedns(api, upstream).ready();
 });
 afterEach(() => {

@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, ownedBy } from '@kube-dns/testkit';
+import { endPrograms, freePort, ownedBy, ScriptedNameServer } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 import { namespaceObject } from './support/objects.js';
 
 const own = ownedBy(afterEach);
@@ -11,7 +10,7 @@ afterEach(() => endPrograms());
 it('/status names who asks most, for which names, and for which that do not exist', async () => {
   const api = own(await createApiServer());
   await api.apply([namespaceObject('default')]);
-  const upstream = own(await NameServer.start());
+  const upstream = own(await ScriptedNameServer.start());
   upstream.respond('a.example A', { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' }] });
   const port = await freePort();
   const kubedns = await startKubedns(api, upstream, [], { PROMETHEUS_PORT: `${port}` }).ready();

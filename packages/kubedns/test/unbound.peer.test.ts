@@ -1,28 +1,19 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import {
-  endPrograms,
-  needsPrograms,
-  Owned,
-  TemporaryFolder,
-  TestAuthority,
-  Unbound,
-  unless,
-} from '@kube-dns/testkit';
+import { endPrograms, needsPrograms, Owned, ScriptedNameServer, TemporaryFolder, TestAuthority, Unbound, unless } from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
-import { NameServer } from './support/name-server.js';
 
 const owned = new Owned();
 const why = needsPrograms('unbound');
 let api: ApiServer;
-let plain: NameServer;
+let plain: ScriptedNameServer;
 let unbound: Unbound;
 let folder: TemporaryFolder;
 
 beforeAll(async () => {
   if (why !== undefined) return;
   api = owned.add(await createApiServer());
-  plain = owned.add(await NameServer.start());
+  plain = owned.add(await ScriptedNameServer.start());
   folder = owned.add(new TemporaryFolder());
   const authority = new TestAuthority();
   folder.file('ca.pem', authority.cert);

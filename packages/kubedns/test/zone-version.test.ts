@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ZoneSubscription } from '@kube-dns/push';
-import { endPrograms, exchange, until } from '@kube-dns/testkit';
+import { endPrograms, exchange, ScriptedNameServer, until } from '@kube-dns/testkit';
 
 import {
   encodeKey,
@@ -13,14 +13,13 @@ import {
 } from '@kube-dns/wire';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
 import { queryBytes } from './support/messages.js';
-import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
 
 const PORTS = [{ name: 'http', port: 80 }];
 const WEB = 'web.default.svc.cluster.local';
 
 let api: ApiServer;
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let kubedns: KubednsProcess;
 const subscriptions: ZoneSubscription[] = [];
 
@@ -32,7 +31,7 @@ beforeAll(async () => {
     serviceObject({ clusterIPs: ['10.96.0.5'], ports: PORTS }),
     Object.assign(serviceObject({ name: 'out' }), { spec: external }),
   ]);
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   upstream.respond('a.example A', { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' }] });
   kubedns = await startKubedns(api, upstream).ready();
 });

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ReplyRecord } from '@kube-dns/testkit';
+import { type ReplyRecord, ScriptedNameServer } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
-import { NameServer } from '../../test/support/name-server.js';
 import { namespaceObject, serviceObject } from '../../test/support/objects.js';
 import { UPSTREAM_DEADLINE_MS } from './kubedns-answerer.js';
 
@@ -10,12 +9,12 @@ const ZONE = 'default.svc.cluster.local';
 const EXT = `ext.${ZONE}`;
 const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
 
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let answers: Answers;
 beforeEach(async () => {
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   answers = new Answers({ maxInFlight: 1 });
-  answers.forwardTo(upstream.address);
+  answers.forwardTo(upstream.hostPort);
 });
 afterEach(async () => {
   answers.close();
@@ -158,7 +157,7 @@ describe('an ExternalName outside of the cluster', () => {
   });
 
   it('is SERVFAIL with the CNAME and a reason when the name server is silent', async () => {
-    upstream.isSilent = true;
+    upstream.script = () => null;
     const asked = answers.ask(EXT, 'A', { hasEdns: true });
     answers.wait(UPSTREAM_DEADLINE_MS);
     expect(await asked).toMatchObject({
@@ -177,7 +176,7 @@ describe('an ExternalName outside of the cluster', () => {
   });
 
   it('is SERVFAIL with the CNAME immediately when too many questions are in flight', async () => {
-    upstream.isSilent = true;
+    upstream.script = () => null;
     const first = answers.ask(EXT, 'A');
     expect(await answers.ask(EXT, 'AAAA')).toMatchObject({
       rcode: 'SERVFAIL',

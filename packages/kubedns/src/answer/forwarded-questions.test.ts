@@ -1,30 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { ScriptedNameServer, until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
-import { NameServer } from '../../test/support/name-server.js';
 import { serviceObject } from '../../test/support/objects.js';
 import { UPSTREAM_DEADLINE_MS } from './kubedns-answerer.js';
 
-let first: NameServer;
-let second: NameServer;
+let first: ScriptedNameServer;
+let second: ScriptedNameServer;
 let answers: Answers;
 beforeEach(async () => {
-  first = await NameServer.start();
-  second = await NameServer.start();
+  first = await ScriptedNameServer.start();
+  second = await ScriptedNameServer.start();
   answers = new Answers({ maxInFlight: 1 });
-  answers.forwardTo(first.address, second.address);
+  answers.forwardTo(first.hostPort, second.hostPort);
 });
 afterEach(async () => {
   answers.close();
   await Promise.all([first.close(), second.close()]);
 });
 
-const address = (server: NameServer, name: string, data: string) =>
+const address = (server: ScriptedNameServer, name: string, data: string) =>
   server.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 9, data }] });
 
 describe('a question for a name outside the zone', () => {
   it('has an answer before its client gives up after 5 s, when all servers are silent', async () => {
-    first.isSilent = second.isSilent = true;
+    first.script = second.script = () => null;
     const asked = answers.ask('a.example', 'A');
     await until('the question', () => first.asked.length > 0);
     answers.wait(UPSTREAM_DEADLINE_MS);
@@ -48,7 +47,7 @@ describe('a question for a name outside the zone', () => {
       cookies.map((cookie) => answers.ask('a.example', 'A', { hasEdns: true, cookie })),
     );
     expect(both.map(({ answers: [text] }) => text)).toEqual(Array(2).fill('a.example A 192.0.2.1'));
-    expect(first.messages.map((message) => message.toString('hex').slice(-22))).toEqual([
+    expect(first.requests.map(({ query }) => query.toString('hex').slice(-22))).toEqual([
       // An OPT record of ours, without options.
       '00002904d0000000000000',
     ]);

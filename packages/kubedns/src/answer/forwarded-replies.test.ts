@@ -1,19 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ReplyRecord, until } from '@kube-dns/testkit';
+import { type ReplyRecord, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
-import { NameServer } from '../../test/support/name-server.js';
 import { serviceObject } from '../../test/support/objects.js';
 
 const OWN = 'web.default.svc.cluster.local';
 const NAME = 'x.stub.test';
 const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
 
-let upstream: NameServer;
+let upstream: ScriptedNameServer;
 let answers: Answers;
 beforeEach(async () => {
-  upstream = await NameServer.start();
+  upstream = await ScriptedNameServer.start();
   answers = new Answers();
-  answers.forwardTo(upstream.address);
+  answers.forwardTo(upstream.hostPort);
   answers.cluster.services.put(serviceObject());
 });
 afterEach(async () => {
@@ -104,11 +103,12 @@ describe('a reply to a forwarded question', () => {
   ])(
     'is that of the cluster where a service got the address meanwhile, for type %s',
     async (type, records, authorities) => {
-      upstream.isSilent = true;
+      const { script } = upstream;
+      upstream.script = () => null;
       const answered = answers.ask('9.0.0.10.in-addr.arpa', type);
       await until('the question', () => upstream.asked.length > 0);
       answers.cluster.services.put(serviceObject({ name: 'late', clusterIPs: ['10.0.0.9'] }));
-      upstream.isSilent = false;
+      upstream.script = script;
       // The question is sent again.
       answers.wait(1_000);
       expect(await answered).toMatchObject({

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
-import { until } from '@kube-dns/testkit';
+import { ScriptedNameServer, until } from '@kube-dns/testkit';
 import { UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
-import { NameServer } from '../../test/support/name-server.js';
 import { Cluster } from '../../test/support/cluster.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
 import { ZoneHosts } from '../answer/zone-hosts.js';
@@ -43,8 +42,8 @@ function create(options: Partial<UpstreamsOptions> = {}): Upstreams {
 }
 
 /** A name server that has an address for this name. */
-async function serverWith(name: string): Promise<NameServer> {
-  const upstream = await NameServer.start();
+async function serverWith(name: string): Promise<ScriptedNameServer> {
+  const upstream = await ScriptedNameServer.start();
   opened.push(upstream);
   upstream.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.5' }] });
   return upstream;
@@ -165,7 +164,7 @@ describe('a server that is given by name', () => {
   it('is resolved by the default servers, and the domain has no servers until then', async () => {
     const upstream = await serverWith('ns.example.com');
     const upstreams = create();
-    upstreams.apply(config({ 'a.b': ['ns.example.com', '192.0.2.6'] }, [upstream.address]));
+    upstreams.apply(config({ 'a.b': ['ns.example.com', '192.0.2.6'] }, [upstream.hostPort]));
     expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
     await until('resolved', () => serversFor(upstreams, 'x.a.b').length === 2);
     expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.5#53', '192.0.2.6#53']);
@@ -213,7 +212,7 @@ describe('a server that is given by name', () => {
     const upstream = await serverWith('ns.example.com');
     const upstreams = create();
     cluster = new Cluster(undefined, undefined, undefined, (key) => upstreams.serviceChanged(key));
-    upstreams.apply(config({ 'a.b': ['ext.infra.svc.cluster.local'] }, [upstream.address]));
+    upstreams.apply(config({ 'a.b': ['ext.infra.svc.cluster.local'] }, [upstream.hostPort]));
     const external = {
       namespace: 'infra',
       name: 'ext',
@@ -248,7 +247,7 @@ describe('an encrypted server', () => {
   it('may have a name, also as a default server beside one with an address', async () => {
     const upstream = await serverWith('dns.example');
     const upstreams = create();
-    upstreams.apply(config({ 'a.b': ['tls://dns.example'] }, [DOH, upstream.address]));
+    upstreams.apply(config({ 'a.b': ['tls://dns.example'] }, [DOH, upstream.hostPort]));
     await until('resolved', () => serversFor(upstreams, 'x.y').length === 2);
     expect(serversFor(upstreams, 'x.y')[0]).toBe('https://dns.example/q (192.0.2.5#443)');
     expect(serversFor(upstreams, 'a.b')).toEqual(['tls://192.0.2.5#853%dns.example']);
@@ -269,7 +268,7 @@ describe('onChange', () => {
     const upstream = await serverWith('ns.example.com');
     const seen: string[][] = [];
     const upstreams = create({ onChange: () => seen.push(serversFor(upstreams, 'a.b')) });
-    upstreams.apply(config({ 'a.b': ['ns.example.com'] }, [upstream.address]));
+    upstreams.apply(config({ 'a.b': ['ns.example.com'] }, [upstream.hostPort]));
     await until('resolved', () => seen.length === 2);
     expect(seen).toEqual([[], ['192.0.2.5#53']]);
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
+import { ScriptedNameServer } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
-import { NameServer } from '../../test/support/name-server.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
 import { federatedTarget, type Federations } from './federations.js';
 
@@ -42,8 +42,8 @@ describe('a federated name', () => {
   });
 
   it('has TTL 0 in each record, from upstream, of a negative answer, and for CNAME as well', async () => {
-    const upstream = await NameServer.start();
-    answers.forwardTo(upstream.address);
+    const upstream = await ScriptedNameServer.start();
+    answers.forwardTo(upstream.hostPort);
     try {
       upstream.respond(`${ELSEWHERE} A`, {
         answers: [{ type: 'A', name: ELSEWHERE, ttl: 60, data: '192.0.2.1' }],

@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { exchange, RunningProgram } from '@kube-dns/testkit';
+import { exchange, RunningProgram, type ScriptedNameServer } from '@kube-dns/testkit';
 import { type Answer, type Asked, queryBytes, readAnswer } from './messages.js';
-import type { NameServer } from './name-server.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/kubedns.cjs', import.meta.url));
 /** As that of any wait: only a hang reaches it. */
@@ -56,7 +55,7 @@ export class KubednsProcess {
 /** Starts the program on free ports; its only servers are on loopback. */
 export function startKubedns(
   api: ApiServer,
-  upstream: NameServer,
+  upstream: ScriptedNameServer,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): KubednsProcess {
@@ -65,7 +64,7 @@ export function startKubedns(
     '--dns-bind-address=127.0.0.1',
     '--dns-port=0',
     '--healthz-port=0',
-    `--nameservers=${upstream.address}`,
+    `--nameservers=${upstream.hostPort}`,
     `--udp-engine=${ENGINE}`,
   ];
   return new KubednsProcess([...own, ...args], env);

@@ -20,8 +20,8 @@ export interface ServerEndpoint {
   readonly port: number;
 }
 
-/** The first label of a probe for a loop. */
-const LOOP_LABEL = /^[0-9a-f]{16}\./;
+/** The first label of a probe for a loop, which may be the only one: the root is probed, too. */
+const LOOP_LABEL = /^[0-9a-f]{16}(?:\.|$)/;
 
 /** One query at a scripted name server. */
 export class NameServerRequest {
@@ -134,14 +134,17 @@ export class ScriptedNameServer implements Closable {
   /** Answers the next query. */
   script: Script;
   readonly address: string;
+  readonly #responses = new Map<string, Response>();
   readonly #udp: UdpSocket;
   readonly #tcp: Server;
   readonly #connections = new Set<Socket>();
   readonly #seesProbes: boolean;
   #isClosed = false;
 
-  private constructor(script: Script, address: string, seesProbes: boolean) {
-    this.script = script;
+  private constructor(script: Script | undefined, address: string, seesProbes: boolean) {
+    const responseTo: Script = ({ name, type }) =>
+      this.#responses.get(`${name} ${type}`) ?? { rcode: 'NXDOMAIN' };
+    this.script = script ?? responseTo;
     this.#seesProbes = seesProbes;
     this.address = address;
     const type = isIPv6(address) ? 'udp6' : 'udp4';
@@ -149,9 +152,12 @@ export class ScriptedNameServer implements Closable {
     this.#tcp = createServer((socket) => this.#accept(socket));
   }
 
-  /** Starts to serve; rejects with the system's error when a given port is in use. */
+  /**
+   * Starts to serve; without a script with what `respond` says. Rejects with the system's error when a given port is in
+   * use.
+   */
   static async start(
-    script: Script,
+    script?: Script,
     { address = '127.0.0.1', port = 0, seesProbes = false }: NameServerOptions = {},
   ): Promise<ScriptedNameServer> {
     const server = new ScriptedNameServer(script, address, seesProbes);
@@ -176,6 +182,21 @@ export class ScriptedNameServer implements Closable {
   /** Its address and port in the form of dnsmasq's `--server`. */
   get text(): string {
     return `${this.address}#${this.port}`;
+  }
+
+  /** Its address and port in the form of kubedns' `--nameservers`. */
+  get hostPort(): string {
+    return `${this.address}:${this.port}`;
+  }
+
+  /** Sets the response to a question, `name TYPE` with the name in lower case, in place of NXDOMAIN. */
+  respond(question: string, response: Response): void {
+    this.#responses.set(question, response);
+  }
+
+  /** The questions as they came, in order, as `name TYPE`. */
+  get asked(): string[] {
+    return this.requests.map(({ question: { name, type } }) => `${name} ${type}`);
   }
 
   /** The names of the questions as they came, in order. */
