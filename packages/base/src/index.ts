@@ -54,3 +54,4 @@ export { hideUrlSecrets, MAX_QUOTED, quote, shownText } from './text.js';
 export { TokenBucket } from './token-bucket.js';
 export { Trace, TraceKind } from './trace.js';
 export { layOut, usageText, wrap } from './usage.js';
+export { linkVolume, swapVolume, writeVolume } from './volume-files.js';

@@ -43,20 +43,20 @@ describe('readConfigDirectory', () => {
   it('reads a ConfigMap whose new key has no link yet, and whose old key still has one', async () => {
     const volume = new ConfigVolume(folder);
     await volume.put({ common: '1', old: '1' });
-    await volume.swap({ common: '2', new: '2' });
+    volume.swap({ common: '2', new: '2' });
     const between = await readConfigDirectory(folder);
     expect([...between.files]).toEqual([
       ['common', '2'],
       ['new', '2'],
     ]);
-    await volume.link({ common: '2', new: '2' });
+    volume.link({ common: '2', new: '2' });
     expect(await readConfigDirectory(folder)).toEqual(between);
   });
 
   it('reads a ConfigMap without its last key as empty, also while the link of the key remains', async () => {
     const volume = new ConfigVolume(folder);
     await volume.put({ key: '1' });
-    await volume.swap({});
+    volume.swap({});
     expect(await readConfigDirectory(folder)).toEqual({ version: '', files: new Map() });
   });
 

@@ -1,20 +1,10 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { writeVolume } from '@kube-dns/base';
 import { reasonOf, StartError } from '../errors.js';
 import type { ContainerSpec, MountSpec, VolumeSpec } from './manifest.js';
 
@@ -110,17 +100,12 @@ export class Volumes {
 
 type ConfigMapContent = ReadonlyMap<string, Buffer>;
 
-const CURRENT = '..data';
 /** What the API server accepts as a key, too (apimachinery IsConfigMapKey). */
 const KEY = /^(?!\.\.)[-._a-zA-Z0-9]+$/;
 
-/**
- * The folder of a ConfigMap volume, written as kubelet does (kubernetes pkg/volume/util/atomic_writer.go):
- * `KEY` points to `..data/KEY`, and a new content becomes visible by renaming the link `..data`.
- */
+/** The folder of a ConfigMap volume. */
 export class ConfigMapFolder {
   readonly path: string;
-  #generation = 0;
   #content: ConfigMapContent = new Map();
 
   /** The folder exists and is empty. */
@@ -132,29 +117,9 @@ export class ConfigMapFolder {
   write(all: ConfigMapContent): boolean {
     const content = new Map([...all].filter(([key]) => KEY.test(key)));
     if (isEqual(content, this.#content)) return false;
-    const former = this.#generation === 0 ? undefined : readlinkSync(join(this.path, CURRENT));
-    this.#swap(content);
-    this.#link(content);
-    if (former !== undefined) rmSync(join(this.path, former), { recursive: true });
+    writeVolume(this.path, content);
     this.#content = content;
     return true;
-  }
-
-  #swap(content: ConfigMapContent): void {
-    const data = `..${new Date().toISOString().replaceAll(/[-:.TZ]/g, '_')}${++this.#generation}`;
-    mkdirSync(join(this.path, data));
-    for (const [key, value] of content) writeFileSync(join(this.path, data, key), value);
-    const next = join(this.path, `${CURRENT}_tmp`);
-    symlinkSync(data, next);
-    renameSync(next, join(this.path, CURRENT));
-  }
-
-  #link(content: ConfigMapContent): void {
-    const linked = readdirSync(this.path).filter((name) => !name.startsWith('..'));
-    for (const key of content.keys()) {
-      if (!linked.includes(key)) symlinkSync(join(CURRENT, key), join(this.path, key));
-    }
-    for (const key of linked) if (!content.has(key)) rmSync(join(this.path, key));
   }
 }
 
