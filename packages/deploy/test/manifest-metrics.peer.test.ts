@@ -2,14 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
-import { freePort, needsPrograms, unless, untilEqual } from '@kube-dns/testkit';
+import { ask, freePort, needsPrograms, NodeCache, unless, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
 import { kustomized } from './support/kustomized.js';
 import { ALERTS, DASHBOARD, QUERIES } from './support/monitoring.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
-import { RunningNodeCache } from './support/running-node-cache.js';
 
+/** How long a client waits for an answer. */
+const ANSWER_MS = 60_000;
+const KUBERNETES = 'kubernetes.default.svc.cluster.local';
 /** What Prometheus itself puts on every sample of a pod. */
 const TARGET_LABELS = ['job', 'pod', 'instance', 'namespace', 'endpoint', 'service'];
 /** The kernel counts the start of a process from a time of boot in whole seconds. */
@@ -25,7 +27,7 @@ unless(needsPrograms('kubectl'), describe)(
     let pod: DeployedPod;
     let known: Map<string, Set<string>>;
     let sidecarText: string;
-    let cache: RunningNodeCache;
+    let cache: NodeCache;
 
     beforeAll(async () => {
       const objects = kustomized('overlays/monitoring');
@@ -55,10 +57,14 @@ unless(needsPrograms('kubectl'), describe)(
       await untilEqual(true, () => shows(10054, /^kubedns_dnsmasq_subscriptions_live 3$/m));
       sidecarText = await pod.text(10054, '/metrics');
       const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
-      cache = await RunningNodeCache.start(pod.portFor(53));
-      await cache.ask('kubernetes.default.svc.cluster.local');
-      await cache.ask('kubernetes.default.svc.cluster.local');
-      const texts = [...(await Promise.all(others)), await cache.metrics()];
+      cache = await NodeCache.create();
+      const { dns, metrics } = cache.ports;
+      const plugins = `bind 127.0.0.1\nforward . 127.0.0.1:${pod.portFor(53)}\ncache 30`;
+      await cache.putTemplate(`.:${dns} {\n${plugins}\nprometheus 127.0.0.1:${metrics}\n}\n`);
+      await cache.start({ flags: ['-kubednscm=/nowhere'] });
+      for (const name of [KUBERNETES, KUBERNETES]) await ask(dns, name, { limitMs: ANSWER_MS });
+      const ofCache = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+      const texts = [...(await Promise.all(others)), ofCache];
       known = exposedMetrics([sidecarText, ...texts].join('\n'));
     });
 

@@ -2,9 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort, RunningProgram } from '@kube-dns/testkit';
+import {
+  Dnsmasq,
+  freePort,
+  Kubedns,
+  NodeCache,
+  Owned,
+  type RunningProgram,
+  Sidecar,
+} from '@kube-dns/testkit';
 import { type RunningApiServer, startApiServer } from './support/api-server.js';
-import { ROOT } from './support/root.js';
 
 /** What a curious client tries: pages of ours, of the originals' and of other servers. */
 const TRIED = [
@@ -39,26 +46,12 @@ const TSIG_SECRET = 'q8Z0N1Yw7m+Rk3vXh2T9sLbQpEwUaJcF5dGiKoMnB4A=';
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl';
 const SECRETS = [TOKEN, PASSWORD, COOKIE_SECRET, TSIG_SECRET, JWT];
 
-const programs: RunningProgram[] = [];
-const ports = {
-  readiness: 0,
-  kubednsMetrics: 0,
-  dnsmasqMetrics: 0,
-  sidecar: 0,
-  nodeHealth: 0,
-  nodeReady: 0,
-  nodeMetrics: 0,
-  nodeSetup: 0,
-};
+const owned = new Owned();
+/** The ports with pages. */
+const ports: Record<string, number> = {};
+let programs: readonly RunningProgram[];
 let api: RunningApiServer;
 let folder: string;
-
-function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
-  const bundle = `${ROOT}packages/${name}/dist/${name}.cjs`;
-  const program = new RunningProgram(name, process.execPath, [bundle, ...args], { env });
-  programs.push(program);
-  return program;
-}
 
 /** As in a pod: with a token for the API server. */
 function kubeconfig(): string {
@@ -92,60 +85,53 @@ function secretFile(name: string, text: string): string {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kube-dns-pages-'));
   api = await startApiServer();
-  for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = await freePort();
-  const kubedns = start(
-    'kubedns',
-    [
-      `--kubecfg-file=${kubeconfig()}`,
-      '--dns-bind-address=127.0.0.1',
-      `--dns-port=${await freePort()}`,
-      `--healthz-port=${ports.readiness}`,
-      `--config-dir=${configFolder()}`,
-      `--cookie-secret-file=${secretFile('cookie', COOKIE_SECRET)}`,
-      `--notify-key=${secretFile('key', `key "k" { algorithm hmac-sha256; secret "${TSIG_SECRET}"; };`)}`,
-      '--notify=127.0.0.1#9',
-      '--v=2',
-    ],
-    { PROMETHEUS_PORT: String(ports.kubednsMetrics), API_PASSWORD: PASSWORD },
+  const kubedns = owned.add(
+    await Kubedns.start({
+      flags: [
+        `--kubecfg-file=${kubeconfig()}`,
+        `--config-dir=${configFolder()}`,
+        `--cookie-secret-file=${secretFile('cookie', COOKIE_SECRET)}`,
+        `--notify-key=${secretFile('key', `key "k" { algorithm hmac-sha256; secret "${TSIG_SECRET}"; };`)}`,
+        '--notify=127.0.0.1#9',
+        '--v=2',
+      ],
+      env: { API_PASSWORD: PASSWORD },
+    }),
   );
-  const dnsmasqPort = await freePort();
-  const dnsmasq = start('dnsmasq', [
-    `-metrics-addr=127.0.0.1:${ports.dnsmasqMetrics}`,
-    `-configDir=${join(folder, 'config')}`,
-    ...[
-      '--',
-      `--port=${dnsmasqPort}`,
-      '--listen-address=127.0.0.1',
-      '--bind-interfaces',
-      '--no-resolv',
-      `--cookie-secret-file=${join(folder, 'cookie')}`,
-    ],
-  ]);
-  const sidecar = start('sidecar', [
-    `--prometheus-port=${ports.sidecar}`,
-    '--prometheus-addr=127.0.0.1',
-    `--dnsmasq-port=${dnsmasqPort}`,
-    `--probe=dns,127.0.0.1:${dnsmasqPort},a.test,5,A`,
-  ]);
-  const template = join(folder, 'Corefile.base');
+  const dnsmasq = owned.add(
+    await Dnsmasq.start({
+      nannyFlags: [`-configDir=${join(folder, 'config')}`],
+      args: [`--cookie-secret-file=${join(folder, 'cookie')}`],
+    }),
+  );
+  const dnsmasqPort = dnsmasq.ports.dns;
+  const probes = [`dns,127.0.0.1:${dnsmasqPort},a.test,5,A`];
+  const sidecar = owned.add(await Sidecar.start({ dnsmasqPort, probes }));
+  const cache = owned.add(await NodeCache.create());
+  const { dns, health, metrics, setup } = cache.ports;
+  Object.assign(ports, {
+    readiness: kubedns.ports.readiness,
+    kubednsMetrics: kubedns.ports.metrics,
+    dnsmasqMetrics: dnsmasq.ports.metrics,
+    sidecar: sidecar.port,
+    nodeHealth: health,
+    nodeReady: await freePort(),
+    nodeMetrics: metrics,
+    nodeSetup: setup,
+  });
   const block = [
-    ...['bind 127.0.0.1', 'forward . 127.0.0.1:9', `health 127.0.0.1:${ports.nodeHealth}`],
-    ...[`ready 127.0.0.1:${ports.nodeReady}`, `prometheus 127.0.0.1:${ports.nodeMetrics}`],
+    ...['bind 127.0.0.1', 'forward . 127.0.0.1:9', `health 127.0.0.1:${health}`],
+    ...[`ready 127.0.0.1:${ports.nodeReady}`, `prometheus 127.0.0.1:${metrics}`],
   ];
-  writeFileSync(template, `.:${await freePort()} {\n${block.join('\n')}\n}\n`);
-  const nodeCache = start('node-cache', [
-    ...['-localip=127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
-    ...[`-basecorefile=${template}`, `-conf=${join(folder, 'Corefile')}`],
-    `-metrics-listen-address=127.0.0.1:${ports.nodeSetup}`,
-  ]);
-  await nodeCache.waitForLine(/Running configuration/);
-  await kubedns.waitForLine(/serving \/metrics on port/);
-  await dnsmasq.waitForLine(/serving \/metrics on port/);
-  await sidecar.waitForLine(/serving/);
+  await cache.putTemplate(`.:${dns} {\n${block.join('\n')}\n}\n`);
+  programs = [kubedns.server, dnsmasq.server, sidecar.server, await cache.start()];
+  await kubedns.server.waitForLine(/serving \/metrics on port/);
+  await dnsmasq.server.waitForLine(/serving \/metrics on port/);
+  await sidecar.ready();
 });
 
 afterAll(async () => {
-  await Promise.all(programs.map((program) => program.close()));
+  await owned.close();
   await api.close();
   rmSync(folder, { recursive: true });
 });

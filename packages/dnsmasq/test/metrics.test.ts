@@ -1,15 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addressRecords,
   ask,
   endPrograms,
   freePort,
-  RunningProgram,
   ScriptedNameServer,
+  startBundle,
   until,
 } from '@kube-dns/testkit';
 import { runDnsmasq, type Serving, serve } from './processes.js';
@@ -168,14 +167,8 @@ describe('--metrics-addr', () => {
          return load.apply(this, arguments);
        };`,
     );
-    const bundle = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
     const argv = [`--metrics-addr=${address}`, '--', '-R', '-p', '0', '-a', '127.0.0.1'];
-    const run = new RunningProgram('dnsmasq', process.execPath, [
-      '--require',
-      preload,
-      bundle,
-      ...argv,
-    ]);
+    const run = startBundle('dnsmasq', argv, { nodeFlags: ['--require', preload] });
     await run.waitForLine('serving on port');
     if (address !== '') {
       const [, port] = await run.waitForLine(/serving \/metrics on port (\d+)/);

@@ -1,8 +1,7 @@
-import { fileURLToPath } from 'node:url';
-import { RunningProgram } from '@kube-dns/testkit';
+import { builtProgram, type RunningProgram, startBundle } from '@kube-dns/testkit';
 
 /** The bundle. */
-export const PROGRAM = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
+export const PROGRAM = builtProgram('dnsmasq');
 
 /** The messages in the log of our dnsmasq so far, without klog's head. */
 export function messagesOf({ stderr }: RunningProgram): string[] {
@@ -11,7 +10,7 @@ export function messagesOf({ stderr }: RunningProgram): string[] {
 
 /** Runs our dnsmasq with this command line. */
 export function runDnsmasq(...argv: string[]): RunningProgram {
-  return new RunningProgram('dnsmasq', process.execPath, [PROGRAM, ...argv]);
+  return startBundle('dnsmasq', argv);
 }
 
 /** A process that serves DNS on a port of 127.0.0.1. */

@@ -6,8 +6,9 @@ import {
   addressRecords,
   ask,
   endPrograms,
-  RunningProgram,
+  type RunningProgram,
   ScriptedNameServer,
+  startBundle,
 } from '@kube-dns/testkit';
 import { messagesOf, PROGRAM } from './processes.js';
 
@@ -20,7 +21,7 @@ async function runAlone(...args: readonly string[]): Promise<RunningProgram> {
   const program = join(folder, 'dnsmasq.cjs');
   await copyFile(PROGRAM, program);
   const common = ['--conf-file=/dev/null', '--no-resolv', '--listen-address=127.0.0.1', '--port=0'];
-  return new RunningProgram('dnsmasq', process.execPath, [program, ...common, ...args]);
+  return startBundle('dnsmasq', [...common, ...args], { program });
 }
 
 afterEach(async () => {

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { endPrograms, type RunningProgram, ScriptedNameServer, until } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  type RunningProgram,
+  ScriptedNameServer,
+  startBundle,
+  until,
+} from '@kube-dns/testkit';
 import { addressRecord, txtRecord } from './replies.js';
-import { startSidecar, urlOf } from './sidecar-process.js';
 
 let responder: ScriptedNameServer;
 let sidecar: RunningProgram;
@@ -21,7 +26,8 @@ beforeAll(async () => {
     '--prometheus-namespace=other',
     '--prometheus-path=/numbers',
   );
-  url = await urlOf(sidecar);
+  const [, port = ''] = await sidecar.waitForLine(/serving HTTP on .* port (\d+)/);
+  url = `http://127.0.0.1:${port}`;
 });
 afterAll(async () => {
   await endPrograms();
@@ -29,13 +35,13 @@ afterAll(async () => {
 });
 
 function start(...args: string[]): RunningProgram {
-  return startSidecar(
+  return startBundle('sidecar', [
     '--prometheus-addr=[::]',
     '--prometheus-port=0',
     `--dnsmasq-port=${responder.port}`,
     '--dnsmasq-poll-interval-ms=50',
     ...args,
-  );
+  ]);
 }
 
 const probe = (label: string, name: string) =>

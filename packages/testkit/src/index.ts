@@ -17,6 +17,7 @@ export {
 export { type ConfigKeys, ConfigVolume } from './config-volume.js';
 export {
   awaitRecord,
+  type BundleStart,
   Dnsmasq,
   type DnsmasqPorts,
   type DnsmasqStart,
@@ -26,6 +27,12 @@ export {
   type KubednsPorts,
   type KubednsStart,
   MetricPage,
+  NodeCache,
+  type NodeCachePorts,
+  type NodeCacheStart,
+  Sidecar,
+  type SidecarStart,
+  startBundle,
 } from './containers/containers.js';
 export {
   RealDnsmasq,

@@ -1,18 +1,15 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   anonymousBytes,
   ask,
-  awaitRecord,
   builtProgram,
   type Command,
   type CommandContext,
-  ConfigVolume,
   type CorePlan,
-  encodeQuery,
   findRealNodeCache,
-  freePort,
   monotonicMs,
+  NodeCache,
+  type NodeCacheStart,
   numberOption,
   type OptionValues,
   Owned,
@@ -20,7 +17,7 @@ import {
   Remote,
   rssBytes,
   runDnsperf,
-  RunningProgram,
+  type RunningProgram,
   switchOption,
   TemporaryFolder,
 } from '@kube-dns/testkit';
@@ -95,8 +92,6 @@ interface NodeCacheSubject extends Subject {
 const OUR_NODE_CACHE = 'our node-cache';
 const ORIGINAL = 'original';
 
-const START_LIMIT_MS = 30_000;
-const KNOWN = encodeQuery({ name: 'known.example' });
 const SERVICE = 'kube-dns-upstream';
 
 /** Starts ours and the original, in front of the same fast name server; closing `owned` ends them. */
@@ -127,40 +122,28 @@ class NodeCacheTestbed {
 
   /** Ours, then the original if it is there. */
   async subjects(): Promise<readonly NodeCacheSubject[]> {
-    const { node, nodeFlags, nodeCache, original } = this.#programs;
-    const ours = await this.#start(OUR_NODE_CACHE, node, [...nodeFlags, nodeCache]);
+    const { node, nodeFlags, nodeCache: program, original } = this.#programs;
+    const ours = await this.#start(OUR_NODE_CACHE, { node, nodeFlags, program });
     if (original === undefined) return [ours];
-    return [ours, await this.#start(ORIGINAL, original, [])];
+    return [ours, await this.#start(ORIGINAL, { original })];
   }
 
-  async #start(name: string, command: string, first: readonly string[]): Promise<NodeCacheSubject> {
-    const ports = {
-      dns: await freePort(),
-      metrics: await freePort(),
-      health: await freePort(),
-      upstream: this.#upstreamPort,
-    };
-    const { path } = this.#owned.add(new TemporaryFolder());
-    const volume = this.#owned.add(await ConfigVolume.create());
-    const edit = (seconds?: number) => volume.put({ 'Corefile.base': templateOf(ports, seconds) });
+  async #start(name: string, start: NodeCacheStart): Promise<NodeCacheSubject> {
+    const cache = this.#owned.add(await NodeCache.create());
+    const { dns, metrics, health } = cache.ports;
+    const ports = { dns, metrics, health, upstream: this.#upstreamPort };
+    const edit = (seconds?: number) => cache.putTemplate(templateOf(ports, seconds));
     await edit();
-    const args = [
-      ...['-localip', '127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
-      ...['-metrics-listen-address', '127.0.0.1:0', '-upstreamsvc', SERVICE],
-      ...['-basecorefile', join(volume.path, 'Corefile.base'), '-conf', join(path, 'Corefile')],
-    ];
     // A Go program finds out by itself on how many cores it runs, but before it is pinned.
     const env = {
       KUBE_DNS_UPSTREAM_SERVICE_HOST: '127.0.0.1',
       ...(this.#cores !== undefined && { GOMAXPROCS: '1' }),
     };
-    const how = { env, isForeign: name === ORIGINAL };
-    const server = this.#owned.add(new RunningProgram(name, command, [...first, ...args], how));
-    await awaitRecord(server, ports.dns, KNOWN, START_LIMIT_MS);
+    const server = await cache.start({ ...start, flags: [`-upstreamsvc=${SERVICE}`], env });
     const { pid } = server;
     await pinProcess(pid, this.#cores?.server);
     const check = () => server.check();
-    return { name, port: ports.dns, pid, isOneProcess: true, check, server, edit };
+    return { name, port: dns, pid, isOneProcess: true, check, server, edit };
   }
 }
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
   builtProgram,
+  type BundleStart,
   type Closable,
   Dnsmasq,
   Dockerfile,
-  freePort,
   httpStatus,
   imageStart,
   Kubedns,
@@ -19,12 +19,12 @@ import {
   needsPrograms,
   Owned,
   PodmanStore,
-  RunningProgram,
+  type RunningProgram,
+  Sidecar,
   TemporaryFolder,
-  until,
 } from '@kube-dns/testkit';
 import { ControlGroup, type GroupMemory } from '../control-group.js';
-import { LoadTestbed, type Programs, SUBSCRIBED } from '../load/testbed.js';
+import { LoadTestbed, type Programs } from '../load/testbed.js';
 import type { Subject } from '../load/scores.js';
 import { namesBelow } from '../queries.js';
 import { followingKubedns, stockArguments } from '../servers/peers.js';
@@ -128,19 +128,10 @@ class OwnNode implements Closable {
   }
 }
 
-/** How the program of a container is started. */
-interface ContainerStart {
-  /** A command with arguments that runs the words after it. */
-  readonly through: readonly string[];
-  readonly node: string;
-  readonly nodeFlags: readonly string[];
-  readonly program: string;
-}
-
 /** What gives containers their control groups. */
 interface ContainerRuntime {
   /** How a container is to be started; what it needs is added to `owned`. Rejects where there can be none. */
-  place(name: ContainerName, owned: Owned): ContainerStart | Promise<ContainerStart>;
+  place(name: ContainerName, owned: Owned): BundleStart | Promise<BundleStart>;
   /** The group of a container that runs. */
   groupOf(name: ContainerName): ControlGroup | Promise<ControlGroup>;
 }
@@ -157,7 +148,7 @@ class GroupRuntime implements ContainerRuntime {
     this.#nodeOf = nodeOf;
   }
 
-  place(name: ContainerName, owned: Owned): ContainerStart {
+  place(name: ContainerName, owned: Owned): BundleStart {
     const group = ControlGroup.create(`bench-memory-${name}`, 'memory');
     if (typeof group === 'string') throw new Error(group);
     this.#groups.set(name, owned.add(group));
@@ -180,7 +171,7 @@ class PodmanRuntime implements ContainerRuntime {
     this.#images = images;
   }
 
-  async place(name: ContainerName, owned: Owned): Promise<ContainerStart> {
+  async place(name: ContainerName, owned: Owned): Promise<BundleStart> {
     const ended: Closable = {
       close: () => this.#images.output('rm', '--force', '--ignore', '--time', '0', name),
     };
@@ -276,28 +267,23 @@ class MeasuredPod implements Closable {
       }),
     );
     await dnsmasq.ready();
-    await dnsmasq.server.waitForLine(SUBSCRIBED);
+    await dnsmasq.subscribed();
 
-    const sidecarPort = await freePort();
-    const { through, node, nodeFlags, program } = await runtime.place('sidecar', owned);
-    const [command, ...args] = [
-      ...[...through, node, ...nodeFlags, program],
-      `--probe=kubedns,127.0.0.1:${kubedns.ports.dns},${PROBED}`,
-      `--probe=dnsmasq,127.0.0.1:${dnsmasq.ports.dns},${PROBED}`,
-      ...[`--dnsmasq-port=${dnsmasq.ports.dns}`, '--prometheus-addr=127.0.0.1'],
-      `--prometheus-port=${sidecarPort}`,
-    ];
-    const sidecar = owned.add(new RunningProgram('sidecar', command, args));
-    const isServed = async () => {
-      sidecar.check();
-      return (await httpStatus(sidecarPort, '/metrics', HTTP_LIMIT_MS)) === 200;
-    };
-    await until('the metrics of the sidecar', isServed, { limitMs: READY_LIMIT_MS });
+    const sidecar = owned.add(
+      await Sidecar.start({
+        ...(await runtime.place('sidecar', owned)),
+        dnsmasqPort: dnsmasq.ports.dns,
+        probes: Object.entries({ kubedns, dnsmasq }).map(
+          ([name, { ports }]) => `${name},127.0.0.1:${ports.dns},${PROBED}`,
+        ),
+      }),
+    );
+    await sidecar.ready();
     for (const name of CONTAINERS) groups.set(name, await runtime.groupOf(name));
     return new MeasuredPod(owned, groups, {
       kubedns: subjectOf('our kubedns', kubedns.server, kubedns.ports.dns),
       dnsmasq: subjectOf('our dnsmasq', dnsmasq.server, dnsmasq.ports.dns),
-      sidecarPort,
+      sidecarPort: sidecar.port,
     });
   }
 

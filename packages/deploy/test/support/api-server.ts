@@ -1,4 +1,4 @@
-import { RunningProgram } from '@kube-dns/testkit';
+import { startBundle } from '@kube-dns/testkit';
 import { ROOT } from './root.js';
 
 /** An API server with the objects of manifests/local, in its own process. */
@@ -9,9 +9,8 @@ export interface RunningApiServer {
 
 /** Starts one on a free port. */
 export async function startApiServer(): Promise<RunningApiServer> {
-  const program = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
-  const args = [program, '--port=0', `--manifests=${ROOT}manifests/local/objects`];
-  const server = new RunningProgram('apiserver', process.execPath, args);
+  const args = ['--port=0', `--manifests=${ROOT}manifests/local/objects`];
+  const server = startBundle('apiserver', args);
   const [, url = ''] = await server.waitForLine(/serving .* on (http:\S+)/);
   return { url, close: () => server.close('SIGTERM') };
 }

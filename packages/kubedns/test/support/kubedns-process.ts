@@ -1,9 +1,12 @@
-import { fileURLToPath } from 'node:url';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { exchange, RunningProgram, type ScriptedNameServer } from '@kube-dns/testkit';
+import {
+  exchange,
+  type RunningProgram,
+  type ScriptedNameServer,
+  startBundle,
+} from '@kube-dns/testkit';
 import { type Answer, type Asked, queryBytes, readAnswer } from './messages.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/kubedns.cjs', import.meta.url));
 /** As that of any wait: only a hang reaches it. */
 const ASK_LIMIT_MS = 60_000;
 /** The UDP engine of every server in the tests; `test:dgram` sets another. */
@@ -14,7 +17,7 @@ export class KubednsProcess {
   readonly program: RunningProgram;
 
   constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.program = new RunningProgram('kubedns', process.execPath, [PROGRAM, ...args], { env });
+    this.program = startBundle('kubedns', args, { env });
   }
 
   /** The lines on stderr that are no log lines: the reason why the program ended. */

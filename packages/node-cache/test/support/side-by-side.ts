@@ -1,21 +1,18 @@
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   ask,
   type Closable,
   type DnsRecord,
   findRealNodeCache,
-  freePort,
   type Message,
+  NodeCache,
+  type NodeCachePorts,
+  type NodeCacheStart,
   Owned,
   type Question,
-  RunningProgram,
   ScriptedNameServer,
   type Script,
-  TemporaryFolder,
 } from '@kube-dns/testkit';
 
-const OURS = fileURLToPath(new URL('../../dist/node-cache.cjs', import.meta.url));
 const SERVICE = 'kube-dns-upstream';
 
 /** Ours and the original beside it. */
@@ -36,79 +33,45 @@ export interface SeenAnswer {
   readonly ttls: readonly number[];
 }
 
-/** A node-cache that serves a Corefile on loopback. */
-class Served implements Closable {
-  readonly port: number;
-  readonly metricsPort: number;
-  readonly program: RunningProgram;
-
-  private constructor(port: number, metricsPort: number, program: RunningProgram) {
-    this.port = port;
-    this.metricsPort = metricsPort;
-    this.program = program;
-  }
-
-  static async start(
-    name: string,
-    command: readonly string[],
-    template: string,
-    folder: TemporaryFolder,
-  ): Promise<Served> {
-    const port = await freePort();
-    const metricsPort = await freePort();
-    const text = template
-      .replaceAll('PORT', `${port}`)
-      .replaceAll('METRICS', `127.0.0.1:${metricsPort}`);
-    const [file = '', ...args] = command;
-    const program = new RunningProgram(
-      name,
-      file,
-      [
-        ...args,
-        ...['-localip', '127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
-        ...['-metrics-listen-address', '127.0.0.1:0', '-upstreamsvc', SERVICE],
-        ...['-basecorefile', folder.file(`${name}.base`, text)],
-        ...['-conf', join(folder.path, `${name}.Corefile`)],
-      ],
-      { env: { KUBE_DNS_UPSTREAM_SERVICE_HOST: '192.0.2.1' } },
-    );
-    await program.waitForLine('Running configuration SHA512');
-    return new Served(port, metricsPort, program);
-  }
-
-  close(): Promise<void> {
-    return this.program.close();
-  }
-}
-
 /** Ours and the original with the same template, in front of the same scripted name server of each, with the same script. */
 export class SideBySide implements Closable {
   readonly #owned: Owned;
   readonly #upstreams: Pair<ScriptedNameServer>;
-  readonly #served: Pair<Served>;
+  readonly #ports: Pair<NodeCachePorts>;
 
-  private constructor(owned: Owned, upstreams: Pair<ScriptedNameServer>, served: Pair<Served>) {
+  private constructor(
+    owned: Owned,
+    upstreams: Pair<ScriptedNameServer>,
+    ports: Pair<NodeCachePorts>,
+  ) {
     this.#owned = owned;
     this.#upstreams = upstreams;
-    this.#served = served;
+    this.#ports = ports;
   }
 
   /** In the template PORT and METRICS are the ports of each, UPSTREAM is the name server of each, with the same script. */
   static async start(template: string, script: Script): Promise<SideBySide> {
     const owned = new Owned();
     try {
-      const folder = owned.add(new TemporaryFolder());
       const upstreams = {
         ours: owned.add(await ScriptedNameServer.start(script)),
         original: owned.add(await ScriptedNameServer.start(script)),
       };
-      const start = async (name: keyof typeof upstreams, command: readonly string[]) => {
-        const text = template.replaceAll('UPSTREAM', `127.0.0.1:${upstreams[name].port}`);
-        return owned.add(await Served.start(name, command, text, folder));
+      const start = async ({ hostPort }: ScriptedNameServer, program: NodeCacheStart) => {
+        const cache = owned.add(await NodeCache.create());
+        const { dns, metrics } = cache.ports;
+        const text = template
+          .replaceAll('UPSTREAM', hostPort)
+          .replaceAll('PORT', `${dns}`)
+          .replaceAll('METRICS', `127.0.0.1:${metrics}`);
+        await cache.putTemplate(text);
+        const env = { KUBE_DNS_UPSTREAM_SERVICE_HOST: '192.0.2.1' };
+        await cache.start({ ...program, flags: [`-upstreamsvc=${SERVICE}`], env });
+        return cache.ports;
       };
       const [ours, original] = await Promise.all([
-        start('ours', [process.execPath, OURS]),
-        start('original', [findRealNodeCache()!]),
+        start(upstreams.ours, {}),
+        start(upstreams.original, { original: findRealNodeCache()! }),
       ]);
       return new SideBySide(owned, upstreams, { ours, original });
     } catch (error) {
@@ -119,10 +82,10 @@ export class SideBySide implements Closable {
 
   /** The answers of both to a question. */
   async ask(question: Question, isOverTcp: boolean): Promise<Pair<SeenAnswer>> {
-    const { ours, original } = this.#served;
+    const { ours, original } = this.#ports;
     const [here, there] = await Promise.all([
-      ask(ours.port, question, { isOverTcp }),
-      ask(original.port, question, { isOverTcp }),
+      ask(ours.dns, question, { isOverTcp }),
+      ask(original.dns, question, { isOverTcp }),
     ]);
     return { ours: seenIn(here), original: seenIn(there) };
   }
@@ -137,9 +100,9 @@ export class SideBySide implements Closable {
 
   /** The metrics of both. */
   async metrics(): Promise<Pair<string>> {
-    const read = async ({ metricsPort }: Served) =>
-      (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    const { ours, original } = this.#served;
+    const read = async ({ metrics }: NodeCachePorts) =>
+      (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+    const { ours, original } = this.#ports;
     return { ours: await read(ours), original: await read(original) };
   }
 

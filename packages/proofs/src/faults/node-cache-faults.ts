@@ -1,20 +1,16 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  builtProgram,
-  ConfigVolume,
+  type ConfigVolume,
   findProgram,
-  freePort,
   imageStart,
   isOk,
   median,
   MetricPage,
   needsPort53,
+  NodeCache,
   type RunningProgram,
-  TemporaryFolder,
 } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
-import { startContainer } from '../fixtures/pod-containers.js';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { runningMs, type Seen, SteadyClient, troubleMs } from '../fixtures/steady-client.js';
 import { LIMIT_MS, QuestionKinds, waitFor } from './claims.js';
@@ -76,56 +72,45 @@ function ownAddress(): { readonly address: string; readonly port: number } {
   return { address, port: DNS_PORT };
 }
 
-interface Ports {
-  readonly dns: number;
-  readonly metrics: number;
-  readonly health: number;
-}
-
 /** A node-cache between the DNS of a cluster and servers of the world, and clients that ask it all the time. */
 class NodeCacheTestbed {
   readonly cluster: FakeUpstream;
   readonly world: FakeUpstream;
   readonly other: FakeUpstream;
-  /** The folder of the template, and that of the ConfigMap kube-dns. */
-  readonly template: ConfigVolume;
-  readonly config: ConfigVolume;
   readonly #context: FaultContext;
-  readonly #ports: Ports;
-  readonly #folder: TemporaryFolder;
+  readonly #cache: NodeCache;
   readonly #clients: SteadyClient[] = [];
-  #starts = 0;
 
   private constructor(
     context: FaultContext,
-    ports: Ports,
+    cache: NodeCache,
     servers: readonly [FakeUpstream, FakeUpstream, FakeUpstream],
-    volumes: readonly [ConfigVolume, ConfigVolume],
   ) {
     this.#context = context;
-    this.#ports = ports;
+    this.#cache = cache;
     [this.cluster, this.world, this.other] = servers;
-    [this.template, this.config] = volumes;
-    this.#folder = context.owned.add(new TemporaryFolder());
   }
 
-  /** Makes all but the node-cache. */
+  /** Makes all but the process of node-cache. */
   static async create(context: FaultContext): Promise<NodeCacheTestbed> {
     const { owned } = context;
     const serve = async (network: number) =>
       owned.add(await FakeUpstream.start({ network, at: ownAddress() }));
     const { cluster, world, other } = NETWORKS;
     const servers = [await serve(cluster), await serve(world), await serve(other)] as const;
-    const ports = { dns: await freePort(), metrics: await freePort(), health: await freePort() };
-    const volume = async () => owned.add(await ConfigVolume.create({}));
-    const testbed = new NodeCacheTestbed(context, ports, servers, [await volume(), await volume()]);
+    const testbed = new NodeCacheTestbed(context, owned.add(await NodeCache.create()), servers);
     await testbed.setTemplate(testbed.world.address);
     return testbed;
   }
 
+  /** The ConfigMap kube-dns. */
+  get config(): ConfigVolume {
+    return this.#cache.config;
+  }
+
   /** The standard Corefile in short, with names of the cluster that expire after a second; `world` is a server or a file. */
   async setTemplate(world: string, more = ''): Promise<void> {
-    const { dns, health } = this.#ports;
+    const { dns, health } = this.#cache.ports;
     const template = `
 cluster.local:${dns} {
     errors
@@ -147,52 +132,40 @@ cluster.local:${dns} {
     forward . ${world}
 }
 ${more}`;
-    await this.template.put({ 'Corefile.base': template });
+    await this.#cache.putTemplate(template);
   }
 
   /** Writes a file next to the Corefile, and returns its path. */
   file(name: string, content: string): string {
-    return this.#folder.file(name, content);
+    return this.#cache.folder.file(name, content);
   }
 
   /** Starts a node-cache, and waits until it serves. */
-  async start(...flags: readonly string[]): Promise<RunningProgram> {
-    const { node, nodeFlags, owned } = this.#context;
-    const { dns, metrics } = this.#ports;
-    const args = [
-      '-localip=127.0.0.1',
-      '-setupinterface=false',
-      '-setupiptables=false',
-      `-basecorefile=${join(this.template.path, 'Corefile.base')}`,
-      `-conf=${join(this.#folder.path, `Corefile-${this.#starts++}`)}`,
-      `-kubednscm=${this.config.path}`,
-      `-dns.port=${dns}`,
-      `-metrics-listen-address=127.0.0.1:${metrics}`,
-      `-drain-time=${DRAIN}`,
-      ...flags,
-    ];
-    const program = startContainer({
-      name: 'node-cache',
+  start(...flags: readonly string[]): Promise<RunningProgram> {
+    const { node, nodeFlags } = this.#context;
+    const { ports, config } = this.#cache;
+    return this.#cache.start({
       node,
       nodeFlags: [...imageStart('node-cache').nodeFlags, ...nodeFlags],
-      program: builtProgram('node-cache'),
-      args,
+      flags: [
+        `-kubednscm=${config.path}`,
+        `-dns.port=${ports.dns}`,
+        `-drain-time=${DRAIN}`,
+        ...flags,
+      ],
       env: { KUBE_DNS_SERVICE_HOST: this.cluster.address },
     });
-    owned.add(program);
-    await program.waitForLine('Running configuration SHA512', { limitMs: LIMIT_MS });
-    return program;
   }
 
   /** Starts clients that go on asking, and waits until all is well. */
   async settled(count = 1): Promise<void> {
     const { owned, signs } = this.#context;
     const questions = {
-      port: this.#ports.dns,
+      port: this.#cache.ports.dns,
       names: NAMES,
       ratePerSecond: questionRate(this.#context, RATE_PER_SECOND) / count,
       timeoutMs: CLIENT_TIMEOUT_MS,
-      pages: [`http://127.0.0.1:${this.#ports.metrics}`],
+      pages: [`http://127.0.0.1:${this.#cache.ports.setup}`],
     };
     for (let i = 0; i < count; i++) {
       const client = await SteadyClient.start(questions, i === 0 ? signs : undefined);
@@ -211,12 +184,12 @@ ${more}`;
   }
 
   metrics(): Promise<MetricPage> {
-    return MetricPage.read(`http://127.0.0.1:${this.#ports.metrics}/metrics`);
+    return MetricPage.read(`http://127.0.0.1:${this.#cache.ports.setup}/metrics`);
   }
 
   /** Whether `/ready` is 200. */
   isReady(): Promise<boolean> {
-    return isOk(this.#ports.health, '/ready', LIMIT_MS);
+    return isOk(this.#cache.ports.health, '/ready', LIMIT_MS);
   }
 
   /** Waits until dig has read each of these Extended DNS Errors; without dig it waits for none. */

@@ -1,11 +1,13 @@
+import { join } from 'node:path';
+import { ConfigVolume } from '../config-volume.js';
 import { encodeQuery } from '../dns/messages.js';
 import { connectUdp, sendQuietly } from '../dns/clients.js';
 import { MeasureError } from '../errors.js';
 import { becomesTrue, monotonicMs } from '../until.js';
-import type { Closable } from '../owned.js';
-import { builtProgram } from '../process/dockerfile.js';
+import { type Closable, TemporaryFolder } from '../owned.js';
+import { type BundleName, builtProgram } from '../process/dockerfile.js';
 import { freePort } from '../process/free-port.js';
-import { RunningProgram } from '../process/running-program.js';
+import { type ProgramOptions, RunningProgram } from '../process/running-program.js';
 
 /** The status of a page of a program on this machine; 0 without an answer within `limitMs`. */
 export async function httpStatus(port: number, path: string, limitMs: number): Promise<number> {
@@ -100,37 +102,71 @@ export async function awaitRecord(
   }
 }
 
-/** How a kubedns is started. */
-export interface KubednsStart {
-  /** The URL of its API server, and further flags. */
-  readonly flags: readonly string[];
-  /** The Node that runs it, and its flags; default: the Node of this process. */
+/** What runs a bundle of ours. */
+export interface BundleStart {
+  /** The Node that runs it, and its flags; default: the Node of this process, and none. */
   readonly node?: string;
   readonly nodeFlags?: readonly string[];
   /** The bundle; default: that of this checkout. */
   readonly program?: string;
+  /** A command with arguments that runs the words after it. */
+  readonly through?: readonly string[];
+  /** What a shell runs first, for example `ulimit -n 64`; the program then replaces the shell. */
+  readonly shell?: string;
+  /** The end of the shell's command line: redirections of the program's streams. */
+  readonly redirection?: string;
+  readonly env?: ProgramOptions['env'];
+}
+
+/** Starts a bundle of ours with these arguments. */
+export function startBundle(
+  name: BundleName,
+  args: readonly string[],
+  start: BundleStart = {},
+): RunningProgram {
+  const { node = process.execPath, nodeFlags = [], through = [], shell, redirection } = start;
+  const script = `${shell ?? ':'}; exec "$@" ${redirection ?? ''}`;
+  const isInShell = shell !== undefined || redirection !== undefined;
+  const [command = node, ...rest] = [
+    ...through,
+    ...(isInShell ? ['/bin/sh', '-c', script, 'sh'] : []),
+    ...[node, ...nodeFlags, start.program ?? builtProgram(name), ...args],
+  ];
+  return new RunningProgram(name, command, rest, { env: start.env ?? {} });
+}
+
+/** Ports as given, and free ones for the others. */
+async function portsOf<Name extends string>(
+  names: readonly Name[],
+  given: Partial<Record<Name, number>> = {},
+): Promise<Readonly<Record<Name, number>>> {
+  const ports: Partial<Record<Name, number>> = {};
+  for (const name of names) ports[name] = given[name] ?? (await freePort());
+  return ports as Record<Name, number>;
+}
+
+/** What only a hang reaches. */
+const START_LIMIT_MS = 60_000;
+
+/** How a kubedns is started. */
+export interface KubednsStart extends BundleStart {
+  /** The URL of its API server, and further flags. */
+  readonly flags: readonly string[];
   /** The address where it serves DNS; default: 127.0.0.1. */
   readonly address?: string;
   /** Default: free ports. */
   readonly ports?: Partial<KubednsPorts>;
   /** Serves no metrics, which saves one server. */
   readonly hasNoMetrics?: boolean;
-  /** A command with arguments that runs the words after it. */
-  readonly through?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface KubednsPorts {
-  readonly dns: number;
-  readonly readiness: number;
-  readonly metrics: number;
-}
+const KUBEDNS_PORTS = ['dns', 'readiness', 'metrics'] as const;
+export type KubednsPorts = Readonly<Record<(typeof KUBEDNS_PORTS)[number], number>>;
 
 /** No server listens there, so no query leaves the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
-const READY_LIMIT_MS = 60_000;
 
-/** The kubedns container as its image starts it. */
+/** A kubedns that was started. */
 export class Kubedns implements Closable {
   readonly server: RunningProgram;
   readonly ports: KubednsPorts;
@@ -142,26 +178,17 @@ export class Kubedns implements Closable {
 
   /** Starts it; `ready` waits until it has read the cluster. */
   static async start(start: KubednsStart): Promise<Kubedns> {
-    const { flags, through = [], node = process.execPath, nodeFlags = [] } = start;
-    const ports = {
-      dns: start.ports?.dns ?? (await freePort()),
-      readiness: start.ports?.readiness ?? (await freePort()),
-      metrics: start.ports?.metrics ?? (await freePort()),
-    };
-    const [command = node, ...args] = [
-      ...through,
-      node,
-      ...nodeFlags,
-      start.program ?? builtProgram('kubedns'),
+    const ports = await portsOf(KUBEDNS_PORTS, start.ports);
+    const args = [
       `--dns-bind-address=${start.address ?? '127.0.0.1'}`,
       `--dns-port=${ports.dns}`,
       `--healthz-port=${ports.readiness}`,
       `--nameservers=${NO_NAMESERVER}`,
-      ...flags,
+      ...start.flags,
     ];
-    const metrics = start.hasNoMetrics === true ? {} : { PROMETHEUS_PORT: String(ports.metrics) };
-    const env = { ...metrics, ...start.env };
-    return new Kubedns(new RunningProgram('kubedns', command, args, { env }), ports);
+    const PROMETHEUS_PORT = start.hasNoMetrics === true ? undefined : String(ports.metrics);
+    const env = { PROMETHEUS_PORT, ...start.env };
+    return new Kubedns(startBundle('kubedns', args, { ...start, env }), ports);
   }
 
   /** The status of `/readiness`; 0 while there is no answer. */
@@ -173,7 +200,7 @@ export class Kubedns implements Closable {
    * Waits for a status of `/readiness` (default: 200) and returns its moment on the monotonic clock. Throws
    * a MeasureError after `limitMs`.
    */
-  async ready(limitMs = READY_LIMIT_MS, status = 200): Promise<number> {
+  async ready(limitMs = START_LIMIT_MS, status = 200): Promise<number> {
     const isReady = async () => {
       this.server.check();
       return (await this.readiness()) === status;
@@ -192,37 +219,23 @@ export class Kubedns implements Closable {
 }
 
 /** How a dnsmasq is started. */
-export interface DnsmasqStart {
+export interface DnsmasqStart extends BundleStart {
   /** The arguments before `--`, and those after it. */
   readonly nannyFlags?: readonly string[];
   readonly args: readonly string[];
-  /** The Node that runs it, and its flags; default: the Node of this process. */
-  readonly node?: string;
-  readonly nodeFlags?: readonly string[];
-  /** The bundle; default: that of this checkout. */
-  readonly program?: string;
   /** Default: free ports. */
   readonly ports?: Partial<DnsmasqPorts>;
   /** Serves no metrics, which saves one server. */
   readonly hasNoMetrics?: boolean;
-  /** A command with arguments that runs the words after it. */
-  readonly through?: readonly string[];
-  /** What a shell runs first, for example `ulimit -n 64`; the program then replaces the shell. */
-  readonly shell?: string;
-  /** The end of the shell's command line: redirections of the program's streams. */
-  readonly redirection?: string;
 }
 
-export interface DnsmasqPorts {
-  readonly dns: number;
-  readonly metrics: number;
-}
+const DNSMASQ_PORTS = ['dns', 'metrics'] as const;
+export type DnsmasqPorts = Readonly<Record<(typeof DNSMASQ_PORTS)[number], number>>;
 
-const START_LIMIT_MS = 60_000;
 /** Every dnsmasq answers it, with any servers. */
 const VERSION = encodeQuery({ name: 'version.bind', type: 'TXT', class: 'CH' });
 
-/** The dnsmasq container as its image starts it, on 127.0.0.1. */
+/** A dnsmasq that was started, on 127.0.0.1. */
 export class Dnsmasq implements Closable {
   readonly server: RunningProgram;
   readonly ports: DnsmasqPorts;
@@ -234,17 +247,9 @@ export class Dnsmasq implements Closable {
 
   /** Starts it; `ready` waits until it serves. */
   static async start(start: DnsmasqStart): Promise<Dnsmasq> {
-    const { through = [], node = process.execPath, nodeFlags = [], shell, redirection } = start;
-    const ports = {
-      dns: start.ports?.dns ?? (await freePort()),
-      metrics: start.ports?.metrics ?? (await freePort()),
-    };
+    const ports = await portsOf(DNSMASQ_PORTS, start.ports);
     const metrics = start.hasNoMetrics === true ? [] : [`-metrics-addr=127.0.0.1:${ports.metrics}`];
-    const command = [
-      ...through,
-      node,
-      ...nodeFlags,
-      start.program ?? builtProgram('dnsmasq'),
+    const args = [
       '-configDir=/nonexistent',
       ...metrics,
       ...(start.nannyFlags ?? []),
@@ -258,13 +263,16 @@ export class Dnsmasq implements Closable {
       '--no-resolv',
       ...start.args,
     ];
-    const script = `${shell ?? ':'}; exec "$@" ${redirection ?? ''}`;
-    const args = ['-c', script, 'sh', ...command];
-    return new Dnsmasq(new RunningProgram('dnsmasq', '/bin/sh', args), ports);
+    return new Dnsmasq(startBundle('dnsmasq', args, start), ports);
   }
 
   async ready(): Promise<void> {
     await awaitRecord(this.server, this.ports.dns, VERSION, START_LIMIT_MS);
+  }
+
+  /** Waits until a server announces to it the changes of this zone. */
+  async subscribed(zone = 'cluster.local'): Promise<void> {
+    await this.server.waitForLine(`announces the changes of ${zone}`);
   }
 
   metrics(): Promise<MetricPage> {
@@ -273,5 +281,114 @@ export class Dnsmasq implements Closable {
 
   close(): Promise<void> {
     return this.server.close();
+  }
+}
+
+/** How a sidecar is started. */
+export interface SidecarStart extends BundleStart {
+  /** The port of the dnsmasq whose statistics it has. */
+  readonly dnsmasqPort: number;
+  /** What it asks for: `LABEL,SERVER:PORT,NAME,SECONDS,TYPE` each. */
+  readonly probes: readonly string[];
+}
+
+/** A sidecar that was started, with its pages on a free port of 127.0.0.1. */
+export class Sidecar implements Closable {
+  readonly server: RunningProgram;
+  readonly port: number;
+
+  private constructor(server: RunningProgram, port: number) {
+    this.server = server;
+    this.port = port;
+  }
+
+  /** Starts it; `ready` waits until it serves its pages. */
+  static async start({ dnsmasqPort, probes, ...start }: SidecarStart): Promise<Sidecar> {
+    const port = await freePort();
+    const args = [
+      ...probes.map((probe) => `--probe=${probe}`),
+      ...[`--dnsmasq-port=${dnsmasqPort}`, '--prometheus-addr=127.0.0.1'],
+      `--prometheus-port=${port}`,
+    ];
+    return new Sidecar(startBundle('sidecar', args, start), port);
+  }
+
+  async ready(): Promise<void> {
+    await this.server.waitForLine('serving HTTP on', { limitMs: START_LIMIT_MS });
+  }
+
+  metrics(): Promise<MetricPage> {
+    return MetricPage.read(`http://127.0.0.1:${this.port}/metrics`);
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+}
+
+/** The key of the template in its volume. */
+const TEMPLATE = 'Corefile.base';
+const NODE_CACHE_PORTS = ['dns', 'health', 'metrics', 'setup'] as const;
+export type NodeCachePorts = Readonly<Record<(typeof NODE_CACHE_PORTS)[number], number>>;
+
+/** How a process of a node-cache is started. */
+export interface NodeCacheStart extends BundleStart {
+  readonly flags?: readonly string[];
+  /** The path of the original, to be started in place of ours. */
+  readonly original?: string;
+}
+
+/**
+ * A node-cache on loopback, which leaves the network of the machine as it is: its ports, its template and its ConfigMap,
+ * and the processes that are started with them, one after the other or together.
+ */
+export class NodeCache implements Closable {
+  /** `setup` is that of `-metrics-listen-address`; the others are where the template has them. */
+  readonly ports: NodeCachePorts;
+  /** The ConfigMap kube-dns, which is empty at first. */
+  readonly config: ConfigVolume;
+  /** Its `Corefile` is here. */
+  readonly folder = new TemporaryFolder();
+  readonly #template: ConfigVolume;
+  readonly #programs: RunningProgram[] = [];
+
+  private constructor(ports: NodeCachePorts, config: ConfigVolume, template: ConfigVolume) {
+    this.ports = ports;
+    this.config = config;
+    this.#template = template;
+  }
+
+  /** Nothing runs yet. */
+  static async create(): Promise<NodeCache> {
+    const ports = await portsOf(NODE_CACHE_PORTS);
+    return new NodeCache(ports, await ConfigVolume.create({}), await ConfigVolume.create({}));
+  }
+
+  /** Replaces the template of the Corefile, as kubelet does. */
+  async putTemplate(template: string): Promise<void> {
+    await this.#template.put({ [TEMPLATE]: template });
+  }
+
+  /** Starts a process, and waits until it serves. */
+  async start({ flags = [], original, ...start }: NodeCacheStart = {}): Promise<RunningProgram> {
+    const args = [
+      ...['-localip=127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
+      `-basecorefile=${join(this.#template.path, TEMPLATE)}`,
+      `-conf=${join(this.folder.path, 'Corefile')}`,
+      `-metrics-listen-address=127.0.0.1:${this.ports.setup}`,
+      ...flags,
+    ];
+    const program =
+      original === undefined
+        ? startBundle('node-cache', args, start)
+        : new RunningProgram('node-cache', original, args, { env: start.env ?? {}, isForeign: true });
+    this.#programs.push(program);
+    await program.waitForLine('Running configuration SHA512', { limitMs: START_LIMIT_MS });
+    return program;
+  }
+
+  async close(): Promise<void> {
+    for (const program of this.#programs) await program.close();
+    for (const each of [this.config, this.#template, this.folder]) await each.close();
   }
 }

@@ -4,6 +4,8 @@ import { MeasureError } from '../errors.js';
 
 export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'] as const;
 export type ImageName = (typeof IMAGES)[number];
+/** The program of an image, and the API server, which has none. */
+export type BundleName = ImageName | 'apiserver';
 
 /** One line of a Dockerfile, continuation lines joined. */
 interface Instruction {
@@ -90,7 +92,7 @@ export function imageStart(container: ImageName): ImageStart {
   return { nodeFlags, malloc: Object.fromEntries(malloc) };
 }
 
-/** The bundle of a container that this checkout has built. */
-export function builtProgram(name: ImageName): string {
+/** A bundle that this checkout has built. */
+export function builtProgram(name: BundleName): string {
   return fileURLToPath(new URL(`../../../${name}/dist/${name}.cjs`, import.meta.url));
 }
