@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { ask, type Dnsmasq, type Kubedns, until } from '@kube-dns/testkit';
-import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
+import { ask, type Dnsmasq, until } from '@kube-dns/testkit';
+import { ManifestPod } from '../src/fixtures/pod-containers.js';
 import { namespace, service } from './change-objects.js';
 
 const SERVICES = 10_000;
@@ -10,7 +10,7 @@ const ASKED = 200;
 const LIMIT_MS = 180_000;
 
 let api: ApiServer;
-let kubedns: Kubedns;
+let pod: ManifestPod;
 let dnsmasq: Dnsmasq;
 
 const name = (i: number) => `s${i}.shop.svc.cluster.local`;
@@ -34,17 +34,14 @@ async function seen(round: number): Promise<void> {
 beforeAll(async () => {
   api = await createApiServer();
   api.objects.load([namespace('shop'), ...services(0)]);
-  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`] });
-  await kubedns.ready();
-  const zones = ['cluster.local', 'in-addr.arpa'];
-  const servers = zones.map((zone) => `--server=/${zone}/127.0.0.1#${kubedns.ports.dns}`);
-  dnsmasq = await startDnsmasq({ args: ['--cache-size=10000', '--negcache=push', ...servers] });
-  await dnsmasq.ready();
-  await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
+  const dnsmasqArgs = ['--cache-size=10000'];
+  pod = await ManifestPod.start({ apiUrl: api.url, hasNoSidecar: true, dnsmasqArgs });
+  ({ dnsmasq } = pod);
+  await pod.ready();
+  await dnsmasq.subscribed();
 }, LIMIT_MS);
 afterAll(async () => {
-  await dnsmasq.close();
-  await kubedns.close();
+  await pod.close();
   await api.close();
 });
 

@@ -1,29 +1,27 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ask, type Dnsmasq, type Kubedns, until } from '@kube-dns/testkit';
-import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
+import { ManifestPod } from '../src/fixtures/pod-containers.js';
 import { namespace, service } from './change-objects.js';
 
-const ZONES = ['cluster.local', 'in-addr.arpa'];
+const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
 const NAME = 'web.shop.svc.cluster.local';
 
 let api: ApiServer;
+let pod: ManifestPod;
 let kubedns: Kubedns;
 let dnsmasq: Dnsmasq;
 
 beforeEach(async () => {
   api = await createApiServer();
   await api.apply([namespace('shop'), service('web', '10.96.1.1')]);
-  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`] });
-  await kubedns.ready();
-  const servers = ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${kubedns.ports.dns}`);
-  dnsmasq = await startDnsmasq({ args: ['--cache-size=1000', '--negcache=push', ...servers] });
-  await dnsmasq.ready();
-  await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
+  pod = await ManifestPod.start({ apiUrl: api.url, hasNoSidecar: true });
+  ({ kubedns, dnsmasq } = pod);
+  await pod.ready();
+  await dnsmasq.subscribed();
 });
 afterEach(async () => {
-  await dnsmasq.close();
-  await kubedns.close();
+  await pod.close();
   await api.close();
 });
 
@@ -48,7 +46,7 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   expect(await page(kubedns.ports.readiness, 'subscribers')).toMatchObject({
     subscribers: [{ unreadBytes: 0 }],
   });
-  expect(await statistics()).toBe('live 2,down 0');
+  expect(await statistics()).toBe('live 3,down 0');
 
   await api.apply([service('new', '10.96.1.2')]);
   api.delete('Service', 'shop', 'web');
@@ -64,5 +62,5 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   );
   const live = { ...here, zone: 'cluster.local' };
   expect((await dnsmasq.metrics()).sum('dnsmasq_subscription_live', live)).toBe(0);
-  expect(await statistics()).toBe('live 0,down 2');
+  expect(await statistics()).toBe('live 0,down 3');
 });

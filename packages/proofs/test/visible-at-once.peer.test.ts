@@ -14,7 +14,7 @@ import {
   until,
   untilEqual,
 } from '@kube-dns/testkit';
-import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
+import { ManifestPod, startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
 import { service } from './change-objects.js';
 import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
 
@@ -32,6 +32,7 @@ const SHORT_NEGATIVE_TTL = ['--record-ttl=3600', `--negative-ttl=${NEGATIVE_TTL_
 let api: ApiServer;
 let kubedns: Kubedns;
 let dnsmasq: Dnsmasq;
+let pod: ManifestPod | undefined;
 
 function serverArgs(port: number): string[] {
   return ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${port}`);
@@ -77,17 +78,17 @@ async function misses(): Promise<number> {
   return (await dnsmasq.metrics()).sum('dnsmasq_misses_total');
 }
 
-const subscribed = () => dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
-
 async function startAll(ttls = LONG_TTLS): Promise<void> {
   api = await createApiServer();
   await api.apply(FIRST_OBJECTS);
-  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`, ...ttls] });
-  await kubedns.ready();
-  const args = ['--cache-size=1000', '--no-negcache', '--negcache=push'];
-  dnsmasq = await startDnsmasq({ args: [...args, ...serverArgs(kubedns.ports.dns)] });
-  await dnsmasq.ready();
-  await subscribed();
+  pod = await ManifestPod.start({
+    apiUrl: api.url,
+    hasNoSidecar: true,
+    kubednsFlags: ttls,
+  });
+  ({ kubedns, dnsmasq } = pod);
+  await pod.ready();
+  await dnsmasq.subscribed();
 }
 
 /** Lets the TTL of a negative answer pass. */
@@ -98,6 +99,7 @@ function overNegativeTtl(): Promise<unknown> {
 async function endAll(): Promise<void> {
   await dnsmasq.close();
   await kubedns.close();
+  await pod?.close();
   await api.close();
 }
 

@@ -85,7 +85,7 @@ describe('two kubedns behind one address', () => {
       ],
     });
     await dnsmasq.ready();
-    await dnsmasq.server.waitForLine(/announces the changes of cluster.local/);
+    await dnsmasq.subscribed();
   });
   afterAll(async () => {
     await dnsmasq.close();

@@ -1,6 +1,4 @@
 import {
-  type Dnsmasq,
-  type Kubedns,
   type MetricPage,
   type Owned,
   type ProgramValues,
@@ -8,21 +6,16 @@ import {
   type RunningProgram,
 } from '@kube-dns/testkit';
 import { type ApiServerMethods, HEADLESS_SERVICE, serviceName } from '../fixtures/api-server.js';
-import {
-  manifestContainer,
-  memoryLimit,
-  startDnsmasq,
-  startKubedns,
-} from '../fixtures/pod-containers.js';
+import { ManifestPod, memoryLimit, SOURCE_PORTS } from '../fixtures/pod-containers.js';
 import type { BirthdayMethods } from './birthday-server.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';
 import type { TcpAttackerMethods } from './tcp-attacker.js';
 
 /** The cluster's services, all asked for by honest clients: fewer than dnsmasq caches. */
-export const SERVICES = 200;
+const SERVICES = 200;
 /** Of the headless service: its addresses make an answer of 6 KiB. */
-export const PODS = 400;
+const PODS = 400;
 
 const SERVICE_ZONE = 'svc.cluster.local';
 
@@ -64,77 +57,34 @@ export interface Container {
   metrics(): Promise<MetricPage>;
 }
 
-/** What a pod is made of. */
-interface PodOptions {
-  readonly values: ProgramValues;
-  readonly owned: Owned;
-  readonly services: number;
-  /** Of the one headless service. */
-  readonly pods: number;
-  /** Arguments of dnsmasq in addition to those of the manifest. */
-  readonly dnsmasqArgs: readonly string[];
-}
+/** The containers that are attacked. */
+export type Pod = Readonly<Record<Container['name'], Container>>;
 
-const READY_LIMIT_MS = 60_000;
-
-/** dnsmasq in front of kubedns in front of an API server, each a process, with the manifests' arguments. */
-export class Pod {
-  readonly dnsmasq: Container;
-  readonly kubedns: Container;
-
-  private constructor(dnsmasq: Container, kubedns: Container) {
-    this.dnsmasq = dnsmasq;
-    this.kubedns = kubedns;
-  }
-
-  /** Starts it and waits until it answers; `owned` ends it. */
-  static async start(options: PodOptions): Promise<Pod> {
-    const { owned, services, pods } = options;
-    const entry = new URL('../fixtures/api-server.js#ApiServerProgram', import.meta.url);
-    const api = owned.add(new Remote<ApiServerMethods>('the API server', entry));
-    const kubedns = await kubednsOf(options, await api.call('start', services, pods));
-    return new Pod(await dnsmasqOf(options, kubedns.port), kubedns);
-  }
-}
-
-async function kubednsOf({ values, owned }: PodOptions, apiUrl: string): Promise<Container> {
-  const flags = [`--kube-master-url=${apiUrl}`, '--v=2'];
-  const kubedns = owned.add(await startKubedns({ ...programOf(values), flags }));
-  await kubedns.ready(READY_LIMIT_MS);
-  return container('kubedns', kubedns);
-}
-
-async function dnsmasqOf(
-  { values, owned, dnsmasqArgs }: PodOptions,
-  kubednsPort: number,
-): Promise<Container> {
-  const dnsmasq = owned.add(
-    await startDnsmasq({
-      ...programOf(values),
-      nannyFlags: ['-v=2', '-restartDnsmasq=true'],
-      args: [...manifestArgs(kubednsPort), ...dnsmasqArgs],
+/** Starts dnsmasq and kubedns of the manifest, and a cluster behind them; resolves when they answer. */
+export async function startPod(
+  owned: Owned,
+  values: ProgramValues,
+  dnsmasqArgs: readonly string[],
+): Promise<Pod> {
+  const entry = new URL('../fixtures/api-server.js#ApiServerProgram', import.meta.url);
+  const api = owned.add(new Remote<ApiServerMethods>('the API server', entry));
+  const pod = owned.add(
+    await ManifestPod.start({
+      node: values.node,
+      nodeFlags: values['node-flags'],
+      apiUrl: await api.call('start', SERVICES, PODS),
+      hasNoSidecar: true,
+      dnsmasqArgs: [SOURCE_PORTS, ...dnsmasqArgs],
     }),
   );
-  await dnsmasq.ready();
-  return container('dnsmasq', dnsmasq);
+  await pod.ready();
+  return { dnsmasq: container('dnsmasq', pod), kubedns: container('kubedns', pod) };
 }
 
-/** The manifest's arguments of dnsmasq itself, with kubedns at another port. */
-function manifestArgs(kubednsPort: number): readonly string[] {
-  const { args } = manifestContainer('dnsmasq');
-  const own = args.slice(args.indexOf('--') + 1);
-  return own.map((arg) => arg.replace(/#10053$/, `#${kubednsPort}`));
-}
-
-function programOf(values: ProgramValues) {
-  return { node: values.node, nodeFlags: values['node-flags'] };
-}
-
-function container(name: Container['name'], started: Kubedns | Dnsmasq): Container {
-  const { bytes } = memoryLimit(name);
-  const { server, ports } = started;
-  const metrics = () => started.metrics();
-  return { name, server, port: ports.dns, memoryLimitBytes: bytes, metrics };
+function container(name: Container['name'], pod: ManifestPod): Container {
+  const { server, ports } = pod[name];
+  const metrics = () => pod[name].metrics();
+  return { name, server, port: ports.dns, memoryLimitBytes: memoryLimit(name).bytes, metrics };
 }
 
 /** The attacking processes. */

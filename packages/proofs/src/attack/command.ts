@@ -34,9 +34,7 @@ import {
   DOMAINS,
   type Field,
   HONEST_NAMES,
-  Pod,
-  PODS,
-  SERVICES,
+  startPod,
 } from './attack.js';
 import { ATTACKS, NOTIFY_ARGS } from './attacks.js';
 import type { HonestTcpMethods } from './honest-tcp.js';
@@ -452,28 +450,21 @@ function startAttackers(owned: Owned): Attackers {
   };
 }
 
-async function startPod(
-  values: Values,
+/** The servers of names that the cluster does not have. */
+async function startServers(
   owned: Owned,
   ports: { readonly silent: number; readonly birthday: number },
-): Promise<Pod> {
+): Promise<readonly string[]> {
   const entry = new URL('./hostile-server.js#HostileServer', import.meta.url);
   const upstream = owned.add(new Remote<HostileServerMethods>('the name server', entry));
   const server = await upstream.call('start');
   const dead = await upstream.call('startSilent');
-  return Pod.start({
-    values,
-    owned,
-    services: SERVICES,
-    pods: PODS,
-    dnsmasqArgs: [
-      ...NOTIFY_ARGS,
-      `--server=127.0.0.1#${server}`,
-      `--server=/${DOMAINS.dead}/127.0.0.1#${dead}`,
-      `--server=/${DOMAINS.silent}/127.0.0.1#${ports.silent}`,
-      `--server=/${DOMAINS.birthday}/127.0.0.1#${ports.birthday}`,
-    ],
-  });
+  return [
+    `--server=127.0.0.1#${server}`,
+    `--server=/${DOMAINS.dead}/127.0.0.1#${dead}`,
+    `--server=/${DOMAINS.silent}/127.0.0.1#${ports.silent}`,
+    `--server=/${DOMAINS.birthday}/127.0.0.1#${ports.birthday}`,
+  ];
 }
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
@@ -488,7 +479,8 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     silent: await attackers.spoofer.call('open'),
     birthday: await attackers.birthday.call('open'),
   };
-  const pod = await startPod(values, owned, ports);
+  const servers = await startServers(owned, ports);
+  const pod = await startPod(owned, values, [...NOTIFY_ARGS, ...servers]);
   const honest = new HonestClients(owned, { udpPerSecond: rate, tcpPerSecond: TCP_PER_SECOND });
   const lastWordMs = settleSeconds * 1_000 >= LAST_WORD_MS ? LAST_WORD_MS : SHORT_LAST_WORD_MS;
   const before: Record<Attack['target'], HonestResult | undefined> = {

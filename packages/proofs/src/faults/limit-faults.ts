@@ -20,7 +20,6 @@ import {
   ProcessTestbed,
   QUESTIONS,
   RESTARTED,
-  throughShell,
 } from './process-testbed.js';
 import { serviceName } from './small-cluster.js';
 
@@ -82,11 +81,13 @@ class IdleClients implements Closable {
   }
 }
 
+function withFewDescriptors(spec: ContainerSpec): ContainerSpec {
+  return { ...spec, shell: `ulimit -n ${DESCRIPTORS}` };
+}
+
 /** More TCP clients than a container has descriptors. */
 async function useUpDescriptors(context: FaultContext): Promise<number> {
-  const testbed = await ProcessTestbed.start(context, (spec) =>
-    throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
-  );
+  const testbed = await ProcessTestbed.start(context, withFewDescriptors);
   await testbed.settled();
   const startMs = performance.now();
   const { dns, kubedns } = testbed.ports;
@@ -134,9 +135,7 @@ async function idleHttpClients(context: FaultContext): Promise<number> {
 
 /** More questions that wait for an upstream than a container has descriptors. */
 async function floodUpstreams(context: FaultContext): Promise<number> {
-  const testbed = await ProcessTestbed.start(context, (spec) =>
-    throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
-  );
+  const testbed = await ProcessTestbed.start(context, withFewDescriptors);
   await testbed.settled();
   const startMs = performance.now();
   testbed.upstream.behavior = 'silent';
@@ -179,7 +178,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics: 'As before; the lines are lost',
     isCommandOnly: true,
-    run: unharmed((spec) => throughShell(talkative(spec), ':', '>/dev/full 2>&1')),
+    run: unharmed((spec) => ({ ...talkative(spec), redirection: '>/dev/full 2>&1' })),
   },
   {
     id: 'log-unread',
@@ -188,7 +187,11 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As before; beyond 256 KiB the lines are lost, and their number is logged later',
-    run: unharmed((spec) => throughShell(talkative(spec), UNREAD_PIPE, '>&3 2>&3')),
+    run: unharmed((spec) => ({
+      ...talkative(spec),
+      shell: UNREAD_PIPE,
+      redirection: '>&3 2>&3',
+    })),
   },
   {
     id: 'log-file-full',

@@ -34,7 +34,7 @@ class PodClock {
     const entry = new URL('../../dist/fixtures/clock-shift.js', import.meta.url).href;
     return {
       ...spec,
-      nodeFlags: [...spec.nodeFlags, `--import=${entry}`],
+      nodeFlags: [...(spec.nodeFlags ?? []), `--import=${entry}`],
       env: { ...spec.env, CLOCK_FILE: this.#file },
     };
   };

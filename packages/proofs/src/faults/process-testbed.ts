@@ -237,13 +237,3 @@ export class ProcessTestbed {
     }
   }
 }
-
-/** A container whose program a shell starts, after `shell`, its streams where `redirection` leads. */
-export function throughShell(spec: ContainerSpec, shell: string, redirection = ''): ContainerSpec {
-  const script = `${shell}; exec "$@" ${redirection}`;
-  return {
-    ...spec,
-    node: '/bin/sh',
-    nodeFlags: ['-c', script, 'sh', spec.node, ...spec.nodeFlags],
-  };
-}

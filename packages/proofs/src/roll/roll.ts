@@ -21,7 +21,6 @@ import {
 import {
   manifestTiming,
   type PodTiming,
-  freePodPorts,
   ManifestPod,
   type PodOptions,
 } from '../fixtures/pod-containers.js';
@@ -77,7 +76,7 @@ class PodSlot implements Closable {
 
   /** Starts a new pod, whose readiness is probed from now on. */
   async start(): Promise<void> {
-    this.#pod = new ManifestPod(this.#options.pod, await freePodPorts());
+    this.#pod = await ManifestPod.start(this.#options.pod);
     this.#probing = new AbortController();
     void this.#probe(this.#pod, this.#probing.signal);
   }
@@ -102,11 +101,9 @@ class PodSlot implements Closable {
     this.#probing.abort();
     this.#setReady(false);
     const { preStopMs, graceMs } = this.#options.timing;
-    const stopping = [
-      endContainer(pod.sidecar, 0, graceMs),
-      endContainer(pod.dnsmasq, preStopMs, graceMs),
-      endContainer(pod.kubedns, preStopMs, graceMs),
-    ];
+    const stopping = pod.containers.map((each) =>
+      endContainer(each, each === pod.sidecar?.server ? 0 : preStopMs, graceMs),
+    );
     return Object.fromEntries(await Promise.all(stopping));
   }
 

@@ -5,7 +5,7 @@ import {
   MeasureError,
   median,
   messageOf,
-  MetricPage,
+  type MetricPage,
   monotonicMs,
   type Remote,
   type Report,
@@ -273,9 +273,9 @@ export class Sampler {
     const seconds = (nowMs - this.#lastMs) / 1_000;
     this.#lastMs = nowMs;
     const pages = {
-      kubedns: await this.#page('kubedns', pod.ports.kubednsMetrics),
-      dnsmasq: await this.#page('dnsmasq', pod.ports.dnsmasqMetrics),
-      sidecar: await this.#page('sidecar', pod.ports.sidecar),
+      kubedns: await this.#page('kubedns'),
+      dnsmasq: await this.#page('dnsmasq'),
+      sidecar: await this.#page('sidecar'),
     };
     const containers = CONTAINER_NAMES.map(
       (name) => [name, this.#look(name, pages[name])] as const,
@@ -298,13 +298,14 @@ export class Sampler {
   }
 
   /** A busy machine may be late once; a page that is not there at the third try is not served. */
-  async #page(name: ContainerName, port: number): Promise<MetricPage> {
+  async #page(name: ContainerName): Promise<MetricPage> {
+    const container = this.#of.pod[name]!;
     const reasons: string[] = [];
     while (reasons.length < SCRAPE_TRIES) {
       try {
-        return await MetricPage.read(`http://127.0.0.1:${port}/metrics`);
+        return await container.metrics();
       } catch (error) {
-        this.#of.pod[name].check();
+        container.server.check();
         reasons.push(messageOf(error));
         this.scrapeFailures++;
       }
@@ -313,7 +314,7 @@ export class Sampler {
   }
 
   #look(name: ContainerName, page: MetricPage): ContainerSample {
-    const { pid } = this.#of.pod[name];
+    const { pid } = this.#of.pod[name]!.server;
     const { userMs, systemMs } = cpuUsage(pid);
     return {
       rssBytes: rssBytes(pid),

@@ -13,7 +13,7 @@ import {
   textOption,
 } from '@kube-dns/testkit';
 import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
-import { freePodPorts, ManifestPod } from '../fixtures/pod-containers.js';
+import { ManifestPod } from '../fixtures/pod-containers.js';
 import type { CheckingClientMethods } from './checking-client.js';
 import { addFindings, type Sample, Sampler } from './findings.js';
 import { type PodEnvironment, startCheckingClient, startEnvironment } from './pod-environment.js';
@@ -89,17 +89,14 @@ async function start(values: Values, { owned }: CommandContext): Promise<SoakTes
   const volume = new ConfigVolume(join(folder, 'config'));
   await volume.put(podConfig(0, worldPorts));
   const pod = owned.add(
-    new ManifestPod(
-      {
-        node: values.node,
-        nodeFlags: values['node-flags'],
-        apiUrl,
-        configPath: volume.path,
-        resourceFolder,
-        kubednsFlags: [`--record-ttl=${values['record-ttl']}`],
-      },
-      await freePodPorts(),
-    ),
+    await ManifestPod.start({
+      node: values.node,
+      nodeFlags: values['node-flags'],
+      apiUrl,
+      configPath: volume.path,
+      resourceFolder,
+      kubednsFlags: [`--record-ttl=${values['record-ttl']}`],
+    }),
   );
   await pod.ready(READY_LIMIT_MS);
   const asker = startCheckingClient(owned);

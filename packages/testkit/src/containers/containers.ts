@@ -171,7 +171,7 @@ export class Kubedns implements Closable {
   readonly server: RunningProgram;
   readonly ports: KubednsPorts;
 
-  private constructor(server: RunningProgram, ports: KubednsPorts) {
+  constructor(server: RunningProgram, ports: KubednsPorts) {
     this.server = server;
     this.ports = ports;
   }
@@ -240,7 +240,7 @@ export class Dnsmasq implements Closable {
   readonly server: RunningProgram;
   readonly ports: DnsmasqPorts;
 
-  private constructor(server: RunningProgram, ports: DnsmasqPorts) {
+  constructor(server: RunningProgram, ports: DnsmasqPorts) {
     this.server = server;
     this.ports = ports;
   }
@@ -270,9 +270,9 @@ export class Dnsmasq implements Closable {
     await awaitRecord(this.server, this.ports.dns, VERSION, START_LIMIT_MS);
   }
 
-  /** Waits until a server announces to it the changes of this zone. */
-  async subscribed(zone = 'cluster.local'): Promise<void> {
-    await this.server.waitForLine(`announces the changes of ${zone}`);
+  /** Waits until kubedns announces to it what changes. */
+  async subscribed(): Promise<void> {
+    await this.server.waitForLine('announces the changes of cluster.local');
   }
 
   metrics(): Promise<MetricPage> {
@@ -292,12 +292,12 @@ export interface SidecarStart extends BundleStart {
   readonly probes: readonly string[];
 }
 
-/** A sidecar that was started, with its pages on a free port of 127.0.0.1. */
+/** A sidecar that was started, with its pages on a port of 127.0.0.1. */
 export class Sidecar implements Closable {
   readonly server: RunningProgram;
   readonly port: number;
 
-  private constructor(server: RunningProgram, port: number) {
+  constructor(server: RunningProgram, port: number) {
     this.server = server;
     this.port = port;
   }
@@ -315,6 +315,11 @@ export class Sidecar implements Closable {
 
   async ready(): Promise<void> {
     await this.server.waitForLine('serving HTTP on', { limitMs: START_LIMIT_MS });
+  }
+
+  /** Whether its last probe with this label has succeeded. */
+  isHealthy(label: string, limitMs = HTTP_LIMIT_MS): Promise<boolean> {
+    return isOk(this.port, `/healthcheck/${label}`, limitMs);
   }
 
   metrics(): Promise<MetricPage> {
