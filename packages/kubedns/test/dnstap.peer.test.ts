@@ -1,7 +1,15 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, needsPrograms, ownedBy, readDnstap, ScriptedNameServer, TemporaryFolder, unless } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  needsPrograms,
+  ownedBy,
+  readDnstap,
+  ScriptedNameServer,
+  TemporaryFolder,
+  unless,
+} from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
 

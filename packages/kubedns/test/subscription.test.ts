@@ -3,7 +3,15 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/push';
-import { endPrograms, frameMessage, Frames, freePort, Inbox, ScriptedNameServer, until } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  frameMessage,
+  Frames,
+  freePort,
+  Inbox,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 
 import {
   decodeName,

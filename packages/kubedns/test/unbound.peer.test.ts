@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, needsPrograms, Owned, ScriptedNameServer, TemporaryFolder, TestAuthority, Unbound, unless } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  needsPrograms,
+  Owned,
+  ScriptedNameServer,
+  TemporaryFolder,
+  TestAuthority,
+  Unbound,
+  unless,
+} from '@kube-dns/testkit';
 import { startKubedns } from './support/kubedns-process.js';
 
 const owned = new Owned();

@@ -386,7 +386,10 @@ export class NodeCache implements Closable {
     const program =
       original === undefined
         ? startBundle('node-cache', args, start)
-        : new RunningProgram('node-cache', original, args, { env: start.env ?? {}, isForeign: true });
+        : new RunningProgram('node-cache', original, args, {
+            env: start.env ?? {},
+            isForeign: true,
+          });
     this.#programs.push(program);
     await program.waitForLine('Running configuration SHA512', { limitMs: START_LIMIT_MS });
     return program;
