@@ -112,6 +112,7 @@ describe('the options of a command', () => {
 
   it.each(['--help', '-h'])('are undefined when %s is among them', (flag) => {
     expect(parseMeasure(['--size=7', flag])).toBe('help');
+    expect(parseMeasure(['a', 'one too many', flag])).toBe('help');
   });
 
   it.each([

@@ -135,9 +135,7 @@ export function parseOptions<T extends Options>(
   const texts: [string, string][] = [];
   const { tokens } = parseArgs({ args: [...args], options: known, strict: false, tokens: true });
   for (const token of tokens) {
-    if (token.kind === 'positional' && operands.push(token.value) > maxOperands) {
-      throw new UsageError(`${JSON.stringify(token.value)} is one argument too many`);
-    }
+    if (token.kind === 'positional') operands.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     if (!Object.hasOwn(known, name)) {
@@ -153,6 +151,9 @@ export function parseOptions<T extends Options>(
   }
   const given = new Set(texts.map(([name]) => name));
   if (given.has('help')) return 'help';
+  if (operands.length > maxOperands) {
+    throw new UsageError(`${JSON.stringify(operands[maxOperands])} is one argument too many`);
+  }
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
     values[name] = option.initial;
