@@ -84,6 +84,14 @@ describe('the status page of node-cache', () => {
     ]);
   });
 
+  it('shows every domain of a server that a block of several zones forwards to', async () => {
+    const block = CLUSTER.replace('cluster.local:PORT', 'cluster.local:PORT in-addr.arpa:PORT');
+    const { status } = await start(() => address, block);
+    expect(await rowsOf(status, 'Servers')).toMatchObject([
+      { domains: 'cluster.local in-addr.arpa' },
+    ]);
+  });
+
   it('shows the Corefile, each block as it is written, and why the last one was refused', async () => {
     const { status } = await start(() => address);
     expect(status.configuration?.()).toMatchObject({

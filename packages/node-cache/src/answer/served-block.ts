@@ -100,8 +100,7 @@ export class ServedBlock implements ResolverPolicy {
     this.key = key;
     this.isOfCluster = isOfCluster;
     this.#subscriptions = subscriptions;
-    // A server that is down is probed with a name of the group, so that is one name.
-    this.servers = forward && new BlockServers(zones[0]!, forward, upstreams, log);
+    this.servers = forward && new BlockServers(zones.join(' '), forward, upstreams, log);
     this.hosts = block.hosts && new HostsFile(block.hosts, zones, log);
     this.#from = zoneSet(forward === undefined ? [] : [forward.from]);
     this.#except = zoneSet(forward?.except ?? []);

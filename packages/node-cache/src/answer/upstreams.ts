@@ -95,16 +95,16 @@ export class Upstreams {
 /** The servers that a block forwards to; a resolv file is read again when it changes. */
 export class BlockServers {
   #group: ServerGroup | undefined;
-  readonly #zone: string;
+  readonly #domains: string;
   readonly #rules: ForwardRules;
   readonly #upstreams: Upstreams;
   readonly #log: Log;
   /** What was read, by file. */
   readonly #files = new Map<string, { version: string; servers: readonly ServerAddress[] }>();
 
-  /** Throws a StartupError for a bad file of authorities. */
-  constructor(zone: string, rules: ForwardRules, upstreams: Upstreams, log: Log) {
-    this.#zone = zone;
+  /** `domains` are those of the group. Throws a StartupError for a bad file of authorities. */
+  constructor(domains: string, rules: ForwardRules, upstreams: Upstreams, log: Log) {
+    this.#domains = domains;
     this.#rules = rules;
     this.#upstreams = upstreams;
     this.#log = log;
@@ -123,7 +123,7 @@ export class BlockServers {
     const servers = this.#upstreams.at(addresses, tlsCaFile);
     const before = this.#group;
     const order = policy === 'sequential' ? 'strict' : 'preferred';
-    this.#group = servers.length === 0 ? undefined : groupOf(before, this.#zone, servers, order);
+    this.#group = servers.length === 0 ? undefined : groupOf(before, this.#domains, servers, order);
     return this.#group !== before;
   }
 

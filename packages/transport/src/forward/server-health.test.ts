@@ -69,6 +69,12 @@ describe('a server that was silent to three questions in a row', () => {
     },
   );
 
+  it('is asked for the first of several domains of its group', async () => {
+    const { group, own } = await fixture.groupOf([silent], { domain: 'corp.example in-addr.arpa' });
+    timeOut(group);
+    await until(() => own[0]!.names.filter((name) => name === 'corp.example').length > 1);
+  });
+
   it('is back with the reply to a probe, and the question that waits for it is answered', async () => {
     const { group, own } = await fixture.groupOf([silent]);
     timeOut(group);

@@ -203,9 +203,9 @@ export type ServerOrder = 'preferred' | 'strict' | 'all';
  * find one that is faster or works again (dnsmasq src/forward.c, forward_query).
  */
 export class ServerGroup {
-  /** What it is shown as: a domain, `.` for the default servers. */
+  /** What it is shown as: a domain, or several with blanks between them; `.` for the default servers. */
   readonly domain: string;
-  /** A server that is down is asked for the SOA of this name (in wire form): that of the domain, or the root. */
+  /** A server that is down is asked for the SOA of this name (in wire form): that of the first domain, or the root. */
   readonly probeName: Uint8Array;
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
@@ -226,7 +226,7 @@ export class ServerGroup {
     load = new GroupLoad(),
   ) {
     this.domain = domain;
-    this.probeName = nameOrRoot(domain);
+    this.probeName = nameOrRoot(domain.split(' ')[0]!);
     this.servers = servers;
     this.order = order;
     this.load = load;
