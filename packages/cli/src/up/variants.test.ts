@@ -2,9 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
 import { findDnsPort, parsePod, readPod } from './manifest.js';
-import { placePod, useRealCluster, withNodeCache } from './variants.js';
+import { placePod, planPlacedPod, useRealCluster, withNodeCache } from './variants.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local/', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../../..', import.meta.url));
 
 function podOf(containers: readonly string[], file = 'pod.yaml') {
   const text = `kind: Pod
@@ -107,7 +108,7 @@ const POD = parsePod(
   `kind: Pod
 metadata: { name: p }
 spec:
-  volumes: [{ name: config, configMap: { name: c } }, { name: token, projected: {} }]
+  volumes: [{ name: config, configMap: { name: c, optional: true } }, { name: token, projected: {} }]
   containers:
     - name: k
       image: kubedns
@@ -168,5 +169,12 @@ describe('a pod in another place', () => {
       create: false,
     });
     expect(placed.containers[0]!.mounts.map(({ mountPath }) => mountPath)).toEqual(['/config']);
+  });
+
+  it('is refused without a folder for a volume that it mounts: none is made that would stay', () => {
+    const placement = { ports: new Map(), volumes: {}, apiUrl: 'http://127.0.0.1:1' };
+    expect(() => planPlacedPod(POD, placement, PACKAGES)).toThrow(
+      'pod.yaml: volume config: it needs a folder of this machine',
+    );
   });
 });

@@ -93,7 +93,7 @@ function withoutServer(args: readonly string[]): string[] {
 interface Placement {
   /** The ports of this machine by those of the manifest; a port that is not here stays. */
   readonly ports: ReadonlyMap<number, number>;
-  /** The folders that are mounted for volumes, by the volumes' names. */
+  /** The folders that are mounted for volumes, by the volumes' names: no other volume but a host path can be mounted. */
   readonly volumes: Readonly<Record<string, string>>;
   /** Where kubedns finds the API server, in place of the service account. */
   readonly apiUrl: string;
@@ -131,8 +131,12 @@ export function placePod(pod: PodSpec, placement: Placement): PodSpec {
     ...pod,
     containers: pod.containers.map((container) => placeContainer(container, placement)),
     volumes: pod.volumes.map((volume) => {
-      const path = placement.volumes[volume.name];
-      return path === undefined ? volume : { kind: 'host', name: volume.name, path, create: false };
+      const { name, kind } = volume;
+      const path = placement.volumes[name];
+      if (path !== undefined) return { kind: 'host', name, path, create: false };
+      if (kind === 'host' || kind === 'unsupported') return volume;
+      // A plan outlives its making: no folder that is made for it would ever be removed.
+      return { kind: 'unsupported', name, reason: 'it needs a folder of this machine' };
     }),
   };
 }
