@@ -15,7 +15,7 @@ import {
 import { type ClusterSize, ZONE } from '../cluster/cluster-plan.js';
 import type { SubscriberCrowdMethods } from '../dns/subscriber-crowd.js';
 import { Series, type Subject } from '../load/scores.js';
-import { type Programs, ServerTestbed, SUBSCRIBED } from '../load/testbed.js';
+import { type Programs, ServerTestbed } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
 import { LOAD_OPTIONS, programsOf } from './command.js';
 
@@ -183,8 +183,7 @@ async function dnsmasqMemory(
   isSubscribed: boolean,
 ): Promise<Memory> {
   const flags = ['--cache-size=1000', ...(isSubscribed ? [] : ['--no-subscribe'])];
-  const dnsmasq = await testbed.ourDnsmasq([...flags, ...servers]);
-  if (isSubscribed) await dnsmasq.server?.waitForLine(SUBSCRIBED);
+  const dnsmasq = await testbed.ourDnsmasq([...flags, ...servers], { isSubscribed });
   const memory = await new MemoryOf(dnsmasq).read();
   await dnsmasq.server?.close();
   return memory;

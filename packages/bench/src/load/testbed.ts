@@ -83,6 +83,8 @@ interface Part {
   /** Of a kubedns; default: 127.0.0.1. */
   readonly address?: string;
   readonly flags?: readonly string[];
+  /** Of a dnsmasq: waits until it gets the changes. */
+  readonly isSubscribed?: boolean;
   /** A command with arguments that becomes the words after it. */
   readonly through?: readonly string[];
 }
@@ -94,8 +96,6 @@ export const COREDNS = 'coredns';
 export const KUBE_DNS = 'kube-dns';
 
 const READY_LIMIT_MS = 120_000;
-/** What our dnsmasq logs once it gets the changes. */
-export const SUBSCRIBED = /announces the changes of cluster\.local/;
 
 /** Starts the servers of a workload, each on its core; closing `owned` ends them. */
 export class ServerTestbed {
@@ -127,24 +127,6 @@ export class ServerTestbed {
   }
 
   async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
-    const { server, ports } = await this.#startDnsmasq(args, part);
-    return this.#subject(OUR_DNSMASQ, server, ports.dns, part);
-  }
-
-  /** A kubedns, and a dnsmasq with the arguments of the manifest and more, once it gets the changes. */
-  async pod(cluster: TestbedCluster, args: readonly string[] = []): Promise<Pod> {
-    const kubedns = await this.kubedns(cluster, { isUpstream: true });
-    return { kubedns, dnsmasq: await this.subscribedDnsmasq(kubedns, args) };
-  }
-
-  /** Another dnsmasq of that kind. */
-  async subscribedDnsmasq(kubedns: Subject, args: readonly string[] = []): Promise<Subject> {
-    const { server, ports } = await this.#startDnsmasq([...stockArguments(kubedns.port), ...args]);
-    await server.waitForLine(SUBSCRIBED, { limitMs: READY_LIMIT_MS });
-    return this.#subject(OUR_DNSMASQ, server, ports.dns);
-  }
-
-  async #startDnsmasq(args: readonly string[], part: Part = {}): Promise<Dnsmasq> {
     const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
     const started = this.owned.add(
       await Dnsmasq.start({
@@ -158,7 +140,19 @@ export class ServerTestbed {
       }),
     );
     await started.ready();
-    return started;
+    if (part.isSubscribed === true) await started.subscribed();
+    return this.#subject(OUR_DNSMASQ, started.server, started.ports.dns, part);
+  }
+
+  /** A kubedns, and a dnsmasq with the arguments of the manifest and more, once it gets the changes. */
+  async pod(cluster: TestbedCluster, args: readonly string[] = []): Promise<Pod> {
+    const kubedns = await this.kubedns(cluster, { isUpstream: true });
+    return { kubedns, dnsmasq: await this.subscribedDnsmasq(kubedns, args) };
+  }
+
+  /** Another dnsmasq of that kind. */
+  subscribedDnsmasq(kubedns: Subject, args: readonly string[] = []): Promise<Subject> {
+    return this.ourDnsmasq([...stockArguments(kubedns.port), ...args], { isSubscribed: true });
   }
 
   /** None where there is no such program. */
