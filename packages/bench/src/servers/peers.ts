@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parsePod, renderFolder } from '@kube-dns/cli';
 import {
   awaitRecord,
   type Closable,
@@ -28,22 +30,19 @@ export function followingKubedns(apiUrl: string, flags: readonly string[]) {
   } as const;
 }
 
-const ZONES = [ZONE, 'in-addr.arpa', 'ip6.arpa'];
-
-function servers(kubednsPort: number): readonly string[] {
-  return ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${kubednsPort}`);
-}
+const FOLDER = fileURLToPath(new URL('../../../../manifests/kube-dns', import.meta.url));
 
 /** The arguments that dnsmasq has in the manifest of the pod, in front of a kubedns at this port. */
 export function stockArguments(kubednsPort: number): readonly string[] {
-  const negative = ['--no-negcache', '--negcache=push'];
-  const others = ['--dns-loop-detect', '--log-facility=-'];
-  return ['--cache-size=1000', ...negative, ...others, ...servers(kubednsPort)];
+  const deployment = renderFolder(FOLDER).objects.find(({ kind }) => kind === 'Deployment');
+  const { containers } = parsePod(JSON.stringify(deployment), FOLDER);
+  const { args } = containers.find(({ name }) => name === 'dnsmasq')!;
+  return args.slice(args.indexOf('-k') + 1).map((arg) => arg.replace('#10053', `#${kubednsPort}`));
 }
 
 /** The same for the real dnsmasq, with its negative cache. */
 export function realStockArguments(kubednsPort: number): readonly string[] {
-  return ['--cache-size=1000', '--dns-loop-detect', ...servers(kubednsPort)];
+  return stockArguments(kubednsPort).filter((arg) => !/negcache|log-facility/.test(arg));
 }
 
 /** The peers that a path can be given for. */
