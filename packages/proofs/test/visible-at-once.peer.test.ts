@@ -175,11 +175,9 @@ describe('an answer of a zone whose server announces changes', () => {
   it('is asked for again after the server was away', async () => {
     await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
     await cached(`late.shop.${ZONE}`, {}, 'NXDOMAIN');
-    const { ports } = kubedns;
     await kubedns.close();
     api.objects.load([service('late', '10.96.1.3'), service('web', '10.96.1.4')]);
-    const flags = [`--kube-master-url=${api.url}`, ...SHORT_NEGATIVE_TTL];
-    kubedns = await startKubedns({ flags, ports });
+    pod!.restartKubedns();
     const isLive = () => dnsmasq.server.stderr.split('announces the changes').length > 2;
     await until('live again', isLive);
     await untilEqual('NOERROR 10.96.1.4', () => answer(`web.shop.${ZONE}`));

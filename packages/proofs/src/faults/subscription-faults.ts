@@ -2,7 +2,7 @@ import { createApiServer } from '@kube-dns/apiserver';
 import { ask, becomesTrue, type Closable, freePort, MeasureError, until } from '@kube-dns/testkit';
 import { DsoRelay, type EventFate, TcpRelay, UdpRelay } from '../fixtures/relays.js';
 import { PageWitness } from '../fixtures/witness.js';
-import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
+import { ManifestPod } from '../fixtures/pod-containers.js';
 import { namespaceObject, serviceObject, serviceState } from '../soak/cluster-state.js';
 import { dnsName } from '../soak/questions.js';
 import { type Fault, type FaultContext, PAGE } from './fault.js';
@@ -31,21 +31,15 @@ async function startPod<R extends Closable>(context: FaultContext, relay: Relay<
       seed: (objects) => objects.load([namespaceObject(STATE.namespace), serviceObject(STATE)]),
     }),
   );
-  const flags = [`--kube-master-url=${api.url}`, `--record-ttl=${RECORD_TTL_SECONDS}`];
-  const kubedns = owned.add(await startKubedns({ flags, node, nodeFlags }));
-  await kubedns.ready();
-  const port = await freePort();
-  const way = owned.add(await relay(port, kubedns.ports.dns));
-  owned.add(await UdpRelay.start(HOST, port, kubedns.ports.dns));
-  const args = [
-    '--cache-size=100',
-    '--no-negcache',
-    '--negcache=push',
-    `--server=/cluster.local/${HOST}#${port}`,
-  ];
-  const dnsmasq = owned.add(await startDnsmasq({ args, node, nodeFlags }));
-  await dnsmasq.ready();
-  const isLive = async () => (await dnsmasq.metrics()).sum(LIVE) === 1;
+  const kubednsFlags = [`--record-ttl=${RECORD_TTL_SECONDS}`];
+  const frontPort = await freePort();
+  const options = { node, nodeFlags, apiUrl: api.url, hasNoSidecar: true, kubednsFlags, frontPort };
+  const pod = owned.add(await ManifestPod.start(options));
+  await pod.ready();
+  const way = owned.add(await relay(frontPort, pod.ports.kubedns));
+  owned.add(await UdpRelay.start(HOST, frontPort, pod.ports.kubedns));
+  const { dnsmasq } = pod;
+  const isLive = async () => (await dnsmasq.metrics()).sum(LIVE, { zone: 'cluster.local' }) === 1;
   await until('a subscription', isLive);
   const asked = { address: HOST, port: dnsmasq.ports.dns, names: [dnsName(STATE)] };
   const pages = [`http://${HOST}:${dnsmasq.ports.metrics}`];

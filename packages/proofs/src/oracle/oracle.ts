@@ -11,20 +11,11 @@ import {
   monotonicMs,
   numberOption,
   type OptionValues,
-  type Owned,
-  type RunningProgram,
   ScriptedNameServer,
   TemporaryFolder,
   until,
 } from '@kube-dns/testkit';
-import {
-  type ContainerSpec,
-  containerSpecs,
-  freePodPorts,
-  type PodOptions,
-  type PodPorts,
-  startContainer,
-} from '../fixtures/pod-containers.js';
+import { ManifestPod, type PodPorts } from '../fixtures/pod-containers.js';
 import { PLAIN, TcpRelay, UdpRelay } from '../fixtures/relays.js';
 import { Stalls } from '../fixtures/steady-client.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
@@ -51,49 +42,27 @@ const LIMIT_MS = 150_000;
 const MAX_FROZEN_MS = NOTICED_MS + CATCH_UP_MS;
 
 /** dnsmasq and kubedns of the manifest, with a way between them that can be cut. */
-class OraclePod implements Closable {
-  readonly ports: PodPorts;
-  readonly dnsmasq: RunningProgram;
-  readonly #kubednsSpec: ContainerSpec;
+class OraclePod {
+  readonly #pod: ManifestPod;
+  readonly #tcp: TcpRelay;
+  readonly #udp: UdpRelay;
   readonly #recordTtlMs: number;
-  #kubedns: RunningProgram;
-  #tcp!: TcpRelay;
-  #udp!: UdpRelay;
 
-  private constructor(
-    ports: PodPorts,
-    dnsmasq: ContainerSpec,
-    kubedns: ContainerSpec,
-    recordTtlMs: number,
-  ) {
-    this.ports = ports;
+  constructor(pod: ManifestPod, tcp: TcpRelay, udp: UdpRelay, recordTtlMs: number) {
+    this.#pod = pod;
+    this.#tcp = tcp;
+    this.#udp = udp;
     this.#recordTtlMs = recordTtlMs;
-    this.#kubednsSpec = kubedns;
-    this.#kubedns = startContainer(kubedns);
-    this.dnsmasq = startContainer(dnsmasq);
   }
 
-  static async start(
-    options: PodOptions & { readonly recordTtlSeconds: number },
-    owned: Owned,
-  ): Promise<OraclePod> {
-    const ports = await freePodPorts();
-    const front = await freePort();
-    const { kubedns } = containerSpecs(options, ports);
-    const { dnsmasq } = containerSpecs(options, { ...ports, kubedns: front });
-    const tcp = owned.add(await TcpRelay.start(HOST, front, ports.kubedns));
-    const udp = owned.add(await UdpRelay.start(HOST, front, ports.kubedns));
-    const pod = owned.add(new OraclePod(ports, dnsmasq, kubedns, options.recordTtlSeconds * 1_000));
-    pod.#tcp = tcp;
-    pod.#udp = udp;
-    await pod.live();
-    return pod;
+  get ports(): PodPorts {
+    return this.#pod.ports;
   }
 
   /** Waits until dnsmasq gets changes. */
   async live(): Promise<void> {
     const isLive = () => {
-      this.dnsmasq.check();
+      this.#pod.dnsmasq.server.check();
       return this.#count('announces the changes of') > this.#count('announces no changes any more');
     };
     await until('a subscription', isLive, { limitMs: LIMIT_MS });
@@ -105,10 +74,6 @@ class OraclePod implements Closable {
     else if (kind === 'freeze') await this.#freeze(n);
     else await this.#restart();
     await this.live();
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.dnsmasq.close(), this.#kubedns.close()]);
   }
 
   /** In turn: everything, TCP alone, everything for longer than a TTL, and a connection that only seems to be there. */
@@ -124,18 +89,18 @@ class OraclePod implements Closable {
 
   /** In turn for a short time, and so long that dnsmasq takes it for dead. */
   async #freeze(n: number): Promise<void> {
-    this.#kubedns.signal('SIGSTOP');
+    const { server } = this.#pod.kubedns;
+    server.signal('SIGSTOP');
     await delay(n % 2 === 0 ? SHORT_MS : NOTICED_MS);
-    this.#kubedns.signal('SIGCONT');
+    server.signal('SIGCONT');
     await delay(CATCH_UP_MS);
   }
 
   async #restart(): Promise<void> {
     const lost = this.#lost();
-    this.#kubedns.signal('SIGKILL');
-    await this.#kubedns.ended;
+    await this.#pod.kubedns.close();
     await lost;
-    this.#kubedns = startContainer(this.#kubednsSpec);
+    this.#pod.restartKubedns();
   }
 
   async #lost(): Promise<void> {
@@ -145,7 +110,7 @@ class OraclePod implements Closable {
   }
 
   #count(line: string): number {
-    return this.dnsmasq.stderr.split(line).length - 1;
+    return this.#pod.dnsmasq.server.stderr.split(line).length - 1;
   }
 }
 
@@ -277,18 +242,25 @@ async function startPod(values: Values, { owned }: CommandContext, apiUrl: strin
   const folder = owned.add(new TemporaryFolder()).path;
   const volume = new ConfigVolume(join(folder, 'config'));
   await volume.put({ upstreamNameservers: JSON.stringify([`127.0.0.1:${upstream.port}`]) });
-  const recordTtlSeconds = values['record-ttl'];
-  return OraclePod.start(
-    {
+  const frontPort = await freePort();
+  const manifestPod = owned.add(
+    await ManifestPod.start({
       node: values.node,
       nodeFlags: values['node-flags'],
       apiUrl,
       configPath: volume.path,
-      kubednsFlags: [`--record-ttl=${recordTtlSeconds}`],
-      recordTtlSeconds,
-    },
-    owned,
+      hasNoSidecar: true,
+      kubednsFlags: [`--record-ttl=${values['record-ttl']}`],
+      frontPort,
+    }),
   );
+  await manifestPod.kubedns.ready();
+  const { kubedns } = manifestPod.ports;
+  const tcp = owned.add(await TcpRelay.start(HOST, frontPort, kubedns));
+  const udp = owned.add(await UdpRelay.start(HOST, frontPort, kubedns));
+  const pod = new OraclePod(manifestPod, tcp, udp, values['record-ttl'] * MS);
+  await pod.live();
+  return pod;
 }
 
 async function run(values: Values, context: CommandContext): Promise<void> {
