@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createApiServer } from '@kube-dns/apiserver';
 import { ConfigVolume, type MetricPage, TemporaryFolder } from '@kube-dns/testkit';
 import { expectedAddress, FakeUpstream } from '../fixtures/fake-upstream.js';
-import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
+import { ManifestPod } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
 import { waitFor } from './claims.js';
 import { type Fault, type FaultContext, PAGE, questionRate } from './fault.js';
@@ -63,42 +63,24 @@ class ConfigTestbed {
     const testbed = new ConfigTestbed(volume, servers, []);
     await volume.put(testbed.keys('first'));
     const api = owned.add(await createApiServer());
-    const dnsmasq = owned.add(
-      await startDnsmasq({
+    const pod = owned.add(
+      await ManifestPod.start({
         node,
         nodeFlags,
-        nannyFlags: [
-          `-configDir=${volume.path}`,
-          '-restartDnsmasq=true',
-          `-syncInterval=${periodMs}ms`,
-        ],
-        args: [`--server=${servers.default.text}`],
+        apiUrl: api.url,
+        configPath: volume.path,
+        hasNoSidecar: true,
+        kubednsFlags: [`--config-period=${periodMs}ms`],
+        dnsmasqFlags: [`-syncInterval=${periodMs}ms`],
       }),
     );
-    const kubedns = owned.add(
-      await startKubedns({
-        node,
-        nodeFlags,
-        flags: [
-          `--kube-master-url=${api.url}`,
-          `--config-dir=${volume.path}`,
-          `--config-period=${periodMs}ms`,
-        ],
-      }),
-    );
-    await Promise.all([dnsmasq.ready(), kubedns.ready()]);
-    const followers: Follower[] = [
-      {
-        what: 'dnsmasq',
-        client: owned.add(await client(dnsmasq.ports, context)),
-        metrics: () => dnsmasq.metrics(),
-      },
-      {
-        what: 'kubedns',
-        client: owned.add(await client(kubedns.ports, context)),
-        metrics: () => kubedns.metrics(),
-      },
-    ];
+    await pod.ready();
+    const follow = async (what: Follower['what']): Promise<Follower> => ({
+      what,
+      client: owned.add(await client(pod[what].ports, context)),
+      metrics: () => pod[what].metrics(),
+    });
+    const followers = [await follow('dnsmasq'), await follow('kubedns')];
     const started = new ConfigTestbed(volume, servers, followers);
     await started.followedSince('first', performance.now());
     return started;
