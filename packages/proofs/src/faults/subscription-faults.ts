@@ -103,6 +103,7 @@ async function vanish(context: FaultContext): Promise<number> {
   await until('the end of the subscription', isLost);
   const lostMs = performance.now() - silentMs;
   context.claimQuiet(lostMs <= SILENCE_MS + SPARE_MS, `live for ${Math.round(lostMs)} ms more`);
+  await context.signs.seen();
   pod.way.way = 'open';
   await until('a subscription', () => pod.isLive());
   const newMs = await pod.change();
