@@ -18,8 +18,6 @@ const MAX_PROBES = 64;
 const PROBE_MS = 5_000;
 /** A question that was asked again, and has no reply for so long, is suspect. */
 const ASKED_AGAIN_MS = 250;
-/** The domain of a group for names of one label: a name below one of these takes another way. */
-const UNQUALIFIED = '';
 /** The hexadecimal digits of the label in front of the name. */
 const LABEL_BYTES = 16;
 
@@ -86,8 +84,9 @@ export class LoopProbes implements ReplyHandler {
     if (query.isProbed || query.state === 'queued') return;
     query.isProbed = query.isPinned = true;
     const question = Buffer.from(query.question.copy());
-    const isUnqualified = query.group.domain === UNQUALIFIED;
-    const name = isUnqualified ? ROOT_NAME : question.subarray(0, -QUESTION_FIXED_BYTES);
+    const name = query.group.isUnqualified
+      ? ROOT_NAME
+      : question.subarray(0, -QUESTION_FIXED_BYTES);
     const isRoom = name.length + LABEL_BYTES < MAX_NAME_BYTES && this.#probes.length < MAX_PROBES;
     if (!isRoom) return;
     const label = randomBytes(LABEL_BYTES / 2).toString('hex');

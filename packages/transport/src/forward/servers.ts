@@ -207,6 +207,8 @@ export class ServerGroup {
   readonly domain: string;
   /** A server that is down is asked for the SOA of this name (in wire form): that of the first domain, or the root. */
   readonly probeName: Uint8Array;
+  /** It is for names of one label: a name below one of these takes another way. */
+  readonly isUnqualified: boolean;
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
   readonly load: GroupLoad;
@@ -226,6 +228,7 @@ export class ServerGroup {
     load = new GroupLoad(),
   ) {
     this.domain = domain;
+    this.isUnqualified = domain === '';
     this.probeName = nameOrRoot(domain.split(' ')[0]!);
     this.servers = servers;
     this.order = order;
