@@ -67,7 +67,7 @@ export class ReplyPipeline {
   readonly #reader: ReplyReader;
   readonly #publisher: ReplyPublisher;
   readonly #cursor = new RecordCursor();
-  /** Of a reply that comes without one. */
+  /** Of a reply that comes without one, and of a changed one. */
   readonly #outline = new ReplyOutline();
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
 
@@ -114,8 +114,7 @@ export class ReplyPipeline {
     this.#mayReplace = mayReplace;
     this.#isCurrent = this.#isContradicted = false;
     this.#publisher.find(received);
-    const marked = outline.hasOptions ? markReasons(received, this.#cursor) : received;
-    const reply = policy.rewrite(marked);
+    const reply = policy.rewrite(markReasons(received, outline));
     if (reply === null) return null;
     this.#hasReasons = reply !== received;
     const answer = isAnswer ? this.#process(reply, outline.hasExtendedRcode) : reply;
@@ -155,7 +154,7 @@ export class ReplyPipeline {
     const reader = this.#reader;
     const isRead = reader.read(reply, this.#publisher.isOfZone, hasExtendedRcode);
     const mayBeStored = isRead && policy.mayStore(reader.answer, reply);
-    if (this.#hasReasons) reader.answer.reasons = reasonsOf(reply, this.#cursor);
+    if (this.#hasReasons) reader.answer.reasons = reasonsOf(reply, this.#outline.read(reply));
     const isStored = mayBeStored && this.#isCacheable && this.#storeRead();
     this.#isCurrent = isStored || (this.#isCacheable && this.#publisher.knowsAll);
     if (!mayBeStored && !reader.isMalformed) this.#endExpired(reply);

@@ -23,6 +23,7 @@ import {
   readUint16,
   reasonsOf,
   RecordCursor,
+  ReplyOutline,
   recordText,
   SAFE_UDP_BYTES,
   SECTION,
@@ -172,7 +173,7 @@ export function explainedAnswer({ message, source, server, ms }: ReceivedAnswer)
     flags: FLAGS.filter(([, bit]) => (word & bit) !== 0).map(([name]) => name),
     answers,
     authorities,
-    ede: extendedErrors(reasonsOf(message, cursor)),
+    ede: extendedErrors(reasonsOf(message, new ReplyOutline().read(message))),
     ...common,
   };
 }

@@ -53,7 +53,6 @@ export {
   COOKIE_OPTION_BYTES,
   EDNS_OPTION,
   extendedErrorOption,
-  findOption,
   isCookieLength,
   NO_EDNS_OPTIONS,
   OPT_BYTES,

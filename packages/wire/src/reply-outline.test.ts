@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Packet } from 'dns-packet';
 import { addressRecords, opt, responseBytes } from '../test/messages.js';
 import { writeUint32 } from './bytes.js';
-import { extendedErrorOption, OPT_BYTES } from './opt-record.js';
+import { EDNS_OPTION, extendedErrorOption, OPT_BYTES } from './opt-record.js';
 import { RecordCursor } from './record-cursor.js';
 import { ReplyOutline } from './reply-outline.js';
 
@@ -33,6 +33,8 @@ describe('the outline of a reply', () => {
       optionsAt: message.length,
       optionsEnd: longer.length,
     });
+    expect(outlineOf(longer).optionAt(EDNS_OPTION.EXTENDED_ERROR)).toBe(message.length);
+    expect(outlineOf(longer).optionAt(EDNS_OPTION.COOKIE)).toBe(-1);
   });
 
   it('counts the records that make a referral, and those before OPT', () => {
@@ -49,6 +51,7 @@ describe('the outline of a reply', () => {
     const outline = outlineOf(reply({ authorities: [NS, SOA], additionals: [opt()] }));
     outline.read(reply({}));
     expect(outline).toMatchObject({ optAt: -1, nameServers: 0, owners: 0, hasOptions: false });
+    expect(outline.hasRecords).toBe(false);
   });
 
   it('knows upper bits of the rcode, and TTLs with the top bit', () => {

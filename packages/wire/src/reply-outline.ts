@@ -1,3 +1,4 @@
+import { findOption } from './opt-record.js';
 import { TYPE } from './protocol.js';
 import { RecordCursor, SECTION } from './record-cursor.js';
 
@@ -16,7 +17,7 @@ export class ReplyOutline {
   /** The offsets after the question and after the last record. */
   questionEnd = 0;
   end = 0;
-  /** The first OPT record of the additional section, or -1, and its options. */
+  /** The first OPT record of the additional section, or -1, and its options; these are empty without one. */
   optAt = -1;
   optionsAt = 0;
   optionsEnd = 0;
@@ -25,6 +26,8 @@ export class ReplyOutline {
   hasExtendedRcode = false;
   /** Records of the additional section before OPT. */
   additionals = 0;
+  /** There are records besides OPT. */
+  hasRecords = false;
   /** The additional section has SIG or TSIG. */
   isSigned = false;
   /** Records of the authority section, of these types. */
@@ -36,7 +39,12 @@ export class ReplyOutline {
 
   /** Whether the message has EDNS options. */
   get hasOptions(): boolean {
-    return this.optAt >= 0 && this.optionsEnd > this.optionsAt;
+    return this.optionsEnd > this.optionsAt;
+  }
+
+  /** Where the first option with this code starts, or -1. */
+  optionAt(code: number): number {
+    return findOption(this.message, this.optionsAt, this.optionsEnd, code);
   }
 
   read(message: Uint8Array): this {
@@ -44,12 +52,16 @@ export class ReplyOutline {
     const cursor = this.#cursor.reset(message, message.length);
     this.questionEnd = cursor.end;
     this.optAt = -1;
+    this.optionsAt = this.optionsEnd = 0;
     this.upperRcode = this.additionals = this.nameServers = this.owners = 0;
-    this.hasExtendedRcode = this.isSigned = this.hasTopBit = false;
+    this.hasRecords = this.hasExtendedRcode = this.isSigned = this.hasTopBit = false;
     while (cursor.next()) {
       const { type, section, ttlAt } = cursor;
       const topByte = message[ttlAt]!;
-      if (type !== TYPE.OPT) this.hasTopBit ||= topByte >= TOP_BIT;
+      if (type !== TYPE.OPT) {
+        this.hasRecords = true;
+        this.hasTopBit ||= topByte >= TOP_BIT;
+      }
       if (section === SECTION.ADDITIONAL) this.#noteAdditional(type, topByte);
       else if (section === SECTION.AUTHORITY) {
         if (type === TYPE.NS) this.nameServers++;

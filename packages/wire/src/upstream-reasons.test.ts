@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { opt, readQuery } from '../test/messages.js';
 import { decodeMessage } from './packet.js';
-import { RecordCursor } from './record-cursor.js';
 import { extendedErrorOption, OPT_BYTES } from './opt-record.js';
 import { TYPE } from './protocol.js';
 import { adaptReply, relayTargetOf } from './relay.js';
 import { ReplyOutline } from './reply-outline.js';
 import { markReasons, reasonsOf } from './upstream-reasons.js';
 
-const cursor = new RecordCursor();
+const outlineOf = (message: Buffer) => new ReplyOutline().read(message);
+const mark = (message: Buffer) => markReasons(message, outlineOf(message));
 const out = new Uint8Array(65_535);
 const SUBNET = Uint8Array.of(0, 8, 0, 4, 0, 1, 0, 0);
 
@@ -24,7 +24,7 @@ function reply(options: readonly Uint8Array[], lastType?: number): Buffer {
 
 /** The texts of the reasons, by their codes. */
 const seen = (message: Buffer) => {
-  const bytes = reasonsOf(message, cursor);
+  const bytes = reasonsOf(message, outlineOf(message));
   const texts: string[] = [];
   for (let at = 0; at < bytes.length;) {
     const end = at + 4 + (bytes[at + 2]! << 8) + bytes[at + 3]!;
@@ -37,29 +37,22 @@ const seen = (message: Buffer) => {
 /** What a client gets of the reasons. */
 function adapted(message: Buffer): string[] {
   const target = relayTargetOf(readQuery('a', { additionals: [opt()] }));
-  return seen(
-    Buffer.from(
-      out.subarray(0, adaptReply(message, target, new ReplyOutline().read(message), out)),
-    ),
-  );
+  return seen(Buffer.from(out.subarray(0, adaptReply(message, target, outlineOf(message), out))));
 }
 
 describe('reasons of an upstream server', () => {
   it('say that they are, before their text', () => {
-    const marked = markReasons(
-      reply([SUBNET, extendedErrorOption(6, 'bogus'), extendedErrorOption(9)]),
-      cursor,
-    );
+    const marked = mark(reply([SUBNET, extendedErrorOption(6, 'bogus'), extendedErrorOption(9)]));
     expect(seen(marked)).toEqual(['6 upstream: bogus', '9 upstream']);
     const { additionals } = decodeMessage(marked);
     expect(additionals).toMatchObject([{ options: [{ code: 8 }, { code: 15 }, { code: 15 }] }]);
-    expect(seen(markReasons(marked, cursor))).toEqual(['6 upstream: bogus', '9 upstream']);
+    expect(seen(mark(marked))).toEqual(['6 upstream: bogus', '9 upstream']);
   });
 
   it('are two at most, with 40 bytes of text', () => {
     const options = [1, 2, 3].map((code) => extendedErrorOption(code, 'x'.repeat(40)));
     const text = `upstream: ${'x'.repeat(30)}`;
-    expect(seen(markReasons(reply(options), cursor))).toEqual([`1 ${text}`, `2 ${text}`]);
+    expect(seen(mark(reply(options)))).toEqual([`1 ${text}`, `2 ${text}`]);
   });
 
   it.each([
@@ -72,16 +65,16 @@ describe('reasons of an upstream server', () => {
   ])('have a text that can be read in place of one %s', (_what, text, expected) => {
     const option = Buffer.concat([Buffer.of(0, 15, 0, 0, 0, 6), text]);
     option.writeUInt16BE(2 + text.length, 2);
-    const marked = markReasons(reply([option]), cursor);
+    const marked = mark(reply([option]));
     expect(seen(marked)).toEqual([`6 ${expected}`]);
-    expect(seen(markReasons(marked, cursor))).toEqual([`6 ${expected}`]);
+    expect(seen(mark(marked))).toEqual([`6 ${expected}`]);
   });
 
   it('are none without a code, behind an option that does not fit, or in a second OPT record', () => {
     const reason = extendedErrorOption(6, 'bogus');
     const broken = [Uint8Array.of(0, 15, 0, 0), Uint8Array.of(0, 15, 0, 1, 6)];
     const tail = Uint8Array.of(0, 15, 0, 9, 0, 7);
-    const options = (message: Buffer) => adapted(markReasons(message, cursor));
+    const options = (message: Buffer) => adapted(mark(message));
     expect(options(reply([...broken]))).toEqual([]);
     expect(options(reply([reason, ...broken, tail]))).toEqual(['6 upstream: bogus']);
     const second = reply([extendedErrorOption(7)]).subarray(19);
@@ -94,7 +87,7 @@ describe('reasons of an upstream server', () => {
 
   it('are marked where a text looks like an OPT record without options', () => {
     const text = `x\0\0${String.fromCharCode(TYPE.OPT)}${'\0'.repeat(8)}`;
-    expect(seen(markReasons(reply([extendedErrorOption(6, text)]), cursor))[0]).toMatch('upstream');
+    expect(seen(mark(reply([extendedErrorOption(6, text)])))[0]).toMatch('upstream');
   });
 
   it.each([
@@ -105,6 +98,6 @@ describe('reasons of an upstream server', () => {
     ['is cut', reply([extendedErrorOption(6)]).subarray(0, 30)],
     ['is nothing but an OPT record', reply([]).subarray(-OPT_BYTES)],
   ])('leave a reply as it is that %s', (_what, message) => {
-    expect(markReasons(message, cursor)).toBe(message);
+    expect(mark(message)).toBe(message);
   });
 });

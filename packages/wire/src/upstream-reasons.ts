@@ -7,8 +7,7 @@ import {
   NO_EDNS_OPTIONS,
   OPTION_HEAD_BYTES,
 } from './opt-record.js';
-import { TYPE } from './protocol.js';
-import { type RecordCursor, SECTION } from './record-cursor.js';
+import type { ReplyOutline } from './reply-outline.js';
 
 /** Says that a reason is a server's; its own text follows. */
 const MARK = 'upstream';
@@ -23,10 +22,10 @@ const FINAL_NUL = /\0$/;
 
 /**
  * A server's reply whose Extended DNS Errors (RFC 8914) say that they are the server's, two at most, in texts that can
- * be read: a copy, or the reply itself when it has none, or is signed. The cursor is the caller's.
+ * be read: a copy, or the reply itself when it has none, or is signed. The outline is the reply's.
  */
-export function markReasons(reply: Buffer, cursor: RecordCursor): Buffer {
-  const data = optionsOf(reply, cursor);
+export function markReasons(reply: Buffer, outline: ReplyOutline): Buffer {
+  const data = optionsOf(reply, outline);
   if (data === undefined) return reply;
   const options = splitOptions(data);
   const reasons = options.filter(isReason);
@@ -41,9 +40,9 @@ export function markReasons(reply: Buffer, cursor: RecordCursor): Buffer {
   return changed;
 }
 
-/** The Extended DNS Errors of a message, as options; empty when it has none. The cursor is the caller's. */
-export function reasonsOf(message: Uint8Array, cursor: RecordCursor): Uint8Array {
-  const data = optionsOf(message, cursor);
+/** The Extended DNS Errors of a message, as options; empty when it has none. The outline is the message's. */
+export function reasonsOf(message: Uint8Array, outline: ReplyOutline): Uint8Array {
+  const data = optionsOf(message, outline);
   if (data === undefined) return NO_EDNS_OPTIONS;
   const reasons = splitOptions(data).filter((option) => isReason(option) && isWhole(option));
   return reasons.length === 0 ? NO_EDNS_OPTIONS : Buffer.concat(reasons);
@@ -79,20 +78,8 @@ function marked(option: Uint8Array): Uint8Array {
   return extendedErrorOption(readUint16(option, OPTION_HEAD_BYTES), isMarked ? text : own);
 }
 
-/**
- * A view of the data of a message's first OPT record; undefined when it has no options, or the message is signed. The
- * end of the message does not tell that: a text may look like an OPT record.
- */
-function optionsOf(message: Uint8Array, cursor: RecordCursor): Uint8Array | undefined {
-  let start = -1;
-  let end = -1;
-  cursor.reset(message, message.length);
-  while (cursor.next()) {
-    if (cursor.section !== SECTION.ADDITIONAL) continue;
-    if (cursor.type === TYPE.SIG || cursor.type === TYPE.TSIG) return undefined;
-    if (cursor.type !== TYPE.OPT || start >= 0) continue;
-    start = cursor.rdataStart;
-    end = cursor.end;
-  }
-  return start === end || cursor.isMalformed() ? undefined : message.subarray(start, end);
+/** The options of a message with this outline; undefined when it has none, is signed or malformed. */
+function optionsOf(message: Uint8Array, outline: ReplyOutline): Uint8Array | undefined {
+  if (!outline.hasOptions || outline.isSigned || outline.isMalformed) return undefined;
+  return message.subarray(outline.optionsAt, outline.optionsEnd);
 }

@@ -33,6 +33,7 @@ import {
   readUint16,
   reasonsOf,
   RecordCursor,
+  ReplyOutline,
   ReverseAddress,
   SECTION,
   isInZone,
@@ -170,7 +171,7 @@ function ruleStep(
   query: Query,
   message: Uint8Array,
 ): ExplainedStep {
-  const reasons = reasonsOf(message, new RecordCursor());
+  const reasons = reasonsOf(message, new ReplyOutline().read(message));
   const reason = Buffer.from(reasons.subarray(REASON_TEXT_AT)).toString();
   const { text, origins } = answeringRule(reason, query, parts.options);
   const from = origins.length === 0 ? '' : `: ${origins.map(originText).join(', ')}`;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeQuery, optionTexts } from '@kube-dns/testkit';
-import { readQuery, writeUint16 } from '@kube-dns/wire';
+import { readQuery, ReplyOutline, writeUint16 } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
@@ -115,7 +115,8 @@ describe('the EDNS options of a forwarded query', () => {
 });
 
 describe('a reply to a query with a subnet', () => {
-  const reply = (...options: string[]) => encodeQuery({ name: 'web.example', options });
+  const reply = (...options: string[]) =>
+    new ReplyOutline().read(encodeQuery({ name: 'web.example', options }));
 
   it.each([
     [false, ['8 000118000a0102']],

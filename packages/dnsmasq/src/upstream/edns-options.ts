@@ -2,14 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Log } from '@kube-dns/daemon';
 import type { SentQuestion } from '@kube-dns/resolver';
 import type { AddedOptions, Client } from '@kube-dns/transport';
-import {
-  EDNS_OPTION,
-  type Query,
-  readUint16,
-  RecordCursor,
-  TYPE,
-  writeUint16,
-} from '@kube-dns/wire';
+import { EDNS_OPTION, type Query, readUint16, ReplyOutline, writeUint16 } from '@kube-dns/wire';
 import { clientAddress } from '../local/local-answers.js';
 import type { EdnsChanges, SubnetRules, UmbrellaIds } from '../options/values.js';
 
@@ -60,7 +53,7 @@ export class EdnsOptions {
     return {
       options: { bytes: Buffer.concat([options.bytes, added.bytes]), hasClientSubnet },
       inspector: (reply, isCacheable, outline) => {
-        if (subnet !== undefined && this.isForeign(reply, subnet)) return null;
+        if (subnet !== undefined && this.isForeign(outline, subnet)) return null;
         return inspector(reply, isCacheable && isForAll, outline);
       },
     };
@@ -94,9 +87,9 @@ export class EdnsOptions {
     };
   }
 
-  /** Whether a reply names another subnet than the query (RFC 7871 section 7.3). */
-  isForeign(reply: Uint8Array, subnet: Uint8Array): boolean {
-    const named = findOption(reply, reply.length, EDNS_OPTION.SUBNET);
+  /** Whether a reply with this outline names another subnet than the query (RFC 7871 section 7.3). */
+  isForeign(outline: ReplyOutline, subnet: Uint8Array): boolean {
+    const named = subnetOf(outline);
     if (named === undefined || isSameSubnet(named, subnet)) return false;
     const nowMs = this.#now();
     if (nowMs >= this.#nextLogMs) {
@@ -110,7 +103,7 @@ export class EdnsOptions {
   #clientSubnet(query: Query): Uint8Array | undefined {
     const { addsSubnet, stripsSubnet } = this.#changes;
     if (addsSubnet === undefined || stripsSubnet || !query.hasEdns) return undefined;
-    const subnet = findOption(query.bytes, query.length, EDNS_OPTION.SUBNET);
+    const subnet = subnetOf(new ReplyOutline().read(query.bytes.subarray(0, query.length)));
     return subnet !== undefined && isSubnetData(subnet) ? new Uint8Array(subnet) : undefined;
   }
 
@@ -214,21 +207,13 @@ function encodeOption(code: number, data: Uint8Array): Buffer {
   return option;
 }
 
-/** The data of the first option of a code in a message's OPT record; undefined where there is none. */
-function findOption(message: Uint8Array, length: number, code: number): Uint8Array | undefined {
-  const cursor = new RecordCursor().reset(message, length);
-  while (cursor.next()) {
-    if (cursor.type !== TYPE.OPT) continue;
-    const { rdataStart, end } = cursor;
-    for (let at = rdataStart; at + OPTION_HEAD_BYTES <= end;) {
-      const dataAt = at + OPTION_HEAD_BYTES;
-      const next = dataAt + readUint16(message, at + 2);
-      if (next > end) return undefined;
-      if (readUint16(message, at) === code) return message.subarray(dataAt, next);
-      at = next;
-    }
-  }
-  return undefined;
+/** The data of the Client Subnet option of a message with this outline; undefined where there is none. */
+function subnetOf(outline: ReplyOutline): Uint8Array | undefined {
+  const { message } = outline;
+  const at = outline.optionAt(EDNS_OPTION.SUBNET);
+  if (at < 0) return undefined;
+  const dataAt = at + OPTION_HEAD_BYTES;
+  return message.subarray(dataAt, dataAt + readUint16(message, at + 2));
 }
 
 interface NeighboursOptions {

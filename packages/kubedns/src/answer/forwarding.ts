@@ -234,8 +234,8 @@ export class Forwarding {
   }
 
   /** Inspects the replies to forwarded questions. */
-  readonly #inspect: ReplyInspector = (received) => {
-    const reply = markReasons(received, this.#cursor);
+  readonly #inspect: ReplyInspector = (received, _isCacheable, outline) => {
+    const reply = markReasons(received, outline);
     writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
     return this.#isClean(reply) ? reply : this.#rewrite(reply);
   };

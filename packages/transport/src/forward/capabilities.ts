@@ -2,16 +2,15 @@ import {
   appendOption,
   CLIENT_COOKIE_BYTES,
   EDNS_OPTION,
-  findOption,
   HEADER_BYTES,
   isCookieLength,
   OPT_BYTES,
   QUESTION_FIXED_BYTES,
   randomBytes,
   RCODE,
-  RCODE_MASK,
   readUint16,
   RecordCursor,
+  ReplyOutline,
   skipName,
   TYPE,
   writeUint16,
@@ -31,6 +30,7 @@ const NO_COOKIE = new Uint8Array(0);
 /** After so many replies in a row with another case, which the server did not give over TCP either, it counts as its way. */
 const MAX_UNEXPLAINED = 3;
 const cursor = new RecordCursor();
+const outlineOfQuery = new ReplyOutline();
 
 /** A query that had a reply. */
 export interface RepliedQuery {
@@ -54,9 +54,13 @@ export class EdnsSupport {
     return nowMs < this.#silentUntilMs ? withoutPlainOpt(query) : query;
   }
 
-  /** Learns from a reply whether the server is silent to queries with EDNS. */
-  noteReply({ query, sentAtMs, isPlainAgain }: RepliedQuery, reply: Uint8Array, nowMs: number) {
-    if (isPlainAgain && !findOpt(reply)) {
+  /** Learns from a reply with this outline whether the server is silent to queries with EDNS. */
+  noteReply(
+    { query, sentAtMs, isPlainAgain }: RepliedQuery,
+    { optAt }: ReplyOutline,
+    nowMs: number,
+  ) {
+    if (isPlainAgain && optAt < 0) {
       // Questions of the same time tell no more than one: the server may just have been away.
       if (sentAtMs <= this.#silenceAtMs) return;
       this.#silenceAtMs = nowMs;
@@ -128,7 +132,7 @@ export class UpstreamCookies {
 
   /** A copy of a query with our cookie; the query itself if its last record is not OPT, or it has one of a client. */
   add(query: Buffer): Buffer {
-    if (optionAt(query) >= 0) return query;
+    if (cookieAt(query) >= 0) return query;
     const option = Buffer.alloc(OPTION_HEAD_BYTES + CLIENT_COOKIE_BYTES + this.#server.length);
     writeUint16(option, 0, EDNS_OPTION.COOKIE);
     writeUint16(option, 2, option.length - OPTION_HEAD_BYTES);
@@ -139,10 +143,11 @@ export class UpstreamCookies {
     return length === query.length ? query : longer;
   }
 
-  /** Judges a reply over UDP to a query, and learns the server's cookie. */
-  judge(query: Uint8Array, reply: Uint8Array): CookieJudgement {
-    if (!this.#isIn(query, optionAt(query))) return 'accepted';
-    const at = optionAt(reply);
+  /** Judges a reply over UDP, which has this outline, to a query, and learns the server's cookie. */
+  judge(query: Uint8Array, outline: ReplyOutline): CookieJudgement {
+    if (!this.#isIn(query, cookieAt(query))) return 'accepted';
+    const { message: reply, upperRcode } = outline;
+    const at = outline.optionAt(EDNS_OPTION.COOKIE);
     if (at < 0 && this.#server.length === 0) return 'accepted';
     const length = at < 0 ? 0 : readUint16(reply, at + 2);
     this.#isSuspect = !isCookieLength(length) || !this.#isIn(reply, at);
@@ -153,14 +158,15 @@ export class UpstreamCookies {
     const from = at + OPTION_HEAD_BYTES;
     const server = reply.subarray(from + CLIENT_COOKIE_BYTES, from + length);
     if (server.length > 0) this.#server = Uint8Array.from(server);
-    return server.length > 0 && isBadCookie(reply) ? 'again' : 'accepted';
+    const rcode = (upperRcode << 4) | rcodeOf(reply);
+    return server.length > 0 && rcode === RCODE.BADCOOKIE ? 'again' : 'accepted';
   }
 
-  /** The reply without a cookie at its end: what else its OPT record has is for its client. */
-  strip(reply: Buffer): Buffer {
-    const at = optionAt(reply);
+  /** The reply, which has this outline, without a cookie at its end: what else its OPT record has is for its client. */
+  strip(reply: Buffer, outline: ReplyOutline): Buffer {
+    const at = outline.optionAt(EDNS_OPTION.COOKIE);
     if (at < 0 || at + OPTION_HEAD_BYTES + readUint16(reply, at + 2) !== reply.length) return reply;
-    const lengthAt = cursor.rdataStart - 2;
+    const lengthAt = outline.optionsAt - 2;
     writeUint16(reply, lengthAt, readUint16(reply, lengthAt) - (reply.length - at));
     return reply.subarray(0, at);
   }
@@ -181,23 +187,9 @@ export class UpstreamCookies {
   }
 }
 
-/** Where the COOKIE option of a message is; -1 without one. The cursor stays at the OPT record. */
-function optionAt(message: Uint8Array): number {
-  if (!findOpt(message)) return -1;
-  return findOption(message, cursor.rdataStart, cursor.end, EDNS_OPTION.COOKIE);
-}
-
-/** Moves the cursor to the OPT record of a message; false without one. */
-function findOpt(message: Uint8Array): boolean {
-  cursor.reset(message, message.length);
-  while (cursor.next()) if (cursor.type === TYPE.OPT) return true;
-  return false;
-}
-
-function isBadCookie(reply: Uint8Array): boolean {
-  // The cursor is at the OPT record, which has the upper bits of the rcode.
-  const rcode = (reply[cursor.ttlAt]! << 4) | (readUint16(reply, 2) & RCODE_MASK);
-  return rcode === RCODE.BADCOOKIE;
+/** Where the COOKIE option of a query is; -1 without one. */
+function cookieAt(query: Uint8Array): number {
+  return outlineOfQuery.read(query).optionAt(EDNS_OPTION.COOKIE);
 }
 
 /** Whether a server returns the case of names. It counts as one that does until it shows otherwise. */

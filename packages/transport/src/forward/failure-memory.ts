@@ -6,7 +6,7 @@ import {
   RCODE,
   readUint16,
   reasonsOf,
-  RecordCursor,
+  ReplyOutline,
   isInZone,
 } from '@kube-dns/wire';
 import { type Failure, failure, rcodeOf } from './failure.js';
@@ -109,7 +109,7 @@ const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of a moment 
 
 /** What is remembered of a reply with SERVFAIL: its Extended DNS Errors, or that it is remembered. */
 function rememberedReason(reply: Uint8Array): Failure {
-  const option = reasonsOf(reply, new RecordCursor());
+  const option = reasonsOf(reply, new ReplyOutline().read(reply));
   if (option.length === 0) return CACHED_ERROR;
   return { code: readUint16(option, OPTION_HEAD_BYTES), option, isSilence: false };
 }

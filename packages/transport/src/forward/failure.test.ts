@@ -93,7 +93,8 @@ describe('a refusal that is passed on', () => {
       answers,
       options: ['15 0016'],
     } as const;
-    const bare = bareRefusal(encodeReply(encodeQuery({ name: 'a.example', options: [] }), refusal));
+    const reply = encodeReply(encodeQuery({ name: 'a.example', options: [] }), refusal);
+    const bare = bareRefusal(reply, new ReplyOutline().read(reply));
     expect(readUint16(bare, 2) & (FLAG.AA | FLAG.TC)).toBe(0);
     expect(decodeMessage(bare)).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
     expect(Uint8Array.from(bare.subarray(-MARKED_ERROR.length))).toEqual(MARKED_ERROR);

@@ -10,7 +10,6 @@ import {
   readUint16,
   RecordCursor,
   type ReplyOutline,
-  TYPE,
   writeUint16,
 } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
@@ -135,20 +134,17 @@ export function withoutRecords(reply: Buffer): Buffer {
 
 /**
  * A refusal as it may be passed on, in the same bytes: the server had no answer, so it has no records and no
- * authority. OPT stays, with the reason, which says that it is the server's.
+ * authority. OPT stays, with the reason, which says that it is the server's. The outline is that of the reply, and then
+ * that of the result without the mark.
  */
-export function bareRefusal(reply: Buffer): Buffer {
-  const { end } = cursor.reset(reply, reply.length);
+export function bareRefusal(reply: Buffer, outline: ReplyOutline): Buffer {
+  const { questionEnd, optAt, optionsEnd, hasRecords } = outline;
   const flags = readUint16(reply, 2) & ~FLAG.AA;
-  let optBytes = 0;
-  let hasRecords = false;
-  while (cursor.next()) {
-    if (cursor.type === TYPE.OPT) optBytes = cursor.end - cursor.start;
-    else hasRecords = true;
-  }
+  const optBytes = optAt < 0 ? 0 : optionsEnd - optAt;
   const length = hasRecords
-    ? fitMessage(reply, reply.length, end + optBytes, cursor)
+    ? fitMessage(reply, reply.length, questionEnd + optBytes, cursor)
     : reply.length;
   writeUint16(reply, 2, flags);
-  return markReasons(reply.subarray(0, length), cursor);
+  const bare = reply.subarray(0, length);
+  return markReasons(bare, outline.read(bare));
 }

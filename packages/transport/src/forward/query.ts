@@ -78,7 +78,7 @@ export interface Waiter extends SlotHolder {
 export interface QueryContext {
   readonly options: QueryForwarderOptions;
   readonly exchanges: ExchangeObservers;
-  /** Of the reply that is being handled. */
+  /** Of the reply that is being handled: it is read once, when the reply arrives. */
   readonly outline: ReplyOutline;
   /** Milliseconds that never fall. */
   readonly now: () => number;
@@ -442,9 +442,11 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     // What is fetched over TCP may also come from another server.
     if (this.#tcp !== undefined && attempt.hasFailed) return;
     server.counts.countReply(rcodeOf(received), ms);
+    const outline = this.#context.outline.read(received);
     const judged = this.#judge(attempt, received, nowMs);
     if (judged === 'asked again') return;
-    const reply = server.cookies?.strip(received) ?? received;
+    const reply = server.cookies?.strip(received, outline) ?? received;
+    if (reply !== received) outline.read(reply);
     if (judged === 'suspect' || (isTruncated(reply) && !isStreamed(server))) {
       if (judged === 'accepted') this.#setBest(Buffer.from(withoutRecords(reply)), server);
       // A reply that arrives twice is fetched over TCP once.
@@ -483,6 +485,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     // A reply over TCP shows what to expect of those over UDP.
     if (this.question.hasMixedCase) server.caseEcho.learn(this.question.message, reply);
     server.cookies?.noteTcpReply();
+    this.#context.outline.read(reply);
     const outcome = this.#finishWith(server, reply);
     if (outcome === 'finished') return;
     if (outcome === 'refusal') this.#offerRefusal(server, reply);
@@ -505,16 +508,17 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
    * or it may be forged, by its cookie or the case of its question.
    */
   #judge(attempt: Attempt, reply: Buffer, nowMs: number): Judgement {
+    const { outline } = this.#context;
     const { server, query } = attempt;
     const { cookies, edns, caseEcho } = server;
-    const cookie = cookies?.judge(query, reply) ?? 'accepted';
+    const cookie = cookies?.judge(query, outline) ?? 'accepted';
     if (cookie === 'forged') return 'suspect';
     if (cookie === 'again') {
       const isFirst = !this.#hadBadCookie;
       this.#hadBadCookie = true;
       return isFirst && this.#sendOtherwise(attempt, nowMs) ? 'asked again' : 'suspect';
     }
-    edns.noteReply(attempt, reply, nowMs);
+    edns.noteReply(attempt, outline, nowMs);
     if (edns.isRefused(query, reply, nowMs) && this.#sendOtherwise(attempt, nowMs)) {
       return 'asked again';
     }
@@ -525,7 +529,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** `ignored`: the reply counts as if it had not arrived; `malformed`: also when the inspector could not read it. */
   #finishWith(server: UpstreamServer, reply: Buffer): BadReplyReason | 'finished' | 'ignored' {
     const { outline } = this.#context;
-    const badReply = badReplyReason(reply, outline.read(reply));
+    const badReply = badReplyReason(reply, outline);
     if (badReply !== undefined) return badReply;
     const inspected = this.inspector?.(reply, this.question.isShared, outline);
     if (inspected === null) return 'ignored';
@@ -544,7 +548,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** Nothing better than the refusal may come: it is passed on then, unless there is a truncated reply. */
   #offerRefusal(server: UpstreamServer, refusal: Buffer): void {
     if (this.#best !== null && isTruncated(this.#best)) return;
-    this.#setBest(Buffer.from(bareRefusal(refusal)), server);
+    this.#setBest(Buffer.from(bareRefusal(refusal, this.#context.outline)), server);
   }
 
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
