@@ -63,8 +63,8 @@ export interface ResolverPolicy {
 }
 
 /**
- * Where an answer is from that a client gets at once: the cache, its expired part, the program itself, the same as there
- * are no servers to ask, or the forwarder, which refuses.
+ * Where an answer is from that a client gets at once: the cache, there also expired, the program by its own data or as
+ * there are no servers to ask, or the forwarder, which refuses.
  */
 export type AnswerOrigin = 'cached' | 'stale' | 'own' | 'unrouted' | 'refused';
 

@@ -35,7 +35,7 @@ export const PAGE = {
   probeOfKubedns: sign('The probe of kubedns that fails', /probe kubedns(?: fails)?: /),
   probeOfDnsmasq: sign('The probe of dnsmasq that fails', /probe dnsmasq(?: fails)?: /),
   untold: sign(
-    'That changes are not told any more, and why',
+    'That changes are not announced any more, and why',
     / announces no changes (?:any more: |of )/,
   ),
   missedMessages: sign('How often a message was missed', /"flushes":"[^"]*missed-message \d/),

@@ -63,8 +63,8 @@ export class ReplyReader {
   }
 
   /**
-   * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isAnnounced`: its server tells when
-   * its answers change. `hasExtendedRcode`: what OPT says, where that is known.
+   * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isAnnounced`: its server announces
+   * when its answers change. `hasExtendedRcode`: what OPT says, where that is known.
    */
   read(reply: Uint8Array, isAnnounced = false, hasExtendedRcode?: boolean): boolean {
     const { answer } = this;

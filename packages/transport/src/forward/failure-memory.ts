@@ -105,11 +105,14 @@ export class FailureMemory {
   }
 }
 
+/** Of the reply that is remembered. */
+const outline = new ReplyOutline();
+
 const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of a moment ago');
 
 /** What is remembered of a reply with SERVFAIL: its Extended DNS Errors, or that it is remembered. */
 function rememberedReason(reply: Uint8Array): Failure {
-  const option = reasonsOf(reply, new ReplyOutline().read(reply));
+  const option = reasonsOf(reply, outline.read(reply));
   if (option.length === 0) return CACHED_ERROR;
   return { code: readUint16(option, OPTION_HEAD_BYTES), option, isSilence: false };
 }
