@@ -137,12 +137,6 @@ function propertyOf(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }
 
-/** The message of a thrown value of any type. */
-export function messageOf(error: unknown): string {
-  const message = propertyOf(error, 'message');
-  return typeof message === 'string' ? message : String(error);
-}
-
 /** The `code` of a system error, such as `ENOENT`; undefined for an error without one. */
 export function codeOf(error: unknown): unknown {
   return propertyOf(error, 'code');

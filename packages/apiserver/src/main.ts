@@ -1,6 +1,5 @@
-import { CodedError, UsageError } from '@kube-dns/base';
+import { CodedError, errorText, UsageError } from '@kube-dns/base';
 import { createApiServer } from './api-server.js';
-import { messageOf } from './errors.js';
 import { ManifestFollower } from './manifests.js';
 import { parseProgramOptions, usage, type ProgramOptions } from './program-options.js';
 
@@ -41,7 +40,7 @@ process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 
 main().catch((error: unknown) => {
-  printError(messageOf(error));
+  printError(errorText(error));
   // Any other error is a defect, so its stack is printed.
   if (!(error instanceof CodedError) && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n`);

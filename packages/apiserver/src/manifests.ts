@@ -2,7 +2,8 @@ import { watch, type FSWatcher } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, codeOf, ManifestError, messageOf } from './errors.js';
+import { errorText } from '@kube-dns/base';
+import { ApiError, codeOf, ManifestError } from './errors.js';
 import { identifyManifest, type ObjectAccess, type ObjectName } from './object-access.js';
 import { isJsonObject, type Manifest } from './object.js';
 import { apiVersionOf } from './resources/resource-kind.js';
@@ -86,7 +87,7 @@ export class ManifestFollower {
       try {
         await stat(path);
       } catch (error) {
-        const why = isMissing(error) ? 'no such file or folder' : messageOf(error);
+        const why = isMissing(error) ? 'no such file or folder' : errorText(error);
         throw new ManifestError(`${path}: ${why}`, { cause: error });
       }
     }
@@ -135,7 +136,7 @@ export class ManifestFollower {
       if (!(await this.#update(files))) return;
       this.#apply(objects, (error) => this.#onError(error.message));
     } catch (error) {
-      this.#onError(messageOf(error));
+      this.#onError(errorText(error));
     }
   }
 
@@ -179,7 +180,7 @@ export class ManifestFollower {
         // The next scan handles a file that was removed meanwhile.
         const { cause } = error instanceof ManifestError ? error : {};
         if (isMissing(cause)) continue;
-        const message = messageOf(error);
+        const message = errorText(error);
         // A file that is read during a write changes once more, with the same error.
         if (before?.error !== message) this.#onError(message);
         this.#files.get(path)!.error = message;
@@ -274,7 +275,7 @@ async function readManifest(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new ManifestError(`${path}: cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new ManifestError(`${path}: cannot be read: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -289,7 +290,7 @@ export function parseManifests(text: string, file: string): FileObject[] {
     try {
       return act();
     } catch (error) {
-      throw refuse(position, messageOf(error));
+      throw refuse(position, errorText(error));
     }
   };
   const { documents, lineAt } = attempt('YAML', () => parseYamlText(text));
@@ -332,7 +333,7 @@ function identify(object: FileObject): NamedObject {
     return { ...object, name: identifyManifest(object.manifest) };
   } catch (error) {
     const { file, position } = object;
-    throw new ManifestError(`${file}: ${position}: ${messageOf(error)}`, { cause: error });
+    throw new ManifestError(`${file}: ${position}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -354,7 +355,7 @@ function refusal({ file, manifest, name }: NamedObject, error: unknown): Manifes
     error instanceof ApiError && error.reason === 'Invalid' ? error.details?.causes : [];
   const fields = causes?.map(({ field, message }) => `${field ?? ''}: ${message}`) ?? [];
   const why =
-    fields.length > 0 ? `is invalid: ${fields.join(', ')}` : `is refused: ${messageOf(error)}`;
+    fields.length > 0 ? `is invalid: ${fields.join(', ')}` : `is refused: ${errorText(error)}`;
   return new ManifestError(`${file}: ${where} ${why}`, { cause: error });
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, messageOf } from './errors.js';
+import { errorText } from '@kube-dns/base';
+import { ApiError } from './errors.js';
 import { isJsonObject, type JsonObject, type KubeObject } from './object.js';
 
 /**
@@ -356,7 +357,7 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
     return applyAll(target, patch);
   } catch (error) {
     // Operations can build what is nested too deep to be cloned or compared.
-    throw error instanceof ApiError ? error : cannotApply(messageOf(error));
+    throw error instanceof ApiError ? error : cannotApply(errorText(error));
   }
 }
 

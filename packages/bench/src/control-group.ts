@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closable, messageOf, until } from '@kube-dns/testkit';
+import { errorText } from '@kube-dns/base';
+import { type Closable, until } from '@kube-dns/testkit';
 
 const PERIOD_US = 100_000;
 /** The most that there is: `cpu.weight` of version 2, `cpu.shares` of version 1. */
@@ -56,7 +57,7 @@ export class ControlGroup implements Closable {
       mkdirSync(path);
       return new ControlGroup(path, files);
     } catch (error) {
-      return messageOf(error);
+      return errorText(error);
     }
   }
 

@@ -33,7 +33,9 @@ function follow(text: string, periodMs?: number): CookieSecretFile {
     exitCode: 3,
     log: { info: log, error: log },
     ...(periodMs !== undefined && { periodMs }),
-    onChange: (all) => seen.push(all.map((each) => Buffer.from(each).toString('hex')).join()),
+    cookies: {
+      use: (all) => seen.push(all.map((each) => Buffer.from(each).toString('hex')).join()),
+    },
   });
   return followed;
 }
@@ -59,7 +61,8 @@ describe('a file of cookie secrets', () => {
   it('stops the start when it is missing', () => {
     path = `${folder.path}/missing/secrets`;
     const log = { info: () => undefined, error: () => undefined };
-    const open = () => new CookieSecretFile({ path, exitCode: 3, log, onChange: () => undefined });
+    const cookies = { use: () => undefined };
+    const open = () => new CookieSecretFile({ path, exitCode: 3, log, cookies });
     expect(open).toThrow(new StartupError(`cannot read ${path}: no such file or directory`, 3));
   });
 

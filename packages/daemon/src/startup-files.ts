@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { errorText, MAX_TIMER_MS, systemReason } from '@kube-dns/base';
+import type { CookieSecrets, ServerCookies } from '@kube-dns/transport';
 import { parseTsigKey, type TsigKey } from '@kube-dns/wire';
 import { ConfigError, StartupError } from './errors.js';
 import type { Log } from './log.js';
@@ -65,17 +66,15 @@ export function readTsigKey(path: string, exitCode: number): TsigKey | undefined
   }
 }
 
-/** The secret that cookies are made with, and others whose cookies are still taken. */
-export type Secrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];
-
 interface CookieSecretFileOptions {
+  /** '' is no file: the secret stays as it is. */
   readonly path: string;
   /** Of the StartupError when the file is bad at the start. */
   readonly exitCode: number;
   /** How often the file is read again; 10 s unless given. */
   readonly periodMs?: number;
   readonly log: Pick<Log, 'info' | 'error'>;
-  readonly onChange: (secrets: Secrets) => void;
+  readonly cookies: Pick<ServerCookies, 'use'>;
 }
 
 const PERIOD_MS = 10_000;
@@ -84,22 +83,23 @@ const MAX_SECRETS = 2;
 const SECRET = /^[0-9a-f]{32}$/i;
 
 /**
- * Follows the file of `--cookie-secret-file`: delivers its secrets at the start and after each change. A file that is
- * bad later is logged once, and the last good one stays active.
+ * Follows the file of `--cookie-secret-file`: cookies are made with its secrets from the start and after each change. A file
+ * that is bad later is logged once, and the last good one stays active.
  */
 export class CookieSecretFile {
   readonly #options: CookieSecretFileOptions;
-  readonly #timer: NodeJS.Timeout;
-  #text: string;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #text = '';
   #lastFailure = '';
 
   /** Throws a StartupError that names the file and the line, and never a secret. */
   constructor(options: CookieSecretFileOptions) {
     this.#options = options;
-    const { path, exitCode, onChange, periodMs = PERIOD_MS } = options;
+    const { path, exitCode, cookies, periodMs = PERIOD_MS } = options;
+    if (path === '') return;
     this.#text = readStartupFile(path, exitCode);
     try {
-      onChange(parseCookieSecrets(this.#text, path));
+      cookies.use(parseCookieSecrets(this.#text, path));
     } catch (error) {
       throw new StartupError(errorText(error), exitCode);
     }
@@ -109,11 +109,12 @@ export class CookieSecretFile {
 
   /** Reads the file again; never throws. */
   reload(): void {
-    const { path, log, onChange } = this.#options;
+    const { path, log, cookies } = this.#options;
+    if (path === '') return;
     try {
       const text = readTextFile(path);
       if (text !== this.#text) {
-        onChange(parseCookieSecrets(text, path));
+        cookies.use(parseCookieSecrets(text, path));
         log.info(`the cookie secrets of ${path} changed`);
       }
       this.#text = text;
@@ -136,7 +137,7 @@ export class CookieSecretFile {
 }
 
 /** The secrets of a file's text, one a line; throws a ConfigError that names the file and the line. */
-function parseCookieSecrets(text: string, path: string): Secrets {
+function parseCookieSecrets(text: string, path: string): CookieSecrets {
   const lines = text.trimEnd().split('\n');
   const [current, ...others] = lines.map((line, i) => {
     const where = `${path}:${i + 1}`;

@@ -9,7 +9,7 @@ import {
   readTsigKey,
   runProgram,
 } from '@kube-dns/daemon';
-import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
+import { chooseUdpEngine, EngineError, ServerCookies } from '@kube-dns/transport';
 import { PROGRAM, splitArguments } from './config/flags.js';
 import { corednsFamilies } from './metrics.js';
 import { LogFile } from './log/log-file.js';
@@ -84,8 +84,8 @@ function checkFiles(options: DnsmasqOptions, log: Log): void {
   readTlsCa(options.tlsCaFile, EXIT_BAD_FILE);
   readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE);
   const path = options.cookieSecretFile;
-  if (path === '') return;
-  new CookieSecretFile({ path, exitCode: EXIT_BAD_FILE, log, onChange: () => undefined }).close();
+  const cookies = new ServerCookies();
+  new CookieSecretFile({ path, exitCode: EXIT_BAD_FILE, log, cookies }).close();
 }
 
 function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {

@@ -24,7 +24,7 @@ export class DnsPort {
   readonly #log: Log;
   readonly #observer: AnswerObserver;
   readonly #cookies: ServerCookies;
-  readonly #cookieSecrets: CookieSecretFile | undefined;
+  readonly #cookieSecrets: CookieSecretFile;
   #listener: Listener | undefined;
 
   /** Throws a StartupError for a bad file of cookie secrets. */
@@ -34,13 +34,11 @@ export class DnsPort {
     this.#log = log;
     this.#observer = observer;
     this.#cookies = new ServerCookies({ requiredAbove: flags['require-cookie'] });
-    const path = flags['cookie-secret-file'];
-    if (path === '') return;
     this.#cookieSecrets = new CookieSecretFile({
-      path,
+      path: flags['cookie-secret-file'],
       exitCode: EXIT_FATAL,
+      cookies: this.#cookies,
       log,
-      onChange: (secrets) => this.#cookies.use(secrets),
     });
   }
 
@@ -81,12 +79,12 @@ export class DnsPort {
 
   /** SIGHUP: reads the cookie secrets again. */
   reload(): void {
-    this.#cookieSecrets?.reload();
+    this.#cookieSecrets.reload();
   }
 
   /** May be called twice. */
   async close(): Promise<void> {
-    this.#cookieSecrets?.close();
+    this.#cookieSecrets.close();
     await this.#listener?.leave();
     await this.#listener?.close();
   }

@@ -16,12 +16,3 @@ export class MeasureError extends CommandError {
     super('measure', message, 1, options);
   }
 }
-
-/** The message of any thrown value. */
-export function messageOf(error: unknown): string {
-  // Not instanceof: some test runners run Node's own errors in another realm.
-  if (typeof error === 'object' && error !== null && 'message' in error) {
-    return String(error.message);
-  }
-  return String(error);
-}

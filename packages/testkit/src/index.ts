@@ -107,7 +107,7 @@ export {
   type ServerEndpoint,
 } from './dns/scripted-name-server.js';
 export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-resolvers.js';
-export { CommandError, MeasureError, messageOf } from './errors.js';
+export { CommandError, MeasureError } from './errors.js';
 export { held, type HeldName } from './held-timers.js';
 export { memoryBytes } from './memory-quantity.js';
 export { becomesTrue, monotonicMs, until, untilEqual, type WaitLimits } from './until.js';

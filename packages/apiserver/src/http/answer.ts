@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { ApiError, httpStatusOf, messageOf, STATUS_CODES, type StatusDetails } from '../errors.js';
+import { errorText } from '@kube-dns/base';
+import { ApiError, httpStatusOf, STATUS_CODES, type StatusDetails } from '../errors.js';
 import type { KubeObject } from '../object.js';
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 
@@ -45,7 +46,7 @@ export function failureStatus(error: ApiError): Status {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const status = httpStatusOf(error) ?? STATUS_CODES.InternalError;
-  const message = messageOf(error);
+  const message = errorText(error);
   if (status === STATUS_CODES.RequestEntityTooLarge) {
     return new ApiError('RequestEntityTooLarge', `Request entity too large: ${message}`);
   }

@@ -10,7 +10,8 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express';
-import { codeOf, ListenError, messageOf, ApiError } from '../errors.js';
+import { errorText } from '@kube-dns/base';
+import { codeOf, ListenError, ApiError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../object.js';
 import {
   isFailureStatus,
@@ -89,7 +90,7 @@ export class Listener {
       await once(this.#server, 'listening');
     } catch (error) {
       const isInUse = codeOf(error) === 'EADDRINUSE';
-      const reason = isInUse ? 'address already in use' : messageOf(error);
+      const reason = isInUse ? 'address already in use' : errorText(error);
       throw new ListenError(`cannot listen on ${this.host}:${port}: ${reason}`, { cause: error });
     }
     return (this.#server.address() as AddressInfo).port;

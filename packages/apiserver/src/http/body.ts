@@ -1,6 +1,7 @@
 import protobuf from 'protobufjs';
+import { errorText } from '@kube-dns/base';
 import type { DuplicateFields } from '../cluster/registry.js';
-import { ApiError, messageOf, ApiserverError } from '../errors.js';
+import { ApiError, ApiserverError } from '../errors.js';
 import type { JsonObject } from '../object.js';
 import { isDeeperThan } from '../resources/shape.js';
 import {
@@ -214,7 +215,7 @@ function decode(type: protobuf.Type, bytes: Uint8Array): JsonObject {
   try {
     message = type.decode(reader);
   } catch (error) {
-    throw refuse(messageOf(error));
+    throw refuse(errorText(error));
   }
   return messageToJson(type, message);
 }
@@ -426,6 +427,6 @@ export function parseBody(body: unknown, contentType: string | undefined): Body 
     const text = body.toString('utf8');
     return isYaml ? parseYaml(text) : parseJson(text, mediaType === 'application/json-patch+json');
   } catch (error) {
-    throw new ApiError('BadRequest', `error decoding the request body: ${messageOf(error)}`);
+    throw new ApiError('BadRequest', `error decoding the request body: ${errorText(error)}`);
   }
 }

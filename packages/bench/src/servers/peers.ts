@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { errorText } from '@kube-dns/base';
 import { parsePod, renderFolder } from '@kube-dns/cli';
 import {
   awaitRecord,
   type Closable,
   type CorePlan,
   freePort,
-  messageOf,
   NetworkNamespace,
   outputOf,
   Owned,
@@ -202,7 +202,7 @@ export async function startOutside(
   owned: Owned,
   cores: CorePlan | undefined,
 ): Promise<OutsideServer> {
-  const link = await createLink(owned).catch((error: unknown) => messageOf(error));
+  const link = await createLink(owned).catch((error: unknown) => errorText(error));
   const isLinked = typeof link !== 'string';
   const address = isLinked ? link.address : '127.0.0.1';
   const entry = new URL('./one-address.js#OneAddress', import.meta.url);

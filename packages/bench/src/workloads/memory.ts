@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { errorText } from '@kube-dns/base';
 import {
   builtProgram,
   type BundleStart,
@@ -14,7 +15,6 @@ import {
   imageStart,
   Kubedns,
   memoryBytes,
-  messageOf,
   needsNamespaces,
   needsPrograms,
   Owned,
@@ -401,7 +401,7 @@ async function chooseRuntime({ owned, programs, progress, note }: PartContext) {
   try {
     await images.build(programs);
   } catch (error) {
-    return groups(`its images cannot be built: ${messageOf(error).trim().split('\n').at(-1)}`);
+    return groups(`its images cannot be built: ${errorText(error).trim().split('\n').at(-1)}`);
   }
   note(
     'idle and used under podman, with the limits of manifests/kube-dns, on one layer with Node.',

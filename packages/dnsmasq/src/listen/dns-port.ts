@@ -25,7 +25,7 @@ export class DnsPort {
   readonly #log: Log;
   readonly #observer: AnswerObserver;
   readonly #cookies: ServerCookies;
-  readonly #cookieSecrets: CookieSecretFile | undefined;
+  readonly #cookieSecrets: CookieSecretFile;
   #addresses: readonly string[] = [];
   #served: ServedPort | undefined;
 
@@ -35,20 +35,18 @@ export class DnsPort {
     this.#engine = engine;
     this.#log = log;
     this.#observer = observer;
-    const { cookieSecretFile: path, cookieRequiredAbove: requiredAbove } = options;
-    this.#cookies = new ServerCookies({ requiredAbove });
-    if (path === '') return;
+    this.#cookies = new ServerCookies({ requiredAbove: options.cookieRequiredAbove });
     this.#cookieSecrets = new CookieSecretFile({
-      path,
+      path: options.cookieSecretFile,
       exitCode: EXIT_BAD_FILE,
+      cookies: this.#cookies,
       log,
-      onChange: (secrets) => this.#cookies.use(secrets),
     });
   }
 
   /** SIGHUP: reads the cookie secrets again. */
   reload(): void {
-    this.#cookieSecrets?.reload();
+    this.#cookieSecrets.reload();
   }
 
   /** Finds the addresses to serve on, before `open`; throws a StartupError for a missing interface. */
@@ -92,7 +90,7 @@ export class DnsPort {
 
   /** May be called twice. */
   async close(): Promise<void> {
-    this.#cookieSecrets?.close();
+    this.#cookieSecrets.close();
     await this.#served?.close();
   }
 }

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorText } from '@kube-dns/base';
 import {
   becomesTrue,
   MeasureError,
   median,
-  messageOf,
   needsNamespaces,
   TemporaryFolder,
   until,
@@ -75,7 +75,7 @@ async function startWithoutServer(context: FaultContext): Promise<number> {
       hasty.server.check();
       return false;
     } catch (error) {
-      return messageOf(error).includes('ended with 255');
+      return errorText(error).includes('ended with 255');
     }
   };
   const hasEnded = await becomesTrue(ended, { limitMs: WAIT_LIMIT_MS, stepMs: STEP_MS });

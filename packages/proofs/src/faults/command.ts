@@ -1,7 +1,6 @@
-import { UsageError } from '@kube-dns/base';
+import { errorText, UsageError } from '@kube-dns/base';
 import {
   findProgram,
-  messageOf,
   Owned,
   commandEntry,
   numberOption,
@@ -72,7 +71,7 @@ async function runFault(fault: Fault, programs: FaultPrograms): Promise<FaultRes
     claim(!canRead || isRead, read);
     claimQuiet(!canRead || isListed, read);
   } catch (error) {
-    broken.push(messageOf(error));
+    broken.push(errorText(error));
   } finally {
     await owned.close();
   }

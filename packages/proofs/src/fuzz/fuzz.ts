@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '@kube-dns/base';
+import { errorText, UsageError } from '@kube-dns/base';
 import {
   commandEntry,
   formatValue,
-  messageOf,
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
@@ -76,7 +75,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
       const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;
       const result = await process
         .call('fuzz', { parser: name, inputs, seconds, seed, corpus, maxUs, isMeasured: !busy })
-        .catch((error: unknown) => endedRun(messageOf(error)));
+        .catch((error: unknown) => endedRun(errorText(error)));
       if (!busy || result.inputs === 0) {
         await process.close();
         process = undefined;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { errorText } from '@kube-dns/base';
 import {
   type Bar,
   cpuUsage,
   MeasureError,
   median,
-  messageOf,
   type MetricPage,
   monotonicMs,
   type Remote,
@@ -306,7 +306,7 @@ export class Sampler {
         return await container.metrics();
       } catch (error) {
         container.server.check();
-        reasons.push(messageOf(error));
+        reasons.push(errorText(error));
         this.scrapeFailures++;
       }
     }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  errorText,
   hint,
   type Options,
   type OptionValues,
@@ -9,7 +10,7 @@ import {
   UsageError,
   wordsOption,
 } from '@kube-dns/base';
-import { CommandError, messageOf } from '../errors.js';
+import { CommandError } from '../errors.js';
 import { Owned } from '../owned.js';
 import { imageStart } from '../process/dockerfile.js';
 import { Report, describeMachine } from '../report/report.js';
@@ -179,7 +180,7 @@ function usage(program: string, commands: readonly CommandEntry[]): string {
 }
 
 function fail(program: string, error: unknown): number {
-  process.stderr.write(`${program}: ${messageOf(error)}\n`);
+  process.stderr.write(`${program}: ${errorText(error)}\n`);
   if (error instanceof UsageError) return EXIT_USAGE;
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);

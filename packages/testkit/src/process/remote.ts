@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { MeasureError, messageOf } from '../errors.js';
+import { errorText } from '@kube-dns/base';
+import { MeasureError } from '../errors.js';
 
 /** An interface whose methods can be called from another process. */
 export type Methods<T> = { [K in keyof T]: (...args: never[]) => unknown };
@@ -107,7 +108,7 @@ export function serveRemote<T extends Methods<T>>(offered: Promise<T>): void {
       const call = methods[method as keyof T] as unknown as (...all: unknown[]) => unknown;
       return { id, result: await call.apply(methods, [...args]) };
     } catch (error) {
-      return { id, error: messageOf(error) };
+      return { id, error: errorText(error) };
     }
   };
   process.on('message', (call: Call) => {
