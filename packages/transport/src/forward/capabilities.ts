@@ -132,7 +132,7 @@ export class UpstreamCookies {
 
   /** A copy of a query with our cookie; the query itself if its last record is not OPT, or it has one of a client. */
   add(query: Buffer): Buffer {
-    if (cookieAt(query) >= 0) return query;
+    if (outlineOfQuery.read(query).optionAt(EDNS_OPTION.COOKIE) >= 0) return query;
     const option = Buffer.alloc(OPTION_HEAD_BYTES + CLIENT_COOKIE_BYTES + this.#server.length);
     writeUint16(option, 0, EDNS_OPTION.COOKIE);
     writeUint16(option, 2, option.length - OPTION_HEAD_BYTES);
@@ -143,9 +143,8 @@ export class UpstreamCookies {
     return length === query.length ? query : longer;
   }
 
-  /** Judges a reply over UDP, which has this outline, to a query, and learns the server's cookie. */
-  judge(query: Uint8Array, outline: ReplyOutline): CookieJudgement {
-    if (!this.#isIn(query, cookieAt(query))) return 'accepted';
+  /** Judges a reply over UDP, which has this outline, to a query with our cookie, and learns the server's. */
+  judge(outline: ReplyOutline): CookieJudgement {
     const { message: reply, upperRcode } = outline;
     const at = outline.optionAt(EDNS_OPTION.COOKIE);
     if (at < 0 && this.#server.length === 0) return 'accepted';
@@ -185,11 +184,6 @@ export class UpstreamCookies {
     }
     return true;
   }
-}
-
-/** Where the COOKIE option of a query is; -1 without one. */
-function cookieAt(query: Uint8Array): number {
-  return outlineOfQuery.read(query).optionAt(EDNS_OPTION.COOKIE);
 }
 
 /** Whether a server returns the case of names. It counts as one that does until it shows otherwise. */

@@ -9,7 +9,7 @@ import {
   RCODE_MASK,
   readUint16,
   RecordCursor,
-  type ReplyOutline,
+  ReplyOutline,
   writeUint16,
 } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
@@ -34,6 +34,7 @@ export interface Failure {
 }
 
 const cursor = new RecordCursor();
+const outlineOfBare = new ReplyOutline();
 const { NO_REACHABLE_AUTHORITY, NETWORK_ERROR, INVALID_DATA, OTHER } = EXTENDED_ERROR;
 
 /** The code and the word of each reason. */
@@ -134,8 +135,7 @@ export function withoutRecords(reply: Buffer): Buffer {
 
 /**
  * A refusal as it may be passed on, in the same bytes: the server had no answer, so it has no records and no
- * authority. OPT stays, with the reason, which says that it is the server's. The outline is that of the reply, and then
- * that of the result without the mark.
+ * authority. OPT stays, with the reason, which says that it is the server's. The outline is the reply's.
  */
 export function bareRefusal(reply: Buffer, outline: ReplyOutline): Buffer {
   const { questionEnd, optAt, optionsEnd, hasRecords } = outline;
@@ -146,5 +146,5 @@ export function bareRefusal(reply: Buffer, outline: ReplyOutline): Buffer {
     : reply.length;
   writeUint16(reply, 2, flags);
   const bare = reply.subarray(0, length);
-  return markReasons(bare, outline.read(bare));
+  return markReasons(bare, outlineOfBare.read(bare));
 }

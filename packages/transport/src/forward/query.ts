@@ -97,6 +97,8 @@ class Attempt implements RepliedQuery {
   /** What was sent last, and whether that is the query without the OPT record of the one before. */
   query!: Buffer;
   isPlainAgain = false;
+  /** It was sent with our cookie. */
+  hasCookie = false;
   sentAtMs = 0;
   /** When the same datagram was last sent. */
   resentAtMs = 0;
@@ -511,7 +513,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     const { outline } = this.#context;
     const { server, query } = attempt;
     const { cookies, edns, caseEcho } = server;
-    const cookie = cookies?.judge(query, outline) ?? 'accepted';
+    const cookie = attempt.hasCookie ? cookies!.judge(outline) : 'accepted';
     if (cookie === 'forged') return 'suspect';
     if (cookie === 'again') {
       const isFirst = !this.#hadBadCookie;
@@ -722,6 +724,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     attempt.server = server;
     attempt.sent = sent;
     attempt.query = query;
+    attempt.hasCookie = query !== fitted;
     attempt.sentAtMs = attempt.resentAtMs = nowMs;
     attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
     this.#attempts.push(attempt);
@@ -740,6 +743,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       );
       last.isPlainAgain ||= plain !== last.query;
       last.query = plain;
+      last.hasCookie = false;
     }
     last.hasFailed = last.isSilent = false;
     last.resentAtMs = nowMs;
