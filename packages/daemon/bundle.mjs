@@ -23,7 +23,18 @@ const program = basename(outfile, '.cjs');
 // killed. The program would run on without anyone to end it, so it takes the end of its parent for a SIGTERM.
 const PARENT_CHECK_MS = 250;
 
-const banner = `#!/usr/bin/env node
+// A signal that arrives while the modules are loaded waits for the handlers of `SignalHandling`, which libuv calls in
+// the first turn of the event loop: without a listener it has its default, which ends the process or, for SIGUSR1,
+// opens Node's inspector. Before this line `--disable-sigusr1` does that. The other bundles are commands.
+const SERVICES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'];
+const holdSignals = SERVICES.includes(program)
+  ? `
+['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'].forEach(function (signal) {
+  process.on(signal, function () {});
+});`
+  : '';
+
+const banner = `#!/usr/bin/env -S node --disable-sigusr1
 (function () {
   var v = process.versions.node.split('.').map(Number);
   if (v[0] > ${major} || (v[0] === ${major} && v[1] >= ${minor})) return;
@@ -39,7 +50,7 @@ const banner = `#!/usr/bin/env node
     process.kill(process.pid, 'SIGTERM');
   }, ${PARENT_CHECK_MS});
   timer.unref();
-})();`;
+})();${holdSignals}`;
 
 // Only KubeConfig of client-node is used, but the package does not declare its modules free of side
 // effects, so the whole generated API would be bundled: 0.9 MB of bundle, 12 MiB of memory.

@@ -12,6 +12,7 @@ import {
   UsageError,
   usageText,
 } from '@kube-dns/base';
+import { unblockSigusr1 } from '@kube-dns/transport';
 import { StartupError } from './errors.js';
 import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js';
 import { IdleCollection } from './idle-collection.js';
@@ -98,6 +99,7 @@ export function runProgram<S extends FlagSpec>(
   const signals = new SignalHandling({
     source: process,
     log,
+    receiveSigusr1: () => void unblockSigusr1(),
     exit: (code) => exitWith(code, ''),
     terminateLimitMs: options.terminateLimitMs ?? TERMINATE_LIMIT_MS,
   });

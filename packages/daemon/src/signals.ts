@@ -9,9 +9,9 @@ export interface Signals {
   onTerminate(handler: (signal: TerminationSignal) => Promise<void> | void): void;
   /** SIGHUP: read the files again. */
   onReload(handler: () => void): void;
-  /** SIGUSR1: write statistics to the log. */
+  /** SIGUSR1: write statistics to the log, or what the original does. */
   onDump(handler: () => void): void;
-  /** SIGUSR2: reopen the log file. Without a handler the signal ends the process, its default. */
+  /** SIGUSR2: reopen the log file. */
   onReopenLog(handler: () => void): void;
 }
 
@@ -24,6 +24,8 @@ export interface SignalSource {
 export interface SignalOptions {
   readonly source: SignalSource;
   readonly log: Log;
+  /** Called when SIGUSR1 has its first handler: Node may have to be made to receive it. */
+  readonly receiveSigusr1?: () => void;
   /** Ends the process; called when everything is closed, or when closing takes too long. */
   readonly exit: (code: number) => void;
   /** The longest that closing may take after SIGTERM. */
@@ -41,7 +43,7 @@ export class SignalHandling implements Signals {
   readonly #reload: (() => void)[] = [];
   readonly #dump: (() => void)[] = [];
   readonly #reopenLog: (() => void)[] = [];
-  readonly #listeners: (readonly [NodeJS.Signals, () => void])[];
+  readonly #listeners: readonly (readonly [NodeJS.Signals, () => void])[];
   #terminatingSinceMs: number | undefined;
 
   constructor(options: SignalOptions) {
@@ -51,6 +53,7 @@ export class SignalHandling implements Signals {
       ['SIGINT', () => void this.#end('SIGINT', INTERRUPT_LIMIT_MS)],
       ['SIGHUP', () => this.#call('SIGHUP', this.#reload)],
       ['SIGUSR1', () => this.#call('SIGUSR1', this.#dump)],
+      ['SIGUSR2', () => this.#call('SIGUSR2', this.#reopenLog)],
     ];
     for (const [signal, listener] of this.#listeners) options.source.on(signal, listener);
   }
@@ -65,14 +68,11 @@ export class SignalHandling implements Signals {
 
   onDump(handler: () => void): void {
     this.#dump.push(handler);
+    if (this.#dump.length === 1) this.#options.receiveSigusr1?.();
   }
 
   onReopenLog(handler: () => void): void {
     this.#reopenLog.push(handler);
-    if (this.#reopenLog.length > 1) return;
-    const listener = () => this.#call('SIGUSR2', this.#reopenLog);
-    this.#listeners.push(['SIGUSR2', listener]);
-    this.#options.source.on('SIGUSR2', listener);
   }
 
   /** Removes the listeners. */

@@ -1,2 +1,2 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
 require('../dist/sidecar.cjs');

@@ -50,11 +50,12 @@ describe('what a container runs', () => {
   ])('is our own program for the image %s', (image, program) => {
     const { file, args } = plan(`image: '${image}', args: ['-x']`);
     expect(file).toBe(process.execPath);
-    expect(args).toEqual([bundle(program), '-x']);
+    expect(args).toEqual(['--disable-sigusr1', bundle(program), '-x']);
   });
 
   it('is our own program for its bare name, even when PATH has one of that name', () => {
-    expect(plan(`command: [dnsmasq, a], args: [b]`).args).toEqual([bundle('dnsmasq'), 'a', 'b']);
+    const { args } = plan(`command: [dnsmasq, a], args: [b]`);
+    expect(args).toEqual(['--disable-sigusr1', bundle('dnsmasq'), 'a', 'b']);
   });
 
   it('is the program on PATH for any other bare name', () => {
@@ -100,7 +101,7 @@ describe('what a container runs', () => {
     const probe = 'livenessProbe: { exec: { command: [kubedns, --check] } }';
     expect(plan(`command: [tool], ${probe}`).probes.liveness?.action).toEqual({
       kind: 'exec',
-      command: [process.execPath, bundle('kubedns'), '--check'],
+      command: [process.execPath, '--disable-sigusr1', bundle('kubedns'), '--check'],
     });
   });
 });

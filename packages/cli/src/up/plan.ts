@@ -168,7 +168,7 @@ function findOwnProgram(name: string, packagesFolder: string): Program | undefin
   const bundle = join(packagesFolder, name, 'dist', `${name}.cjs`);
   if (!/^[a-z0-9-]+$/.test(name) || !existsSync(bundle)) return undefined;
   // The Node that runs this command is new enough; the one on PATH may not be.
-  return { file: process.execPath, leadingArgs: [bundle] };
+  return { file: process.execPath, leadingArgs: ['--disable-sigusr1', bundle] };
 }
 
 function searchedPlaces(command: string): string {

@@ -46,6 +46,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
     const flags =
       name === 'sidecar'
         ? [
+            '--disable-sigusr1',
             '--expose-gc',
             '--max-semi-space-size=1',
             '--no-maglev',
@@ -53,7 +54,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
             '--no-sparkplug',
             '--gc-global',
           ]
-        : ['--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
+        : ['--disable-sigusr1', '--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
     if (name === 'kubedns') flags.push('--initial-old-space-size=32');
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);
     const tools = name === 'node-cache' ? ['--from=network-tools /out/${TARGETARCH} /'] : [];

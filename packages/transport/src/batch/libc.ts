@@ -69,6 +69,24 @@ const NATIVE_KOFFI = `@koromix/koffi-${process.platform}-${process.arch}`;
 
 let loaded: Promise<Libc> | undefined;
 let trim: ((padBytes: number) => number) | undefined;
+let changeSignalMask: ((how: number, set: Uint8Array, former: null) => number) | undefined;
+
+const SIG_UNBLOCK = 1;
+/** A `sigset_t` with SIGUSR1, signal 10, alone. */
+const SIGUSR1_SET = new Uint8Array(128).fill(1 << 1, 1, 2);
+
+/**
+ * Has a listener of SIGUSR1 called also in a Node that was started with `--disable-sigusr1`: it then leaves the signal blocked as it
+ * is from the start (PlatformInit of src/node.cc). One that came before is delivered now. Without a C library to load it stays blocked.
+ */
+export async function unblockSigusr1(): Promise<void> {
+  try {
+    await loadLibc();
+    changeSignalMask?.(SIG_UNBLOCK, SIGUSR1_SET, null);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+  }
+}
 
 /**
  * Gives the pages that malloc has free back to the system, also those between used ones: malloc_trim(3) of glibc, which takes
@@ -95,6 +113,9 @@ async function load(): Promise<Libc> {
     const library = koffi.load(null);
     const functions = Object.entries(PROTOTYPES).map(([name, text]) => [name, library.func(text)]);
     trim = findTrim(library);
+    changeSignalMask = library.func(
+      'int pthread_sigmask(int, void *, void *)',
+    ) as typeof changeSignalMask;
     return {
       ...(Object.fromEntries(functions) as Pick<Libc, keyof typeof PROTOTYPES>),
       errno: () => koffi.errno(),
