@@ -27,7 +27,7 @@ import { QueryLog } from './answer/query-log.js';
 import { dumpRules, StatisticsDump } from './answer/statistics-dump.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
-import { dnsmasqStatus, Pages } from './status.js';
+import { dnsmasqStatus, type Pages, pagesOf } from './status.js';
 import { DnsPort, servedOpcodes } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
 import { AppliedConfig, metricFamilies } from './metrics.js';
@@ -183,7 +183,7 @@ export class DnsmasqServer {
     const hosts = () => this.#local.hosts();
     this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
     const { publisher } = relay;
-    this.pages = new Pages({ ...parts, answerer: this.#answerer, kubedns, publisher });
+    this.pages = pagesOf({ ...parts, answerer: this.#answerer, kubedns, publisher });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
       periodMs: flags.syncInterval,

@@ -25,7 +25,7 @@ import {
   serverRows,
   type ServerStatistics,
 } from '@kube-dns/resolver';
-import { explainPage, type Telemetry } from '@kube-dns/telemetry';
+import { explainPages, type Telemetry } from '@kube-dns/telemetry';
 import type { ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import { explainAnswer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
 import type { AppliedConfig } from './metrics.js';
@@ -143,20 +143,20 @@ interface PagesOptions extends DnsmasqExplainerOptions {
 }
 
 /** The pages of the metrics port, by path. */
-export class Pages {
+export interface Pages {
   /** For all that reach the port. */
   readonly all: ReadonlyMap<string, () => string>;
   /** For this machine and this pod alone. */
   readonly local: ReadonlyMap<string, LocalPage>;
+}
 
-  constructor(options: PagesOptions) {
-    const { subscriptions, publisher } = options;
-    this.all = new Map([
+export function pagesOf(options: PagesOptions): Pages {
+  const { subscriptions, publisher } = options;
+  return {
+    all: new Map([
       ['/subscriptions', () => subscriptionsPage(subscriptions.rows())],
       ['/subscribers', () => subscribersPage(publisher)],
-    ]);
-    this.local = new Map([
-      ['/explain', explainPage((question) => explainAnswer(options, question))],
-    ]);
-  }
+    ]),
+    local: explainPages((question) => explainAnswer(options, question)),
+  };
 }

@@ -22,7 +22,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { explainPage, Telemetry } from '@kube-dns/telemetry';
+import { explainPages, Telemetry } from '@kube-dns/telemetry';
 import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import {
   composeAnswerer,
@@ -177,7 +177,7 @@ export class KubednsServer {
       },
     });
     const explainer = new Explainer({ flags, zone, client, answerer: this.#answerer, watch });
-    this.localPages = new Map([['/explain', explainPage((asked) => explainer.explain(asked))]]);
+    this.localPages = explainPages((asked) => explainer.explain(asked));
   }
 
   /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */

@@ -112,8 +112,7 @@ async function explainServed(
   steps.push(forwardStep(block, servers, isForwarded));
   const verdict = await answered;
   const asked = exchangeSteps(trace, resolver.nowMs);
-  const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
-  const skipped = isCached || !isForwarded ? [] : skippedSteps(servers, asked);
+  const skipped = isForwarded ? skippedSteps(entry, servers, asked) : [];
   return { steps: [...steps, ...asked, ...skipped], verdict };
 }
 

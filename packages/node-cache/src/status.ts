@@ -1,7 +1,7 @@
 import type { ConfigStatus, LocalPage, Setting, StatusFacts, StatusSource } from '@kube-dns/daemon';
 import { zoneProblems, zoneRows } from '@kube-dns/push';
 import { cacheFacts, flightFacts, serverProblems, serverRows } from '@kube-dns/resolver';
-import { explainPage, type Telemetry } from '@kube-dns/telemetry';
+import { explainPages, type Telemetry } from '@kube-dns/telemetry';
 import type { ServedBlock } from './answer/served-block.js';
 import type { AppliedCorefile, CorefileSource } from './config/corefile-source.js';
 import type { ForwardRules, ForwardTarget, ServerBlock } from './corefile/server-block.js';
@@ -160,6 +160,6 @@ export function localPagesOf(parts: PagesParts): ReadonlyMap<string, LocalPage> 
   const { server, corefile, statusPages } = parts;
   const { points, subscriptions } = server;
   const explained = { points, subscriptions, corefile };
-  const page = explainPage((asked) => explainAnswer(explained, asked));
-  return new Map([['/explain', page], ...statusPages(nodeCacheStatus(parts))]);
+  const pages = explainPages((asked) => explainAnswer(explained, asked));
+  return new Map([...pages, ...statusPages(nodeCacheStatus(parts))]);
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { explainPage, type Explanation } from '@kube-dns/telemetry';
+import { explainPages, type Explanation } from '@kube-dns/telemetry';
 import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
 import { explainAnswer } from '../src/explainer.js';
 import { holdTime } from './support/held-time.js';
@@ -24,7 +24,7 @@ async function start(script: Script, corefile = CLUSTER + WORLD) {
   await testbed.serve(corefile);
   const { points, subscriptions } = testbed.server;
   const options = { points, subscriptions, corefile: '/etc/Corefile' };
-  const page = explainPage((question) => explainAnswer(options, question));
+  const page = explainPages((question) => explainAnswer(options, question)).get('/explain')!;
   const explain = async (name: string, type = 'A') => {
     const { body } = await page(new URLSearchParams({ name, type }));
     return JSON.parse(body) as Explanation;

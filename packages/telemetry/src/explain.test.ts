@@ -16,7 +16,7 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { askTraced, exchangeSteps, explainPage } from './explain.js';
+import { askTraced, exchangeSteps, explainPages } from './explain.js';
 import { type ExplainedQuestion, readQuestion } from './explanation.js';
 
 const SERVER = { address: '192.0.2.1', port: 53 };
@@ -97,7 +97,7 @@ describe('the page of explanations', () => {
     Promise.resolve({ program: 'test', question: question.text, steps: [], verdict: {} as never });
 
   it('refuses what is no question, with the reason', async () => {
-    const page = explainPage(explain);
+    const page = explainPages(explain).get('/explain')!;
     const errorOf = async (text: string) => {
       const { status, body } = await page(new URLSearchParams(text));
       return [status, (JSON.parse(body) as { error: string }).error];
@@ -113,10 +113,10 @@ describe('the page of explanations', () => {
   it('makes eight explanations at a time', async () => {
     let release!: () => void;
     const wait = new Promise<void>((resolve) => (release = resolve));
-    const page = explainPage(async (question) => {
+    const page = explainPages(async (question) => {
       await wait;
       return explain(question);
-    });
+    }).get('/explain')!;
     const asked = Array.from({ length: 9 }, async () => await page(new URLSearchParams('name=a')));
     const last = await asked[8];
     expect(last?.status).toBe(429);

@@ -38,12 +38,12 @@ import {
 /** Explanations that are made at the same time. */
 const MAX_AT_A_TIME = 8;
 
-/** The page `/explain?name=NAME&type=TYPE[&client=IP]`: an explanation, or `{ error }` with status 400 or 429. */
-export function explainPage(
+/** By its path the page `/explain?name=NAME&type=TYPE[&client=IP]`: an explanation, or `{ error }` with status 400 or 429. */
+export function explainPages(
   explain: (question: ExplainedQuestion) => Promise<Explanation>,
-): LocalPage {
+): ReadonlyMap<string, LocalPage> {
   let count = 0;
-  return async (parameters) => {
+  const page: LocalPage = async (parameters) => {
     const question = readQuestion(parameters);
     if (typeof question === 'string') return refusal(400, question);
     if (count >= MAX_AT_A_TIME) return refusal(429, 'too many explanations at a time');
@@ -54,6 +54,7 @@ export function explainPage(
       count--;
     }
   };
+  return new Map([['/explain', page]]);
 }
 
 function refusal(status: number, error: string): LocalAnswer {

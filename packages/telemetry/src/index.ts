@@ -1,6 +1,6 @@
 export { Dnstap, type DnstapOptions, type DnstapRole } from './dnstap.js';
 export { DNSTAP_FLAG, type DnstapTarget } from './dnstap-target.js';
-export { askTraced, exchangeSteps, explainPage } from './explain.js';
+export { askTraced, exchangeSteps, explainPages } from './explain.js';
 export {
   type ExplainedAnswer,
   type ExplainedQuestion,

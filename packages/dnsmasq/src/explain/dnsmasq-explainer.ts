@@ -112,11 +112,8 @@ async function stepsOf(parts: DnsmasqExplainerOptions, asked: Asked): Promise<Ex
   const rule = trace.first(RULE_ANSWER);
   if (rule !== undefined) return [...before, ruleStep(parts, query, rule)];
   if (isFiltered(asked.verdict)) return [...before, siblingStep(parts, query)];
-  const { entry } = look;
-  const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
   const exchanges = exchangeSteps(trace, resolver.nowMs);
-  const skipped = isCached ? [] : skippedSteps(servers, exchanges);
-  return [...before, routed, ...exchanges, ...skipped];
+  return [...before, routed, ...exchanges, ...skippedSteps(look.entry, servers, exchanges)];
 }
 
 /** What happens to expired answers. */

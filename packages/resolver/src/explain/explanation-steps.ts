@@ -72,7 +72,7 @@ export function outcomeStep(
   const { source, server, rcode, ede } = answer;
   const texts = [`Asked as a client at ${client} would: ${sourceText(answer)}`];
   const isAsked = source === 'upstream' || source === 'joined';
-  const isCached = entry?.state === 'fresh' || entry?.state === 'kept';
+  const isCached = hasAnswer(entry);
   if (isAsked && isCached) {
     texts.push(`The cache has its answer now, for ${Math.ceil(entry.secondsLeft)} s.`);
   } else if (isAsked) texts.push('It is not cached.');
@@ -83,11 +83,18 @@ export function outcomeStep(
   return { step: 'outcome', text: texts.join(' '), source, server, rcode, isCached };
 }
 
-/** The servers that were not asked, and why; `asked` are the steps of the others. */
+/** Whether a client gets it without a question to servers. */
+function hasAnswer(entry: CachedEntry | undefined): entry is CachedEntry {
+  return entry?.state === 'fresh' || entry?.state === 'kept';
+}
+
+/** The servers that were not asked, and why, if `entry` was no answer; `asked` are the steps of the others. */
 export function skippedSteps(
+  entry: CachedEntry | undefined,
   servers: readonly ServerFacts[],
   asked: readonly Readonly<Record<string, unknown>>[],
 ): Step[] {
+  if (hasAnswer(entry)) return [];
   const names = new Set(asked.map(({ server }) => server));
   const preferred = servers.find(({ isPreferred }) => isPreferred)?.server;
   return servers
