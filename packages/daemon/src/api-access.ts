@@ -1,6 +1,5 @@
-import { accessSync, constants } from 'node:fs';
 import { errorText, systemReason } from '@kube-dns/base';
-import { readTextFile } from './startup-files.js';
+import { readTextFile } from './text-file.js';
 
 /** The part of client-node's KubeConfig that is needed here. */
 export interface ClusterChoice {
@@ -80,7 +79,7 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
   for (const file of [cluster?.caFile, user?.certFile, user?.keyFile]) {
     if (file === undefined) continue;
     try {
-      accessSync(file, constants.R_OK);
+      readTextFile(file);
     } catch (error) {
       fail(`it names ${file}: ${systemReason(error)}`, error);
     }

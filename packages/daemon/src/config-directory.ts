@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { constants, type FSWatcher, promises, readdir, readlink, watch } from 'node:fs';
+import { type FSWatcher, promises, readdir, readlink, watch } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +12,7 @@ import {
   ConfigMissingError,
 } from './errors.js';
 import type { Log } from './log.js';
+import { READ_FLAGS } from './text-file.js';
 
 /** The files of a configuration directory at one moment. */
 export interface ConfigFiles {
@@ -119,8 +120,7 @@ function sortByBytes(names: readonly string[]): string[] {
 async function readPlainFile(location: string, path: string): Promise<Buffer | null> {
   let file: FileHandle | undefined;
   try {
-    // Without NONBLOCK, opening a pipe without a writer would never return.
-    file = await promises.open(location, constants.O_RDONLY | constants.O_NONBLOCK);
+    file = await promises.open(location, READ_FLAGS);
     const stat = await file.stat();
     if (stat.isDirectory()) return null;
     if (!stat.isFile()) throw new ConfigDirectoryError(`${path}: not a plain file`);

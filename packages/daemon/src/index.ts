@@ -76,8 +76,9 @@ export {
   type QueryLogFormat,
   type QueryLogRules,
 } from './query-log-rules.js';
+export { READ_FLAGS, readDescriptor, readTextFile } from './text-file.js';
 export type { Signals, TerminationSignal } from './signals.js';
-export { CookieSecretFile, readTextFile, readTlsCa, readTsigKey } from './startup-files.js';
+export { CookieSecretFile, readTlsCa, readTsigKey } from './startup-files.js';
 export { openStatusPaths, STATUS_FLAG, statusPage } from './status/status-page.js';
 export {
   type ConfigStatus,

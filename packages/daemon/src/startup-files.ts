@@ -1,23 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { errorText, MAX_TIMER_MS, systemReason } from '@kube-dns/base';
 import type { CookieSecrets, ServerCookies } from '@kube-dns/transport';
 import { parseTsigKey, type TsigKey } from '@kube-dns/wire';
 import { ConfigError, StartupError } from './errors.js';
 import type { Log } from './log.js';
-
-/** Reads a file of settings; throws the system's error, or for a pipe, which may never end, one with a code of its own. */
-export function readTextFile(path: string): string {
-  // Without NONBLOCK, opening a pipe that has no writer would never return, and no signal would be handled.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (fstatSync(fd).isFIFO())
-      throw Object.assign(new Error('it is a pipe'), { code: 'ERR_PIPE' });
-    return readFileSync(fd, 'utf8');
-  } finally {
-    closeSync(fd);
-  }
-}
+import { readTextFile } from './text-file.js';
 
 /** Reads a file that the start needs; throws a StartupError with the exit code that names the file and the reason. */
 function readStartupFile(path: string, exitCode: number): string {

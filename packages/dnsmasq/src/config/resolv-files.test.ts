@@ -16,5 +16,8 @@ it('keeps the servers when a pipe takes the place of the file, and does not wait
   unlinkSync(path);
   execFileSync('mkfifo', [path]);
   expect(files.read()).toBe(servers);
-  expect(log.messages).toEqual([`reading ${path}`, `failed to access ${path}: it is a pipe`]);
+  expect(log.messages).toEqual([
+    `reading ${path}`,
+    `failed to access ${path}: not a regular file, but a pipe`,
+  ]);
 });

@@ -98,7 +98,7 @@ describe('a servers file that is read again', () => {
     await unlink(path);
     execFileSync('mkfifo', [path]);
     expect(file.read()).toBe(rules);
-    expect(log.messages).toEqual([`cannot read ${path}: it is a pipe`]);
+    expect(log.messages).toEqual([`cannot read ${path}: not a regular file, but a pipe`]);
   });
 
   it('logs twenty bad lines and counts the others', async () => {

@@ -7,7 +7,7 @@ import {
   findByName,
   type OptionDefinition,
 } from '../options/option-table.js';
-import { parseOptionLine } from '../options/parse-options.js';
+import { MAX_OPTIONS_BYTES, parseOptionLine } from '../options/parse-options.js';
 import type { ServerRule } from '../options/server-value.js';
 import { UNSUPPORTED_OPTIONS } from '../options/unsupported-options.js';
 
@@ -45,7 +45,7 @@ export class ServersFile {
    */
   read(): readonly ServerRule[] {
     try {
-      const text = readTextFile(this.#path);
+      const text = readTextFile(this.#path, MAX_OPTIONS_BYTES);
       const { rules, given, complaints } = parseServersFile(text, this.#path);
       for (const complaint of complaints.slice(0, MAX_COMPLAINTS)) this.#log.error(complaint);
       const more = complaints.length - MAX_COMPLAINTS;

@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, openSync } from 'node:fs';
 import type { Trace } from '@kube-dns/base';
+import { READ_FLAGS } from '@kube-dns/daemon';
 import type { Subscriptions } from '@kube-dns/push';
 import {
   type CacheLook,
@@ -459,7 +460,8 @@ async function hostsLine(
   let count = 0;
   let rest = '';
   try {
-    const stream = createReadStream(file, { encoding: 'latin1', end: LAST_BYTE });
+    const fd = openSync(file, READ_FLAGS);
+    const stream = createReadStream(file, { fd, encoding: 'latin1', end: LAST_BYTE });
     for await (const chunk of stream as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
@@ -79,6 +79,17 @@ describe('hosts files', () => {
     await testbed.load('--addn-hosts=/dev/zero');
     expect(testbed.log.messages).toContain(
       'failed to load names from /dev/zero: not a regular file',
+    );
+  });
+
+  it('finding 11: are not above 64 MiB, and nothing of such a one is read', async () => {
+    testbed.write('hosts', '10.0.0.1 one.x\n');
+    const path = join(testbed.folder, 'hosts');
+    truncateSync(path, 3 * 2 ** 30);
+    const local = await testbed.load();
+    expect(answerOf(local, 'one.x')).toBeUndefined();
+    expect(testbed.log.messages).toContain(
+      `failed to load names from ${path}: larger than ${64 * 2 ** 20} bytes`,
     );
   });
 

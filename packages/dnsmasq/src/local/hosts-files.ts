@@ -1,9 +1,9 @@
-import { close, type FSWatcher, open, read, readdir, stat, watch } from 'node:fs';
+import { close, fstat, type FSWatcher, open, read, readdir, stat, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errorText } from '@kube-dns/base';
-import type { Log } from '@kube-dns/daemon';
+import { type Log, READ_FLAGS } from '@kube-dns/daemon';
 import { NONE } from '@kube-dns/resolver';
 import { lowerCaseByte, MAX_NAME_BYTES, parseAddress, TYPE } from '@kube-dns/wire';
 import { systemText } from '../errors.js';
@@ -212,6 +212,8 @@ interface HostsFilesOptions {
 }
 
 const CHUNK_BYTES = 65_536;
+/** A larger file is no hosts file; long lists of blocked names have 10 MB. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** A longer line is cut: it is not a line of a hosts file. */
 const MAX_LINE = 65_536;
 /** How long names are read before queries get a turn, checked after this many names. */
@@ -226,6 +228,7 @@ const namesIn = promisify(readdir);
 const openFile = promisify(open);
 const readPart = promisify(read);
 const closeFile = promisify(close);
+const statOfOpen = promisify(fstat);
 
 /**
  * Reads hosts files into a table, in pieces, so that queries are answered meanwhile. What cannot be read
@@ -286,17 +289,26 @@ async function readHostsFile(
 }
 
 async function* chunksOf(file: string): AsyncGenerator<string> {
-  const fd = await openFile(file, 'r');
+  const fd = await openFile(file, READ_FLAGS);
   try {
+    // Before any name of it is there; it can also grow, and those of /proc have no size.
+    if ((await statOfOpen(fd)).size > MAX_FILE_BYTES) throw tooLarge();
+    let bytes = 0;
     const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
     for (;;) {
       const { bytesRead } = await readPart(fd, chunk, 0, CHUNK_BYTES, null);
       if (bytesRead === 0) return;
+      bytes += bytesRead;
+      if (bytes > MAX_FILE_BYTES) throw tooLarge();
       yield chunk.toString('latin1', 0, bytesRead);
     }
   } finally {
     await closeFile(fd);
   }
+}
+
+function tooLarge(): Error {
+  return new Error(`larger than ${MAX_FILE_BYTES} bytes`);
 }
 
 /** Reads lines in turns: one line may have as many names as a file. */

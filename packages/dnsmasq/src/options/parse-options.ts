@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { readTextFile, StartupError } from '@kube-dns/daemon';
+import { readDescriptor, readTextFile, StartupError } from '@kube-dns/daemon';
 import { decodeName, TYPE } from '@kube-dns/wire';
 import {
   EXIT_BAD_CONFIGURATION,
@@ -176,6 +176,9 @@ function addMxOfThisMachine(records: LocalRecord[], target: string): void {
 }
 
 const STANDARD_INPUT = '-';
+const STDIN = 0;
+/** Of a file of options or servers; long lists of `server=/domain/` have some MB. */
+export const MAX_OPTIONS_BYTES = 16 * 1024 * 1024;
 /** Limits of a script's time and output; dnsmasq itself would wait without limit. */
 const SCRIPT_LIMITS = { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 } as const;
 
@@ -243,10 +246,10 @@ class OptionFiles {
   }
 
   #readLines(path: string): string[] {
-    if (path === STANDARD_INPUT) return readFileSync(0, 'utf8').split('\n');
+    if (path === STANDARD_INPUT) return readDescriptor(STDIN, MAX_OPTIONS_BYTES).split('\n');
     const id = realpathSync(path);
     if (this.#filesRead.has(id)) return [];
-    const lines = readTextFile(id).split('\n');
+    const lines = readTextFile(id, MAX_OPTIONS_BYTES).split('\n');
     this.#filesRead.add(id);
     return lines;
   }

@@ -75,7 +75,9 @@ describe('a kubeconfig', () => {
     const kubecfgFile = join(folder, 'pipe');
     execFileSync('mkfifo', [kubecfgFile]);
     const [message] = failure({ kubecfgFile });
-    expect(message).toBe(`cannot read the kubeconfig ${kubecfgFile}: it is a pipe`);
+    expect(message).toBe(
+      `cannot read the kubeconfig ${kubecfgFile}: not a regular file, but a pipe`,
+    );
   });
 
   it('that is not there ends the program with one line that names it', () => {

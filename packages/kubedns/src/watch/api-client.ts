@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
@@ -9,6 +7,7 @@ import {
   connectionReason,
   denialAdvice,
   loadKubeconfig,
+  readTextFile,
   StartupError,
   useApiServer,
 } from '@kube-dns/daemon';
@@ -121,7 +120,7 @@ export class ApiClient implements ApiReader {
     const options: https.RequestOptions & { headers: http.OutgoingHttpHeaders } = { headers: {} };
     try {
       await this.#config.applyToHTTPSOptions(options);
-      const token = await this.#readToken();
+      const token = this.#readToken();
       // client-node caches a token for a minute, even a refused one, and never removes its line feed.
       if (token !== undefined) options.headers.Authorization = `Bearer ${token}`;
     } catch (cause) {
@@ -138,11 +137,11 @@ export class ApiClient implements ApiReader {
   }
 
   /** Of the file of a service account, which is read at each request: there are few. */
-  async #readToken(): Promise<string | undefined> {
+  #readToken(): string | undefined {
     const authProvider: unknown = this.#config.getCurrentUser()?.authProvider;
     const path = (authProvider as { config?: { tokenFile?: unknown } } | undefined)?.config
       ?.tokenFile;
-    return typeof path === 'string' ? (await readFile(path, 'utf8')).trim() : undefined;
+    return typeof path === 'string' ? readTextFile(path).trim() : undefined;
   }
 
   #agentFor(isWatch: boolean): http.Agent {
@@ -371,6 +370,6 @@ function loadServiceAccount(config: KubeConfig): void {
     { config?: { tokenFile?: string } } | undefined;
   // They are read at each request; without them no request can succeed.
   for (const file of [config.getCurrentCluster()?.caFile, authProvider?.config?.tokenFile]) {
-    if (file !== undefined) readFileSync(file);
+    if (file !== undefined) readTextFile(file);
   }
 }

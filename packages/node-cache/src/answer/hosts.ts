@@ -67,8 +67,7 @@ export class HostsFile {
       const { mtimeMs, size, ino } = statSync(file);
       const version = `${ino} ${size} ${mtimeMs}`;
       if (version === this.#version) return;
-      if (size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`);
-      this.#hosts = new Hosts(this.#rules, readTextFile(file), this.#zones);
+      this.#hosts = new Hosts(this.#rules, readTextFile(file, MAX_BYTES), this.#zones);
       this.#version = version;
       this.readAtSeconds = Date.now() / 1_000;
       this.#failure = '';

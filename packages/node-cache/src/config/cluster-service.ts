@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { errorText, MAX_PORT } from '@kube-dns/base';
-import { isIpAddress, type Log } from '@kube-dns/daemon';
+import { isIpAddress, type Log, readTextFile } from '@kube-dns/daemon';
 import { addressText, parseAddress } from '@kube-dns/wire';
 
 interface ServiceFollowerOptions {
@@ -114,7 +113,7 @@ export async function lookupInApi(
 ): Promise<string> {
   const host = env.KUBERNETES_SERVICE_HOST ?? '';
   if (host === '') throw new Error('KUBERNETES_SERVICE_HOST is not set');
-  const read = (file: string) => readFileSync(join(accountFolder, file), 'utf8').trim();
+  const read = (file: string) => readTextFile(join(accountFolder, file)).trim();
   const text = await get({
     host,
     port: env.KUBERNETES_SERVICE_PORT ?? '443',

@@ -111,7 +111,7 @@ describe('the Corefile at the start', () => {
   it('ends the start when the template is no file', async () => {
     mkdirSync(join(folder.path, 'Corefile.base'));
     await expect(start({ templateFolder: folder.path })).rejects.toThrow(
-      /^Failed to read node-cache coreFile .* - it is no plain file$/,
+      /^Failed to read node-cache coreFile .* - is a directory$/,
     );
   });
 

@@ -11,10 +11,11 @@ import {
   type Log,
   moreMistakes,
   parseDnsConfig,
+  readTextFile,
   type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
-import { CorefileError, readPlainFile } from '../corefile/corefile.js';
+import { CorefileError } from '../corefile/corefile.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { type LookupService, serviceVariable } from './cluster-service.js';
@@ -213,7 +214,7 @@ export class CorefileSource {
     const { templateFile } = corefile;
     let template;
     try {
-      template = readPlainFile(templateFile);
+      template = readTextFile(templateFile);
     } catch (error) {
       this.#fail(`Failed to read node-cache coreFile ${templateFile} - ${systemReason(error)}`);
       return undefined;
@@ -343,7 +344,7 @@ class CorefileFile {
   /** What is in it already: without a template that is the Corefile, as CoreDNS takes it. */
   read(): string | undefined {
     try {
-      return readPlainFile(this.#path);
+      return readTextFile(this.#path);
     } catch {
       return undefined; // nor is there one: the failure of the template is what to say
     }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CodedError, systemReason } from '@kube-dns/base';
+import { readTextFile } from '@kube-dns/daemon';
 
 /** A Corefile that cannot be read or is not obeyed; each mistake names the file, the line and the reason. */
 export class CorefileError extends CodedError {
@@ -395,7 +396,7 @@ export function importsOnDisk(corefile: string): FindImports {
       .flatMap((name): ImportedFile[] => {
         const file = join(folder, name);
         const isFile = readable(file, () => statSync(file).isFile());
-        return isFile ? [{ name: file, text: readable(file, () => readPlainFile(file)) }] : [];
+        return isFile ? [{ name: file, text: readable(file, () => readTextFile(file)) }] : [];
       });
   };
 }
@@ -413,14 +414,4 @@ export function isMatch(name: string, pattern: string): boolean {
   const escaped = pattern.replace(/[\\^$.+()|[\]{}]/g, '\\$&');
   const text = escaped.replaceAll('*', '[^/]*').replaceAll('?', '[^/]');
   return new RegExp(`^${text}$`).test(name);
-}
-
-const MAX_FILE_BYTES = 1024 * 1024;
-
-/** The text of a plain file of at most a MiB. Throws the error of the file system, or one with the reason. */
-export function readPlainFile(path: string): string {
-  const stat = statSync(path);
-  if (!stat.isFile()) throw new Error('it is no plain file');
-  if (stat.size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES} bytes`);
-  return readFileSync(path, 'utf8');
 }
