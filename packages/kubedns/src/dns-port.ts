@@ -72,9 +72,9 @@ export class DnsPort {
     return this.#listener === undefined ? [] : [this.#listener];
   }
 
-  /** Where this server listens; undefined until it does. */
-  get address(): ServerAddress | undefined {
-    return this.#listener && { address: this.#bindAddress, port: this.#listener.port };
+  /** Where this server listens; nowhere until it is open. */
+  get ownAddresses(): readonly ServerAddress[] {
+    return this.listeners.map(({ port }) => ({ address: this.#bindAddress, port }));
   }
 
   /** SIGHUP: reads the cookie secrets again. */

@@ -123,7 +123,7 @@ export class KubednsServer {
       onChange: () => forwarder.forgetQuestions(),
       domain: flags.domain,
       resolveOwn: (host) => zoneHosts.resolve(host),
-      ownAddress: () => port.address,
+      own: port,
     });
     zone.listen((key) => upstreams.serviceChanged(key));
     const federations = new Federations({ client, log });

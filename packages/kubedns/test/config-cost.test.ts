@@ -22,7 +22,7 @@ function stepsOfApplying(domains: number, serverOf: (i: number) => string): numb
     domain: 'cluster.local.',
     resolveOwn: () => ({ addresses: ['10.0.0.10'], target: undefined, services: [] }),
     // As its servers: each of them is compared with the addresses of this machine.
-    ownAddress: () => ({ address: '0.0.0.0', port: 53 }),
+    own: { ownAddresses: [{ address: '0.0.0.0', port: 53 }] },
   });
   const entries = Array.from({ length: domains }, (_, i) => [`d${i}${LABELS}.test`, [serverOf(i)]]);
   const stubDomains = JSON.stringify(Object.fromEntries(entries));

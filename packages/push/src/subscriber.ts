@@ -464,7 +464,7 @@ export class Subscriptions implements SubscribedCache {
   /** Subscribes to all servers but those at addresses of this one, which are known by then. */
   start(ownAddresses: readonly ServerAddress[]): void {
     for (const one of this.#servers) {
-      if (!ownAddresses.some((own) => isOwnAddress(one.server, own))) one.connect();
+      if (!isOwnAddress(one.server, ownAddresses)) one.connect();
     }
   }
 

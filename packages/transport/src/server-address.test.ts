@@ -60,11 +60,11 @@ describe('isOwnAddress', () => {
     ['a wildcard of the other family', at('0.0.0.0'), at('::'), false],
     ['an address that this machine does not have', at('192.0.2.1'), at('0.0.0.0'), false],
   ])('judges %s', (_what, server, own, isOwn) => {
-    expect(isOwnAddress(server, own)).toBe(isOwn);
+    expect(isOwnAddress(server, [own])).toBe(isOwn);
   });
 
   it('knows every address of this machine when it listens on all', () => {
-    expect(ofThisMachine.filter((address) => !isOwnAddress(at(address), at('')))).toEqual([]);
+    expect(ofThisMachine.filter((address) => !isOwnAddress(at(address), [at('')]))).toEqual([]);
   });
 });
 

@@ -60,10 +60,14 @@ const WILDCARDS: ReadonlySet<string> = new Set([EVERY_ADDRESS, '0.0.0.0', '::'])
 let machine: ReadonlySet<string> | undefined;
 
 /**
- * Whether a server is the one that listens at `own`: the same port, and the same address or, when `own` is
- * a wildcard, any address of this machine. A wildcard as a server's address is this machine.
+ * Whether a server is the one that listens at one of `own`: the same port, and the same address or, when that of `own`
+ * is a wildcard, any address of this machine. A wildcard as a server's address is this machine.
  */
-export function isOwnAddress(server: ServerAddress, own: ServerAddress): boolean {
+export function isOwnAddress(server: ServerAddress, own: readonly ServerAddress[]): boolean {
+  return own.some((each) => listensAt(server, each));
+}
+
+function listensAt(server: ServerAddress, own: ServerAddress): boolean {
   if (server.port !== own.port) return false;
   const address = canonical(server.address);
   if (!WILDCARDS.has(own.address)) {

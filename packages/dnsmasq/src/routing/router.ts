@@ -251,7 +251,7 @@ export class Router {
   #isOwn(server: ServerAddress): boolean {
     // dnsmasq drops it, too (src/network.c, check_servers).
     if (server.address === '0.0.0.0') return true;
-    return (this.#options.own?.ownAddresses ?? []).some((own) => isOwnAddress(server, own));
+    return isOwnAddress(server, this.#options.own?.ownAddresses ?? []);
   }
 
   /** The servers that resolve a server's name: kubedns for its own names, the default servers for others. */

@@ -147,7 +147,7 @@ describe('a stub domain', () => {
 
 describe('a server that is this one itself', () => {
   it('is left out and logged, in each key', () => {
-    const upstreams = create({ ownAddress: () => ({ address: '0.0.0.0', port: 10_053 }) });
+    const upstreams = create({ own: { ownAddresses: [{ address: '0.0.0.0', port: 10_053 }] } });
     upstreams.apply(
       config({ 'a.b': ['127.0.0.1:10053', '127.0.0.1:53'] }, ['127.0.0.1:10053', '192.0.2.1']),
     );

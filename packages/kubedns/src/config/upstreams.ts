@@ -27,8 +27,8 @@ export interface UpstreamsOptions {
   readonly domain: string;
   /** What a name of the zone leads to now. */
   readonly resolveOwn: (host: string) => ZoneHost;
-  /** The address that this server listens on: a question must not be forwarded to it. */
-  readonly ownAddress?: () => ServerAddress | undefined;
+  /** Where this server listens: a question must not be forwarded there. */
+  readonly own?: { readonly ownAddresses: readonly ServerAddress[] };
   readonly resolvConf?: string;
   readonly pace?: Partial<HostPace>;
 }
@@ -211,15 +211,15 @@ export class Upstreams {
 
   /** Leaves out servers without a port, this server itself, and duplicates. */
   #usable(key: string, servers: readonly ServerAddress[]): readonly ServerAddress[] {
-    const { log, ownAddress } = this.#options;
-    const self = ownAddress?.();
+    const { log, own } = this.#options;
+    const ownAddresses = own?.ownAddresses ?? [];
     const usable = new Map<string, ServerAddress>();
     for (const server of servers) {
       const text = serverText(server);
       if (server.port === 0) log.warn(`${key}: ${text} has no port to ask; left out`);
-      else if (self !== undefined && isOwnAddress(server, self)) {
+      else if (isOwnAddress(server, ownAddresses))
         log.warn(`${key}: ${text} is this server itself; left out`);
-      } else usable.set(serverKey(server), server);
+      else usable.set(serverKey(server), server);
     }
     return [...usable.values()];
   }

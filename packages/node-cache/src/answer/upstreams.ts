@@ -48,7 +48,7 @@ export class Upstreams {
     const servers = this.#trusting(readTlsCa(authoritiesFile, EXIT_BAD_FILE));
     const own = this.#options.own.addresses;
     return addresses
-      .filter((address) => !own.some((each) => isOwnAddress(address, each)))
+      .filter((address) => !isOwnAddress(address, own))
       .filter(({ address, port }) => !this.#options.loops.isLooping({ address, port }))
       .map((address) => servers.at(address));
   }
