@@ -50,15 +50,15 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     log,
   });
   const network = new NetworkSetup({ ...options, id: randomUUID(), guard, log, run: runCommand });
+  const { upstreamService: service } = options.corefile;
   const follower = new ServiceFollower({
-    service: options.corefile.upstreamService,
+    service,
     lookup: lookupInEnvironment(process.env),
-    ask: (service) => lookupInApi(service, process.env),
-    isDown: (): boolean => server.blocks.isClusterDown,
-    onChange: () => source.refresh(),
+    ask: (each) => lookupInApi(each, process.env),
     log,
   });
   const { lookup } = follower;
+  const source = new CorefileSource({ corefile: options.corefile, log, lookup });
   const telemetry = new Telemetry();
   telemetry.useQueryLog(options.queryLog);
   const { localAddresses, port, dnstap: target } = options;
@@ -70,47 +70,24 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     reusesPort: options.reusesPort,
     drainMs: options.drainMs,
     clusterServer: (): ServerAddress | undefined => {
-      const address = lookup(options.corefile.upstreamService);
-      const port = servicePort(options.corefile.upstreamService, process.env);
-      return address === undefined ? undefined : { address, port };
+      const address = lookup(service);
+      return address === undefined
+        ? undefined
+        : { address, port: servicePort(service, process.env) };
     },
     network,
     observer: telemetry,
     exchanges: telemetry,
     log,
   });
+  const parts = { server, telemetry, source, network };
   const metrics = new MetricsEndpoints({
     address: options.metricsAddress,
-    families: metricFamilies({
-      server,
-      telemetry,
-      facts,
-      setupErrors: () => ({ ...network.errors, configmap: source.errors.configmap }),
-      network: () => network.state,
-      refusedCorefiles: () => source.errors.refused,
-    }),
+    families: metricFamilies({ ...parts, facts }),
     pages: new Map([['/subscriptions', () => subscriptionsPage(server.subscriptions.rows())]]),
-    localPages: localPagesOf({
-      server,
-      telemetry,
-      statusPages,
-      corefile: options.corefile.file,
-      source: () => source,
-      network: () => network.state,
-    }),
+    localPages: localPagesOf({ ...parts, statusPages, corefile: options.corefile.file }),
     openPaths: openStatusPaths(values.status),
     log,
-  });
-  const source: CorefileSource = new CorefileSource({
-    corefile: options.corefile,
-    log,
-    lookup,
-    onConfig: ({ queryLog }) => telemetry.useQueryLog(queryLog ?? options.queryLog),
-    onChange: async (blocks) => {
-      await server.apply(blocks);
-      if (!options.isQuiet) for (const line of servedLines(blocks)) log.info(line);
-      await metrics.serve(blocks);
-    },
   });
   signals.onReload(() => source.refresh());
   signals.onDump(() => source.refresh());
@@ -126,9 +103,19 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
     await metrics.close();
   });
   await server.prepare();
-  await source.start();
+  await source.start({
+    onConfig: ({ queryLog }) => telemetry.useQueryLog(queryLog ?? options.queryLog),
+    onChange: async (blocks) => {
+      await server.apply(blocks);
+      if (!options.isQuiet) for (const line of servedLines(blocks)) log.info(line);
+      await metrics.serve(blocks);
+    },
+  });
   writePidFile(options.pidFile, log);
-  follower.start();
+  follower.start({
+    isDown: () => server.blocks.isClusterDown,
+    onChange: () => source.refresh(),
+  });
 });
 
 /** What CoreDNS writes of each zone: `cluster.local.:53 on 169.254.20.10`. */

@@ -12,6 +12,7 @@ import {
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { RCODE_NAMES } from '@kube-dns/wire';
 import { TYPE_LABELS, type ZoneCounters } from './answer/zones.js';
+import type { CorefileSource } from './config/corefile-source.js';
 import type { ServerBlock } from './corefile/server-block.js';
 import type { ListenPoint, ServedZone } from './listen/listen-points.js';
 import type { NetworkState, SetupErrors } from './network/network-setup.js';
@@ -21,11 +22,8 @@ interface MetricSources {
   readonly server: NodeCacheServer;
   readonly telemetry: Telemetry;
   readonly facts: ProgramFacts;
-  /** Failures of the set-up of the network, and ConfigMaps that could not be read. */
-  readonly setupErrors: () => SetupErrors & { readonly configmap: number };
-  readonly network: () => NetworkState;
-  /** Corefiles that were refused while another one was obeyed. */
-  readonly refusedCorefiles: () => number;
+  readonly source: Pick<CorefileSource, 'errors'>;
+  readonly network: { readonly state: NetworkState; readonly errors: SetupErrors };
 }
 
 const { counter, gauge, histogram, info } = metricPrefix('coredns');
@@ -33,19 +31,19 @@ const OWN = metricPrefix('nodecache');
 
 /** The metrics of the original's node-cache and its plugins under their names and labels, then our own. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { server, telemetry, facts, setupErrors, network, refusedCorefiles } = sources;
+  const { server, telemetry, facts, source, network } = sources;
   return [
     counter(
       'nodecache_setup_errors_total',
       'Failures of the set-up of interface, rules and configuration, by what failed.',
-      byKey('errortype', () => ({ ...setupErrors() })),
+      byKey('errortype', () => ({ ...network.errors, configmap: source.errors.configmap })),
     ),
     ...dnsFamilies(() => server.points.all),
     ...cacheFamilies(() => server.points.all),
     ...forwardFamilies(server),
     ...pluginFamilies(server),
     ...telemetryFamilies(OWN, () => telemetry),
-    counter('reload_failed_total', 'Corefiles that were refused.', refusedCorefiles),
+    counter('reload_failed_total', 'Corefiles that were refused.', () => source.errors.refused),
     counter(
       'panics_total',
       'Uncaught errors; each is logged, and none ends the process.',
@@ -60,7 +58,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       'rules_active',
       'Whether the rules of the node lead to this process.',
       byKey('tool', () => {
-        const { tool = 'none', hasRules } = network();
+        const { tool = 'none', hasRules } = network.state;
         return { [tool]: Number(hasRules) };
       }),
     ),

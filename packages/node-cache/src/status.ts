@@ -12,10 +12,10 @@ import type { NodeCacheServer } from './server.js';
 
 interface NodeCacheStatusParts {
   readonly server: NodeCacheServer;
-  readonly source: () => Pick<CorefileSource, 'applied' | 'refused'>;
+  readonly source: Pick<CorefileSource, 'applied' | 'refused'>;
   /** The file of the Corefile. */
   readonly corefile: string;
-  readonly network: () => NetworkState;
+  readonly network: { readonly state: NetworkState };
   readonly telemetry: Telemetry;
 }
 
@@ -43,7 +43,7 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
         zones: namesOf(block),
         ...flightFacts(block.resolver.describe().forwarder),
       })),
-      Node: nodeFacts(network()),
+      Node: nodeFacts(network.state),
       ...telemetry.top.sections(),
     }),
   };
@@ -126,7 +126,7 @@ function nodeFacts({ tool, reason, hasInterface, hasRules }: NetworkState): Stat
 }
 
 function configurationOf({ source, corefile }: NodeCacheStatusParts): ConfigStatus | undefined {
-  const { applied, refused } = source();
+  const { applied, refused } = source;
   if (applied === undefined) return undefined;
   const { version, atMs } = applied;
   const settings = blockSettings(applied, corefile);

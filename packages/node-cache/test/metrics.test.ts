@@ -22,9 +22,8 @@ async function page(testbed: Testbed): Promise<string> {
       server: testbed.server,
       telemetry: new Telemetry(),
       facts: { version: '1.2.3', unexpectedErrors: () => 0 },
-      setupErrors: () => ({ ...noErrors, configmap: 0 }),
-      network: () => ({ hasRules: false }) as never,
-      refusedCorefiles: () => 0,
+      source: { errors: { configmap: 0, refused: 0 } },
+      network: { errors: noErrors, state: { hasRules: false } as never },
     }),
   );
 }

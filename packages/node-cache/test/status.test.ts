@@ -34,8 +34,8 @@ async function start(script: Script, corefile = CLUSTER + WORLD) {
     server: testbed.server,
     corefile: '/etc/Corefile',
     telemetry: new Telemetry(),
-    source: () => ({ applied, refused }),
-    network: () => NETWORK,
+    source: { applied, refused },
+    network: { state: NETWORK },
   });
   return { testbed, status };
 }
@@ -125,8 +125,8 @@ describe('the status page of node-cache', () => {
       server: early.server,
       corefile: '',
       telemetry: new Telemetry(),
-      source: () => ({ applied: undefined, refused: undefined }),
-      network: () => NETWORK,
+      source: { applied: undefined, refused: undefined },
+      network: { state: NETWORK },
     });
     expect(own.notReady?.()).toEqual([
       'it has not answered its own question yet, or is about to end',

@@ -24,14 +24,13 @@ describe('the address of a service that is lost', () => {
       service: 'dns',
       lookup: () => '10.96.0.10',
       ask: () => (asked++, answer()),
-      isDown: () => isDown,
-      onChange: () => changes++,
       log: { warn: (line) => lines.push(line) },
     });
   });
 
+  const followed = { isDown: () => isDown, onChange: () => changes++ };
   const look = async (times: number) => {
-    for (let i = 0; i < times; i++) await follower.look();
+    for (let i = 0; i < times; i++) await follower.look(followed);
   };
 
   it('is that of the API server from then on', async () => {

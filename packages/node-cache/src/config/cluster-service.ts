@@ -11,11 +11,14 @@ interface ServiceFollowerOptions {
   readonly lookup: LookupService;
   /** Asks the API server; rejects when it does not say. */
   readonly ask: (service: string) => Promise<string>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+interface FollowedService {
   /** Whether the service is not known, or does not answer. */
   readonly isDown: () => boolean;
   /** The service has another address. */
   readonly onChange: () => void;
-  readonly log: Pick<Log, 'warn'>;
 }
 
 /** How often it is looked whether the service is down, and how often the API server is asked then. */
@@ -40,8 +43,8 @@ export class ServiceFollower {
       ? this.#address
       : this.#options.lookup(service);
 
-  start(): void {
-    this.#timer ??= setInterval(() => void this.look(), LOOK_MS).unref();
+  start(followed: FollowedService): void {
+    this.#timer ??= setInterval(() => void this.look(followed), LOOK_MS).unref();
   }
 
   close(): void {
@@ -49,8 +52,8 @@ export class ServiceFollower {
   }
 
   /** Asks the API server if the service is down for the second time in a row, and then every ten times. Never rejects. */
-  async look(): Promise<void> {
-    const { service, ask, isDown, log, onChange } = this.#options;
+  async look({ isDown, onChange }: FollowedService): Promise<void> {
+    const { service, ask, log } = this.#options;
     if (!isDown()) {
       this.#looks = 0;
       return;

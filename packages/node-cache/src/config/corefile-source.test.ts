@@ -4,7 +4,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLog, StartupError } from '@kube-dns/daemon';
 import { type ConfigKeys, ConfigVolume, TemporaryFolder, until } from '@kube-dns/testkit';
 import type { ServerBlock } from '../corefile/server-block.js';
-import { CorefileSource, type CorefileSourceOptions } from './corefile-source.js';
+import {
+  type CorefileEvents,
+  CorefileSource,
+  type CorefileSourceOptions,
+} from './corefile-source.js';
 
 /** No poll comes to the help of a test that waits for a notice of a change. */
 const NEVER_MS = 3_600_000;
@@ -36,7 +40,7 @@ afterEach(async () => {
 });
 
 async function start(
-  options: Partial<CorefileSourceOptions> & {
+  options: Partial<CorefileSourceOptions & CorefileEvents> & {
     readonly file?: string;
     readonly templateFolder?: string;
   } = {},
@@ -53,11 +57,10 @@ async function start(
     },
     log: createLog({ name: 'test', verbosity: 0, write: (line) => void lines.push(line) }),
     lookup: () => address,
-    onChange: (blocks) => void applied.push(blocks),
     periodMs: NEVER_MS,
     ...options,
   });
-  await source.start();
+  await source.start({ onChange: (blocks) => void applied.push(blocks), ...options });
 }
 
 const written = () => join(folder.path, 'Corefile');

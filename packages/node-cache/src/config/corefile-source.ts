@@ -26,15 +26,18 @@ export interface CorefileSourceOptions {
   readonly corefile: CorefileOptions;
   readonly log: Log;
   readonly lookup: LookupService;
-  /** Applies blocks; throws or rejects to refuse them, and gets them again a period later. */
-  readonly onChange: (blocks: readonly ServerBlock[], text: string) => Promise<void> | void;
-  /** Called with each ConfigMap that is obeyed. */
-  readonly onConfig?: (config: DnsConfig) => void;
   readonly surroundings?: CorefileSurroundings;
   /** How often the folders are read without a notice of a change; 10 s, as in the original, by default. */
   readonly periodMs?: number;
   /** The folder of the ConfigMap kube-dns where none is named. */
   readonly defaultFolder?: string;
+}
+
+export interface CorefileEvents {
+  /** Applies blocks; throws or rejects to refuse them, and gets them again a period later. */
+  readonly onChange: (blocks: readonly ServerBlock[]) => Promise<void> | void;
+  /** Called with each ConfigMap that is obeyed. */
+  readonly onConfig?: (config: DnsConfig) => void;
 }
 
 /** The Corefile that is obeyed. */
@@ -72,6 +75,7 @@ export class CorefileSource {
   readonly #file: CorefileFile;
   readonly #directories: ConfigDirectory[] = [];
   readonly #config: KubeDnsConfig;
+  #events!: CorefileEvents;
   #address: string | undefined;
   #applied: AppliedCorefile | undefined;
   #lastRefused: readonly string[] = [];
@@ -94,7 +98,8 @@ export class CorefileSource {
   }
 
   /** Reads and applies the first Corefile, then follows. Rejects with a StartupError when it is refused. */
-  async start(): Promise<void> {
+  async start(events: CorefileEvents): Promise<void> {
+    this.#events = events;
     const { corefile, log, defaultFolder = DEFAULT_FOLDER } = this.#options;
     log.info(`Using Corefile ${corefile.file}`);
     const hasDefault = corefile.kubeDnsFolder === '' && existsSync(defaultFolder);
@@ -103,7 +108,7 @@ export class CorefileSource {
       log.info('Skipping kube-dns configmap sync as no directory was specified');
     } else {
       this.#follow(folder, (files) => {
-        if (this.#config.take(files, folder)) this.#options.onConfig?.(this.#config.current);
+        if (this.#config.take(files, folder)) events.onConfig?.(this.#config.current);
       });
     }
     this.#follow(dirname(corefile.templateFile), () => undefined);
@@ -239,7 +244,7 @@ export class CorefileSource {
 
   async #apply(blocks: readonly ServerBlock[], text: string): Promise<void> {
     try {
-      await this.#options.onChange(blocks, text);
+      await this.#events.onChange(blocks);
     } catch (error) {
       this.#mustRetry = true;
       this.#refuse([errorText(error)]);
