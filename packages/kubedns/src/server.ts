@@ -38,7 +38,7 @@ import { DnsPort } from './dns-port.js';
 import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
-import { AnnouncedRecords, ClusterZones } from './subscription/announced-records.js';
+import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterWatch } from './watch/cluster-watch.js';
 import { cacheJson } from './zone/cache-json.js';
@@ -148,7 +148,7 @@ export class KubednsServer {
     this.#upstreams = upstreams;
     this.#federations = federations;
     this.watch = watch;
-    this.#publisher = new Publisher({ zones: new ClusterZones(zone.apex, watch), feed });
+    this.#publisher = new Publisher({ zones: clusterZones(zone.apex, watch), feed });
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);
     this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });

@@ -219,7 +219,7 @@ export class KubednsCosts implements KubednsCostsMethods {
       domain: 'cluster.local.',
       resolveOwn: () => ({ addresses: ['10.0.0.10'], target: undefined, services: [] }),
       // As its servers: each of them is compared with the addresses of this machine.
-      ownAddress: () => ({ address: '0.0.0.0', port: 53 }),
+      own: { ownAddresses: [{ address: '0.0.0.0', port: 53 }] },
     });
     const costs = new Map<string, number>();
     for (const [what, serverOf] of Object.entries(STUB_SERVERS)) {

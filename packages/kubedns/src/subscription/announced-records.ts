@@ -154,22 +154,21 @@ function eachEndpoint(
 
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
-/** The cluster's zone and those of reverse names: what changes there is announced. */
-export class ClusterZones implements PublishedZones {
-  readonly apex: Uint8Array;
-  readonly isKnown = true;
-  readonly #watch: { readonly isSynced: boolean };
-
-  /** Before the zone is complete, there is no change to announce. */
-  constructor(apex: Uint8Array, watch: { readonly isSynced: boolean }) {
-    this.apex = apex;
-    this.#watch = watch;
-  }
-
-  /** The rcode for a subscription to a zone: it is to be one of ours, or above or below one. */
-  rcodeFor(zone: Uint8Array): number {
-    const isOurs = [this.apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone));
-    if (!isOurs) return RCODE.NOTAUTH;
-    return this.#watch.isSynced ? RCODE.NOERROR : RCODE.SERVFAIL;
-  }
+/**
+ * The cluster's zone and those of reverse names: what changes there is announced. Before the zone is complete, there is no
+ * change to announce.
+ */
+export function clusterZones(
+  apex: Uint8Array,
+  watch: { readonly isSynced: boolean },
+): PublishedZones {
+  return {
+    apex,
+    isKnown: true,
+    // It is to be one of ours, or above or below one.
+    rcodeFor: (zone) => {
+      if (![apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
+      return watch.isSynced ? RCODE.NOERROR : RCODE.SERVFAIL;
+    },
+  };
 }
