@@ -26,6 +26,10 @@ const NOTICED_MS = 500;
 /** Queries sent within this time before the upstreams return may be answered. */
 const EDGE_MS = 450;
 const BACK_LIMIT_MS = 60_000;
+/** What a client waits while servers that replied soon are silent, and how late the answer may be on such a machine. */
+const LOST_MS = 1_600;
+const SLACK_MS = 4_000;
+const BACK_MS = 5_000;
 /** How often the preferred upstream may change under the test. */
 const MAX_TRIES = 5;
 /** For how long a busy machine tries. */
@@ -36,21 +40,20 @@ const UNANSWERED = 'dnsmasq_upstream_failures_total';
 
 interface AllFail {
   readonly behavior: Behavior | 'gone';
-  readonly faultMs: number;
-  /** The rcode that clients receive. */
-  readonly rcode: 'SERVFAIL' | 'REFUSED';
-  /** When they do, at the earliest and at the latest. */
-  readonly afterMs: readonly [number, number];
+  /** The rcode that clients receive; SERVFAIL unless given. */
+  readonly rcode?: 'SERVFAIL' | 'REFUSED';
   /** It is known later that no server replies: clients receive it immediately then. */
   readonly isDownLater?: boolean;
-  /** The reason that the servers' failures are counted for, and whether the clients' are. */
+  /** The reason that the servers' failures are counted for, and whether the clients' are, as they are unless given. */
   readonly reason: string;
-  readonly isCounted: boolean;
+  readonly isCounted?: boolean;
 }
 
 /** All of three upstreams fail, and come back. */
-function allFail(fault: AllFail) {
-  const { behavior, faultMs, rcode, afterMs, isDownLater = false, reason, isCounted } = fault;
+function allFail({ behavior, rcode, isDownLater, reason, isCounted }: Required<AllFail>) {
+  const faultMs = isDownLater ? DOWN_FAULT_MS : SHORT_FAULT_MS;
+  // Clients receive it at the earliest and at the latest then.
+  const [earliestMs, latestMs] = isDownLater ? [LOST_MS - 100, LOST_MS + SLACK_MS] : [0, LATE_MS];
   return async (context: FaultContext): Promise<number> => {
     const testbed = await UpstreamTestbed.start(context, 3);
     const faultAtMs = performance.now();
@@ -86,11 +89,11 @@ function allFail(fault: AllFail) {
     );
     const took = first.map(({ tookMs }) => tookMs);
     context.claimQuiet(
-      Math.min(...took) >= afterMs[0],
+      Math.min(...took) >= earliestMs,
       `${rcode} came after ${Math.min(...took)} ms`,
     );
     const slowestMs = Math.max(...first.map(runningMs));
-    context.claimQuiet(slowestMs <= afterMs[1], `${rcode} came after ${slowestMs} ms`);
+    context.claimQuiet(slowestMs <= latestMs, `${rcode} came after ${slowestMs} ms`);
     if (isDownLater) {
       const later = failed.filter(({ sentMs }) => sentMs >= faultAtMs + KNOWN_AFTER_MS);
       const laterMs = Math.max(...later.map(runningMs));
@@ -181,54 +184,75 @@ function oneFails({ behavior, reason, isSlow = false }: OneFails) {
   };
 }
 
-/** What a client waits while servers that replied soon are silent, and how late the answer may be on such a machine. */
-const LOST_MS = 1_600;
-const SLACK_MS = 4_000;
-const BACK_MS = 5_000;
-const AT_ONCE = [0, LATE_MS] as const;
-const WHEN_LOST = [LOST_MS - 100, LOST_MS + SLACK_MS] as const;
+/** What differs from row to row: `when` is until when clients see it. */
+type AllRow = AllFail &
+  Pick<Fault, 'id' | 'shows' | 'happens' | 'reasons' | 'isCommandOnly'> & { readonly when: string };
+type OneRow = OneFails & Pick<Fault, 'id' | 'shows' | 'happens' | 'isCommandOnly'>;
+
+function allRow({
+  behavior,
+  rcode = 'SERVFAIL',
+  isDownLater = false,
+  reason,
+  isCounted = true,
+  when,
+  ...row
+}: AllRow): Fault {
+  const never = behavior === 'lying' ? ', never the address' : '';
+  const received = isDownLater
+    ? `for all others${never}: after 1.8 s at first, then immediately`
+    : 'immediately for all others';
+  const counted = `\`${FAILURES}{reason="${reason}"}\``;
+  return {
+    ...row,
+    clients: `Names in the cache as before; ${rcode} ${received}`,
+    duration: when,
+    limitMs: BACK_MS,
+    metrics: isCounted ? `${counted} and \`${UNANSWERED}\` grow` : `${counted} grows`,
+    run: allFail({ behavior, rcode, isDownLater, reason, isCounted }),
+  };
+}
+
+function oneRow({ behavior, reason, isSlow = false, ...row }: OneRow): Fault {
+  return {
+    ...row,
+    clients: isSlow ? 'Right answers, a second late at first' : 'Right answers',
+    duration: isSlow ? 'A second, then another upstream is asked' : 'Never',
+    limitMs: isSlow ? 6_000 : 0,
+    metrics: `\`${FAILURES}{reason="${reason}"}\` of that server grows`,
+    run: oneFails({ behavior, reason, isSlow }),
+  };
+}
+
+const WHEN = {
+  back: 'Until one is back, and up to a second more',
+  honest: 'Until one is honest, and up to a second more',
+  answers: 'Until one answers: the next question is answered',
+};
+const { NETWORK_ERROR, NO_REACHABLE_AUTHORITY, INVALID_DATA } = EXTENDED_ERROR;
 
 /** Faults of the name servers that dnsmasq asks, as its clients see them. */
 export const UPSTREAM_ROWS: readonly Fault[] = [
-  {
+  allRow({
     id: 'upstreams-gone',
     shows: PAGE.serversAway,
     happens: 'No server listens on the ports of all three upstreams; then they are back',
-    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
-    duration: 'Until one is back, and up to a second more',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NETWORK_ERROR],
-    metrics: `\`${FAILURES}{reason="unreachable"}\` and \`${UNANSWERED}\` grow`,
-    run: allFail({
-      behavior: 'gone',
-      faultMs: SHORT_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: AT_ONCE,
-      reason: 'unreachable',
-      isCounted: true,
-    }),
-  },
-  {
+    when: WHEN.back,
+    reasons: [NETWORK_ERROR],
+    behavior: 'gone',
+    reason: 'unreachable',
+  }),
+  allRow({
     id: 'upstreams-silent',
     shows: PAGE.serversAway,
     happens: 'All three upstreams are silent; then they are back',
-    clients:
-      'Names in the cache as before; SERVFAIL for all others: after 1.8 s at first, then immediately',
-    duration: 'Until one is back, and up to a second more',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
-    metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
+    when: WHEN.back,
+    reasons: [NO_REACHABLE_AUTHORITY],
     isCommandOnly: true,
-    run: allFail({
-      behavior: 'silent',
-      faultMs: DOWN_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: WHEN_LOST,
-      isDownLater: true,
-      reason: 'timeout',
-      isCounted: true,
-    }),
-  },
+    behavior: 'silent',
+    isDownLater: true,
+    reason: 'timeout',
+  }),
   {
     id: 'upstreams-slow',
     shows: PAGE.serversAway,
@@ -243,187 +267,123 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     isCommandOnly: true,
     run: allSlow,
   },
-  {
+  allRow({
     id: 'upstreams-lying',
     shows: PAGE.serversAway,
     happens: 'All three upstreams send other IDs, other questions and bytes, with a wrong address',
-    clients:
-      'Names in the cache as before; SERVFAIL for all others, never the address: after 1.8 s at first, then immediately',
-    duration: 'Until one is honest, and up to a second more',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
-    metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
+    when: WHEN.honest,
+    reasons: [NO_REACHABLE_AUTHORITY],
     isCommandOnly: true,
-    run: allFail({
-      behavior: 'lying',
-      faultMs: DOWN_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: WHEN_LOST,
-      isDownLater: true,
-      reason: 'timeout',
-      isCounted: true,
-    }),
-  },
-  {
+    behavior: 'lying',
+    isDownLater: true,
+    reason: 'timeout',
+  }),
+  allRow({
     id: 'upstreams-refusing',
     shows: PAGE.refusals,
     happens: 'All three upstreams answer with REFUSED; then they answer',
-    clients: 'Names in the cache as before; REFUSED immediately for all others',
-    duration: 'Until one answers: the next question is answered',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
-    metrics: `\`${FAILURES}{reason="refused"}\` grows`,
+    when: WHEN.answers,
+    reasons: [NO_REACHABLE_AUTHORITY],
     isCommandOnly: true,
-    run: allFail({
-      behavior: 'refused',
-      faultMs: SHORT_FAULT_MS,
-      rcode: 'REFUSED',
-      afterMs: AT_ONCE,
-      reason: 'refused',
-      isCounted: false,
-    }),
-  },
-  {
+    behavior: 'refused',
+    rcode: 'REFUSED',
+    reason: 'refused',
+    isCounted: false,
+  }),
+  allRow({
     id: 'upstreams-failing',
     shows: PAGE.servfails,
     happens: 'All three upstreams answer with SERVFAIL; then they answer',
-    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
-    duration: 'Until one answers: the next question is answered',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
-    metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
+    when: WHEN.answers,
+    reasons: [NO_REACHABLE_AUTHORITY],
     isCommandOnly: true,
-    run: allFail({
-      behavior: 'servfail',
-      faultMs: SHORT_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: AT_ONCE,
-      reason: 'servfail',
-      isCounted: false,
-    }),
-  },
-  {
+    behavior: 'servfail',
+    reason: 'servfail',
+    isCounted: false,
+  }),
+  allRow({
     id: 'upstreams-lame',
     shows: PAGE.refusals,
     happens: 'All three upstreams refer to the root instead of asking; then they answer',
-    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
-    duration: 'Until one answers: the next question is answered',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
-    metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
+    when: WHEN.answers,
+    reasons: [NO_REACHABLE_AUTHORITY],
     isCommandOnly: true,
-    run: allFail({
-      behavior: 'lame',
-      faultMs: SHORT_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: AT_ONCE,
-      reason: 'refused',
-      isCounted: true,
-    }),
-  },
-  {
+    behavior: 'lame',
+    reason: 'refused',
+  }),
+  allRow({
     id: 'upstreams-broken',
     shows: PAGE.malformed,
     happens: 'All three upstreams send answers that end in the middle of a record',
-    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
-    duration: 'Until one answers: the next question is answered',
-    limitMs: BACK_MS,
-    reasons: [EXTENDED_ERROR.INVALID_DATA],
-    metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
-    run: allFail({
-      behavior: 'broken',
-      faultMs: SHORT_FAULT_MS,
-      rcode: 'SERVFAIL',
-      afterMs: AT_ONCE,
-      reason: 'malformed',
-      isCounted: true,
-    }),
-  },
-  {
+    when: WHEN.answers,
+    reasons: [INVALID_DATA],
+    behavior: 'broken',
+    reason: 'malformed',
+  }),
+  oneRow({
     id: 'one-upstream-gone',
     shows: PAGE.serverAway,
     happens: 'No server listens on the port of the one of three upstreams that is asked',
-    clients: 'Right answers',
-    duration: 'Never',
-    limitMs: 0,
-    metrics: `\`${FAILURES}{reason="unreachable"}\` of that server grows`,
-    run: oneFails({ behavior: 'gone', reason: 'unreachable' }),
-  },
-  {
+    behavior: 'gone',
+    reason: 'unreachable',
+  }),
+  oneRow({
     id: 'one-upstream-silent',
     shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked is silent',
-    clients: 'Right answers, a second late at first',
-    duration: 'A second, then another upstream is asked',
-    limitMs: 6_000,
-    metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'silent', reason: 'timeout', isSlow: true }),
-  },
-  {
+    behavior: 'silent',
+    reason: 'timeout',
+    isSlow: true,
+  }),
+  oneRow({
     id: 'one-upstream-slow',
     shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked takes two seconds for each answer',
-    clients: 'Right answers, a second late at first',
-    duration: 'A second, then another upstream is asked',
-    limitMs: 6_000,
-    metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'slow', reason: 'timeout', isSlow: true }),
-  },
-  {
+    behavior: 'slow',
+    reason: 'timeout',
+    isSlow: true,
+  }),
+  oneRow({
     id: 'one-upstream-lying',
     shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked sends other IDs, other questions and bytes',
-    clients: 'Right answers, a second late at first',
-    duration: 'A second, then another upstream is asked',
-    limitMs: 6_000,
-    metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'lying', reason: 'timeout', isSlow: true }),
-  },
-  {
+    behavior: 'lying',
+    reason: 'timeout',
+    isSlow: true,
+  }),
+  oneRow({
     id: 'one-upstream-refusing',
     shows: PAGE.refusals,
     happens: 'The one of three upstreams that is asked answers with REFUSED',
-    clients: 'Right answers',
-    duration: 'Never',
-    limitMs: 0,
-    metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'refused', reason: 'refused' }),
-  },
-  {
+    behavior: 'refused',
+    reason: 'refused',
+  }),
+  oneRow({
     id: 'one-upstream-failing',
     shows: PAGE.servfails,
     happens: 'The one of three upstreams that is asked answers with SERVFAIL',
-    clients: 'Right answers',
-    duration: 'Never',
-    limitMs: 0,
-    metrics: `\`${FAILURES}{reason="servfail"}\` of that server grows`,
-    run: oneFails({ behavior: 'servfail', reason: 'servfail' }),
-  },
-  {
+    behavior: 'servfail',
+    reason: 'servfail',
+  }),
+  oneRow({
     id: 'one-upstream-lame',
     shows: PAGE.refusals,
     happens: 'The one of three upstreams that is asked refers to the root instead of asking',
-    clients: 'Right answers',
-    duration: 'Never',
-    limitMs: 0,
-    metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'lame', reason: 'refused' }),
-  },
-  {
+    behavior: 'lame',
+    reason: 'refused',
+  }),
+  oneRow({
     id: 'one-upstream-broken',
     shows: PAGE.malformed,
     happens:
       'The one of three upstreams that is asked sends answers that end in the middle of a record',
-    clients: 'Right answers',
-    duration: 'Never',
-    limitMs: 0,
-    metrics: `\`${FAILURES}{reason="malformed"}\` of that server grows`,
     isCommandOnly: true,
-    run: oneFails({ behavior: 'broken', reason: 'malformed' }),
-  },
+    behavior: 'broken',
+    reason: 'malformed',
+  }),
 ];
