@@ -123,7 +123,7 @@ export class DnsmasqServer {
     const queryLog = logsQueries === 'no' ? undefined : new QueryLog(log, logsQueries === 'extra');
     const resolver = new Resolver({
       cache: cacheOptions(options, subscriptions),
-      forwarding: forwarderOptions(options, log),
+      forwarding: forwarderOptions(options, relay.publisher, log),
       staleAfterMs: stale?.timeoutMs,
       prefetch: options.prefetch,
       subscriptions,

@@ -104,6 +104,7 @@ export class KubednsServer {
     });
     const forwarder = new QueryForwarder({
       maxInFlight: MAX_IN_FLIGHT,
+      isKnownClient: (address) => this.#publisher.hasClient(address),
       plan: retryPlan(UPSTREAM_DEADLINE_MS),
       maxUdpBytes: SAFE_UDP_BYTES,
       unsentRcode: RCODE.SERVFAIL,

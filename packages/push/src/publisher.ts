@@ -115,6 +115,12 @@ export class Publisher<Reason extends string = never> implements SessionService,
     return Array.from(this.#subscribers.values()).filter(isBehind).length;
   }
 
+  /** Whether an address has a subscription: it has replied over TCP. */
+  hasClient(address: string): boolean {
+    for (const session of this.#subscribers.keys()) if (session.address === address) return true;
+    return false;
+  }
+
   rows(): SubscriberRow[] {
     const now = this.#now();
     return Array.from(this.#subscribers, ([session, { sinceMs, lastSeenMs, behindMs }]) => ({

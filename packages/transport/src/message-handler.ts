@@ -92,8 +92,8 @@ export class MessageHandler {
     this.#cookie = undefined;
     this.source = SOURCE.LOCAL;
     if (verdict === 'answer') {
-      const isGood = query.cookieAt > 0 && this.#judgeCookie(client) === 'good';
-      const isAdmitted = isGood || isOverTcp || cookies.admits(client);
+      query.hasGoodCookie = query.cookieAt > 0 && this.#judgeCookie(client) === 'good';
+      const isAdmitted = query.hasGoodCookie || isOverTcp || cookies.admits(client);
       return this.#answerObserved(isAdmitted, client, out);
     }
     if (verdict === 'notimp' && notifies !== undefined && isNotify(query)) {

@@ -65,6 +65,8 @@ export class Query {
   cookieAt = 0;
   cookieBytes = 0;
   isOverTcp = false;
+  /** Set by a listener after `read`: the query has a good server cookie, so the address of its client is not forged. */
+  hasGoodCookie = false;
   /** The largest answer that this client accepts, in bytes, without the cookie that is added to it. */
   maxAnswerBytes = CLASSIC_UDP_BYTES;
   /** The largest UDP message that this server receives and sends; its OPT records announce it. */
@@ -84,6 +86,7 @@ export class Query {
     this.bytes = bytes;
     this.length = length;
     this.isOverTcp = isOverTcp;
+    this.hasGoodCookie = false;
     this.maxUdpBytes = maxUdpBytes;
     this.hasEdns = false;
     this.hasOtherRecords = false;

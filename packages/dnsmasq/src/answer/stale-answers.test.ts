@@ -151,7 +151,7 @@ describe('an expired answer', () => {
   it('is given where there is no place for the question', async () => {
     await startExpired();
     says = silent;
-    const others = Array.from({ length: 100 }, (_, i) => get(`n${i}.example`));
+    const others = Array.from({ length: 100 }, (_, i) => get(`n${i}.a.example`));
     await until(() => testbed.upstream.requests.length > 100);
     expect((await get()).texts).toEqual([OLD]);
     testbed.pass(TIMEOUT_MS);

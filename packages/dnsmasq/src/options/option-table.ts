@@ -306,6 +306,15 @@ const FIELDS = {
     1_500,
     setting('-0, --dns-forward-max=', 'maximum of questions in flight (default 1500)', number),
   ),
+  /** Of these, those of one address over UDP without a server cookie: it may be forged. As many as dnsmasq has for all. */
+  maxUnproven: field(
+    150,
+    setting(
+      '--client-forward-max=',
+      'extension: maximum of questions in flight for one address over UDP without a server cookie (default 150); raise it where a whole node has one address',
+      number,
+    ),
+  ),
   serverRules: listField<ServerRule>(
     adds('--local=', 'same as server', parseServerRule),
     adds(

@@ -5,7 +5,7 @@ import { forwarderOptions } from './upstream-options.js';
 
 /** When a question that gets no reply is sent again, in ms after the first time. */
 function sendings(...argv: string[]): number[] {
-  const { plan } = forwarderOptions(parseOptions(argv), recordedLog());
+  const { plan } = forwarderOptions(parseOptions(argv), { hasClient: () => false }, recordedLog());
   const times: number[] = [];
   let atMs = 0;
   for (let retries = 0; ; retries++) {

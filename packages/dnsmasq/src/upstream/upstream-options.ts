@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
-import type { SubscribedServer, Subscriptions } from '@kube-dns/push';
+import type { Relay, SubscribedServer, Subscriptions } from '@kube-dns/push';
 import type { AnswerCacheOptions, CachingRules } from '@kube-dns/resolver';
 import {
   type QueryForwarderOptions,
@@ -106,8 +106,12 @@ export function cachingRules(options: DnsmasqOptions): CachingRules {
   };
 }
 
-/** How questions are forwarded, as the command line says. */
-export function forwarderOptions(options: DnsmasqOptions, log: Log): QueryForwarderOptions {
+/** How questions are forwarded, as the command line says; a cache that subscribes asks for many clients. */
+export function forwarderOptions(
+  options: DnsmasqOptions,
+  subscribers: Pick<Relay['publisher'], 'hasClient'>,
+  log: Log,
+): QueryForwarderOptions {
   return {
     maxInFlight: options.maxInFlight,
     plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
@@ -115,7 +119,9 @@ export function forwarderOptions(options: DnsmasqOptions, log: Log): QueryForwar
     maxUdpBytes: options.maxUdpBytes,
     passesAd: options.passesAd,
     mixesCase: options.mixesCase,
-    onOverflow: overflowLog(options.maxInFlight, log),
+    maxUnproven: options.maxUnproven,
+    isKnownClient: (address) => subscribers.hasClient(address),
+    onOverflow: overflowLog(options, log),
   };
 }
 
@@ -124,15 +130,21 @@ const OVERFLOW_LOG_EVERY_MS = 5_000;
 
 /** Logs, rate-limited and in dnsmasq's words, that the queries of a group are refused because too many are in flight. */
 export function overflowLog(
-  maxInFlight: number,
+  { maxInFlight, maxUnproven }: Pick<DnsmasqOptions, 'maxInFlight' | 'maxUnproven'>,
   log: Pick<Log, 'warn'>,
   now = () => performance.now(),
-): (group: ServerGroup) => void {
+): (group: ServerGroup, isOfClient: boolean) => void {
   let loggedAtMs = Number.NEGATIVE_INFINITY;
-  return ({ domain }) => {
+  return ({ domain }, isOfClient) => {
     const nowMs = now();
     if (nowMs - loggedAtMs <= OVERFLOW_LOG_EVERY_MS) return;
     loggedAtMs = nowMs;
+    if (isOfClient) {
+      log.warn(
+        `Maximum number of concurrent DNS queries of one address without a server cookie reached (max: ${maxUnproven}, --client-forward-max)`,
+      );
+      return;
+    }
     const target = domain === '.' ? '' : ` to ${domain}`;
     log.warn(`Maximum number of concurrent DNS queries${target} reached (max: ${maxInFlight})`);
   };

@@ -148,7 +148,7 @@ export class Forwarding {
       reply.send(this.#out, length, SOURCE.UPSTREAM, server);
     };
     const message = buildQuery(target, query.type);
-    const isAsked = forwarder.ask(message, group, done, client.address, query.trace);
+    const isAsked = forwarder.ask(message, group, done, client.address, query);
     if (!isAsked) return this.#fail(query, out, chain);
     // A query that is answered now has no reply path: it would have two answers.
     const reply = client.defer();

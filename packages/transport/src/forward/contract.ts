@@ -10,6 +10,13 @@ const FIRST_SHARE = 0.25;
 export interface QueryForwarderOptions {
   /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
   readonly maxInFlight: number;
+  /**
+   * Queries in flight of one address over UDP that has not shown that it is not forged: it has no good server cookie. Beyond,
+   * REFUSED. 150 by default.
+   */
+  readonly maxUnproven?: number | undefined;
+  /** Whether an address at that limit is known in another way: then it has no such limit. */
+  readonly isKnownClient?: ((address: string) => boolean) | undefined;
   readonly plan: RetryPlan;
   /** How many source ports one question uses per server; 1 by default. */
   readonly portLimit?: number;
@@ -25,8 +32,8 @@ export interface QueryForwarderOptions {
   readonly unsentRcode?: number;
   /** How long SERVFAIL of a server is remembered; 0 is not at all, a second by default. */
   readonly servfailMs?: number;
-  /** Called for each query that is refused because too many are in flight. */
-  readonly onOverflow?: (group: ServerGroup) => void;
+  /** Called for each query that is refused because too many are in flight: of all, or of its client, which may be forged. */
+  readonly onOverflow?: (group: ServerGroup, isOfClient: boolean) => void;
   /** Called for each answer that a client gets at once in place of a server's, with its Extended DNS Error. */
   readonly onRefusal?: ((answer: Uint8Array, errorCode: number) => void) | undefined;
   /** When clients get expired answers; they have none by default. */

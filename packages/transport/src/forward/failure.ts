@@ -75,6 +75,8 @@ export const UNREADABLE = failure(INVALID_DATA, 'malformed reply');
 export const LOOP = failure(OTHER, 'forwarding loop');
 /** Too many different queries of one name and type wait for servers. */
 export const TOO_MANY_VARIANTS = failure(OTHER, 'too many different queries for this name');
+/** Too many queries of an address wait that may be forged. */
+export const TOO_MANY_OF_CLIENT = failure(OTHER, 'too many queries of this client wait');
 /** Too many queries wait for servers. */
 export const TOO_MANY_WAITING = failure(OTHER, 'too many queries wait for servers');
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeQuery, heldReply } from '@kube-dns/testkit';
 import type { Script } from '@kube-dns/testkit';
-import { readQuery, readUint16 } from '@kube-dns/wire';
+import { Query, readQuery, readUint16 } from '@kube-dns/wire';
 import { DirectServers } from '../../test/direct-servers.js';
 import {
   answered,
@@ -18,7 +18,7 @@ import type { ServerGroup } from './servers.js';
 describe('between clients', () => {
   let fixture: ForwarderFixture;
   beforeEach(() => {
-    fixture = new ForwarderFixture({ maxInFlight: 1_500 });
+    fixture = new ForwarderFixture({ maxInFlight: 1_500, maxUnproven: 1_500 });
   });
   afterEach(() => fixture.close());
 
@@ -36,7 +36,7 @@ describe('between clients', () => {
     it('leave the places of 40 new names to another client', async () => {
       const { group } = await fixture.groupOf([slow]);
       const attacker = Array.from({ length: 1_600 }, (_none, i) =>
-        fixture.ask(group, `slow${i}`, from('10.0.0.1')),
+        fixture.ask(group, `slow${i}.d.x`, from('10.0.0.1')),
       );
       expect(resultsOf(attacker)).toEqual({ '': 1_500, REFUSED: 100 });
       const others = Array.from({ length: 40 }, (_none, i) =>
@@ -60,6 +60,86 @@ describe('between clients', () => {
       );
       await answered(...clients);
       expect(resultsOf(clients)).toEqual({ 'A 10.0.0.1': 1_500 });
+    });
+  });
+
+  describe('an address that may be forged', () => {
+    const bomb = async (client: (i: number) => WaitingClient, options = {}) => {
+      await fixture.close();
+      fixture = new ForwarderFixture({ maxInFlight: 1_500, ...options });
+      const { script, release } = heldReply('10.0.0.1');
+      const { group } = await fixture.groupOf([script]);
+      const clients = Array.from({ length: 400 }, (_none, i) => {
+        return fixture.ask(group, { name: `n${i}.bomb.example`, ednsBytes: 1232 }, client(i));
+      });
+      return { clients, release, group };
+    };
+
+    it('attack 12: has 150 questions that wait for replies, and no more answers at a time', async () => {
+      const { clients, release } = await bomb(() => from('10.0.0.1'));
+      expect(resultsOf(clients)).toEqual({ '': 150, REFUSED: 250 });
+      expect(clients.at(-1)!.extendedErrorText).toBe('too many queries of this client wait');
+      await fixture.asked(150);
+      release();
+      await answered(...clients);
+      expect(resultsOf(clients)).toEqual({ 'A 10.0.0.1': 150, REFUSED: 250 });
+      const again = fixture.ask((await fixture.groupOf([slow])).group, 'new', from('10.0.0.1'));
+      await answered(again);
+    });
+
+    it('has 150 in all, where they join others and whatever their servers', async () => {
+      await fixture.close();
+      fixture = new ForwarderFixture({ maxInFlight: 1_500 });
+      const { group } = await fixture.groupOf([silent]);
+      const { group: corp } = await fixture.groupOf([silent], { domain: 'corp' });
+      const joined = Array.from({ length: 100 }, () => fixture.ask(group, 'a.x', from('10.0.0.1')));
+      const others = Array.from({ length: 100 }, (_none, i) =>
+        fixture.ask(corp, `n${i}.corp`, from('10.0.0.1')),
+      );
+      const results = resultsOf([...joined, ...others]);
+      expect(results).toEqual({ '': 150, REFUSED: 50 });
+      expect(fixture.overflows).toHaveLength(50);
+      fixture.wait(TIMEOUT_MS);
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+      expect(fixture.ask(group, 'b.x', from('10.0.0.1')).result).toBe('');
+    });
+
+    it.each([
+      ['another one has 150 of its own', (i: number) => from(`10.0.0.${i % 4}`), {}],
+      ['one of the machine itself has what is free', () => from('127.0.0.1'), {}],
+      ['so has one that is known', () => from('10.0.0.1'), { isKnownClient: () => true }],
+    ])('is none of others: %s', async (_what, client, options) => {
+      const { clients } = await bomb(client, options);
+      expect(resultsOf(clients)).toEqual({ '': 400 });
+    });
+
+    it.each(['a server cookie', 'TCP'])('is none with %s', async (how) => {
+      const { group } = await fixture.groupOf([silent]);
+      const clients = Array.from({ length: 400 }, (_none, i) => {
+        const message = encodeQuery({ name: `n${i}.example` });
+        const query = new Query();
+        query.read(message, message.length, how === 'TCP', 1_232);
+        query.hasGoodCookie = how !== 'TCP';
+        return fixture.pass(query, group, from('10.0.0.1'));
+      });
+      expect(resultsOf(clients)).toEqual({ '': 400 });
+    });
+
+    it('shares its part among domains: a silent one leaves new names of others their answers', async () => {
+      await fixture.close();
+      fixture = new ForwarderFixture({ maxInFlight: 1_500 });
+      const { group } = await fixture.groupOf([slow]);
+      const results: string[] = [];
+      for (let i = 0; i < 60; i++) {
+        for (let j = 0; j < 40; j++) {
+          fixture.ask(group, `slow${i}-${j}.silent.example`, from('10.0.0.1'));
+        }
+        const other = fixture.ask(group, `new${i}.example${i % 3}.org`, from('10.0.0.1'));
+        await answered(other);
+        results.push(other.result);
+      }
+      expect(results).toEqual(Array(60).fill('A 10.0.0.1'));
+      expect(group.load.questions).toBeLessThanOrEqual(150);
     });
   });
 
@@ -87,9 +167,9 @@ describe('between clients', () => {
     it('goes on for the others that joined it', async () => {
       const few = new ForwarderFixture({ maxInFlight: 20 });
       const { group } = await few.groupOf([silent]);
-      const first = few.ask(group, 'shared', from('10.0.0.1'));
-      const joined = few.ask(group, 'shared', from('10.0.0.2'));
-      for (let i = 1; i < 20; i++) few.ask(group, `slow${i}`, from('10.0.0.1'));
+      const first = few.ask(group, 'shared.d.x', from('10.0.0.1'));
+      const joined = few.ask(group, 'shared.d.x', from('10.0.0.2'));
+      for (let i = 1; i < 20; i++) few.ask(group, `slow${i}.d.x`, from('10.0.0.1'));
       const added = [1, 2].map((i) => few.ask(group, `new${i}`, from('10.0.0.3')));
       expect([first, joined, ...added].map(({ result }) => result)).toEqual([
         'REFUSED',
@@ -113,8 +193,8 @@ describe('between clients', () => {
         const query = readQuery(encodeQuery({ name }));
         return fixture.forwarder.refresh(query, group, () => undefined, client, undefined, true);
       };
-      expect(prefetch('slow')).toBe(true);
-      for (let i = 0; i < 1_499; i++) fixture.ask(group, `slow${i}`, from('10.0.0.1'));
+      expect(prefetch('slow.d.x')).toBe(true);
+      for (let i = 0; i < 1_499; i++) fixture.ask(group, `slow${i}.d.x`, from('10.0.0.1'));
       await answered(fixture.ask(group, 'new', from('10.0.0.2')));
       fixture.wait(TIMEOUT_MS);
       fixture.wait(10_000);
@@ -145,7 +225,7 @@ describe('in all', () => {
   let fixture: ForwarderFixture;
 
   beforeEach(() => {
-    fixture = new ForwarderFixture({ maxInFlight: 3_000 });
+    fixture = new ForwarderFixture({ maxInFlight: 3_000, maxUnproven: 3_000 });
   });
 
   afterEach(() => fixture.close());

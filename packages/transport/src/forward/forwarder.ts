@@ -1,4 +1,3 @@
-import type { Trace } from '@kube-dns/base';
 import {
   encodeRefusal,
   MAX_MESSAGE_BYTES,
@@ -29,6 +28,7 @@ import {
   isUsable,
   LOOP,
   NOT_SENT,
+  TOO_MANY_OF_CLIENT,
   TOO_MANY_VARIANTS,
   TOO_MANY_WAITING,
 } from './failure.js';
@@ -36,6 +36,7 @@ import { LoopProbes } from './loop-probes.js';
 import { ExchangeObservers } from './observers.js';
 import { type QueryContext, UpstreamQuery, type Waiter } from './query.js';
 import { QuestionKey } from './question.js';
+import { FairSlots } from './quota.js';
 import type { ServerGroup } from './servers.js';
 import { StaleClients } from './stale-clients.js';
 import { CallbackWaiter, ClientWaiter } from './waiter.js';
@@ -55,6 +56,10 @@ const MAX_PREFETCH_SHARE = 0.1;
 /** This many objects are pooled for the next questions, and clients: a few batches of replies end as many. */
 const MAX_POOLED = 256;
 const FIRST_BUCKETS = 64;
+/** dnsmasq src/config.h, FTABSIZ: its limit for all clients together. */
+const MAX_UNPROVEN = 150;
+/** The program itself, the pod, or the machine: nothing from outside has such a source. */
+const LOCAL_ADDRESS = /^(?:127\.|::1$|$)/;
 const NO_WAITERS: readonly Waiter[] = [];
 
 /** What a client gets at once in place of an answer. */
@@ -90,6 +95,8 @@ export class QueryForwarder {
    */
   readonly #freeQueries: UpstreamQuery[] = [];
   readonly #freeWaiters: ClientWaiter[] = [];
+  /** Of clients whose addresses may be forged, whatever servers they wait for. */
+  readonly #unproven = new FairSlots();
   readonly #context: QueryContext;
   /** Of those that wait until questions have ended. */
   #settling: (() => void)[] = [];
@@ -109,7 +116,7 @@ export class QueryForwarder {
       outline: this.#outline,
       now: this.now,
       onEnd: (query, reply, mayBeLate) => this.#finish(query, reply, mayBeLate),
-      onEvict: (query, joiner) => this.#evict(query, joiner),
+      onEvict: (query, waiter, isOwn) => this.#evict(query, waiter, isOwn),
     };
   }
 
@@ -158,7 +165,10 @@ export class QueryForwarder {
       const refusal = { rcode: RCODE.SERVFAIL, failure, source: SOURCE.CACHE };
       return this.#refuse(query, out, client, refusal);
     }
-    const forwarded = this.#ask(query, client.address, existing, group, inspector);
+    const { address } = client;
+    const forwarded = this.#hasPart(query, address, group)
+      ? this.#ask(query, address, existing, group, inspector)
+      : TOO_MANY_OF_CLIENT;
     if (!(forwarded instanceof UpstreamQuery)) {
       if (forwarded !== NOT_SENT) this.#noteOverflow(group, forwarded);
       if (stale !== undefined) return giveNow(stale, out, client);
@@ -167,7 +177,7 @@ export class QueryForwarder {
     this.counters.forwarded++;
     const waiter = this.#freeWaiters.pop() ?? new ClientWaiter();
     waiter.begin(query, client, forwarded, this.options, options, stale);
-    this.#join(forwarded, waiter);
+    this.#join(forwarded, waiter, query);
     if (stale) this.#stale?.watch(forwarded);
     return NO_ANSWER_YET;
   }
@@ -175,24 +185,25 @@ export class QueryForwarder {
   /**
    * Asks servers a question of the program itself, a whole query, for the client with this address if there is one, and
    * calls back within the time-out. False, and no call, when too many are in flight or no server can be reached.
-   * `trace`: that of the client's query, if it is explained.
+   * `asked`: the client's query, whose trace it has.
    */
   ask(
     message: Uint8Array,
     group: ServerGroup,
     done: AskCallback,
     client = '',
-    trace?: Trace,
+    asked?: Query,
   ): boolean {
     const query = this.#own;
-    query.trace = trace;
+    query.trace = asked?.trace;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const existing = this.#find(query, NO_OPTIONS);
     if (this.#recentFailure(existing) !== undefined) return false;
+    if (asked !== undefined && !this.#hasPart(asked, client, group)) return false;
     const forwarded = this.#ask(query, client, existing, group);
     if (!(forwarded instanceof UpstreamQuery)) return false;
     this.counters.forwarded++;
-    this.#join(forwarded, new CallbackWaiter(client, forwarded.deadlineMs, done));
+    this.#join(forwarded, new CallbackWaiter(client, forwarded.deadlineMs, done), asked);
     return true;
   }
 
@@ -287,6 +298,15 @@ export class QueryForwarder {
     return existing?.isInFlight === true ? undefined : this.#failures.find(this.#key);
   }
 
+  /** Whether a client may wait for one more question: it is not forged, or has few; another domain of its own may give one. */
+  #hasPart(query: Query, client: string, group: ServerGroup): boolean {
+    if (!isUnproven(query, client)) return true;
+    const { maxUnproven = MAX_UNPROVEN, isKnownClient } = this.options;
+    if (this.#unproven.sizeOf(client) < maxUnproven || isKnownClient?.(client) === true)
+      return true;
+    return this.#unproven.makeOwnRoom(client, maxUnproven, group.domainOf(query));
+  }
+
   /** Asks the question that was looked for, or joins it if it is in flight; else why that cannot be. */
   #ask(
     query: Query,
@@ -298,8 +318,10 @@ export class QueryForwarder {
     const { maxInFlight, plan } = this.options;
     const nowMs = this.now();
     const deadlineMs = nowMs + plan.timeoutMs;
+    const domain = group.domainOf(query);
     if (existing?.isInFlight === true) {
-      if (!existing.group.load.joinerSlots.makeRoom(client, maxInFlight)) return TOO_MANY_WAITING;
+      const { joinerSlots } = existing.group.load;
+      if (!joinerSlots.makeRoom(client, maxInFlight, domain)) return TOO_MANY_WAITING;
       this.counters.joined++;
       const isRepeated = nowMs - existing.startedAtMs >= REPEAT_AFTER_MS && existing.repeat(nowMs);
       if (isRepeated && !query.isOverTcp) this.counters.sentForUdp++;
@@ -309,18 +331,21 @@ export class QueryForwarder {
       this.#loops.noteAsker(existing, client, nowMs);
       return existing;
     }
-    if (!group.load.questionSlots.makeRoom(client, maxInFlight)) return TOO_MANY_WAITING;
-    const started = existing ?? this.#create(query, group);
+    if (!group.load.questionSlots.makeRoom(client, maxInFlight, domain)) return TOO_MANY_WAITING;
+    // One that was in flight may have given way a moment ago.
+    const isThere = existing !== undefined && existing.index >= 0;
+    const started = isThere ? existing : this.#create(query, group);
     if (started === undefined) return TOO_MANY_VARIANTS;
     started.inspector = inspector;
     started.deadlineMs = deadlineMs;
+    started.client = client;
+    started.domain = domain;
     addTrace(started, query);
     if (started.state !== 'queued' && !started.next('start', nowMs)) {
       this.#drop(started);
       return NOT_SENT;
     }
-    started.client = client;
-    started.group.load.questionSlots.acquire(client, started.slot, maxInFlight);
+    started.group.load.questionSlots.acquire(client, started.slot, maxInFlight, domain);
     this.#inFlight++;
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
     if (!query.isOverTcp) this.counters.sentForUdp++;
@@ -342,28 +367,31 @@ export class QueryForwarder {
     return servers.some(({ health }) => !health.isDown && !health.isSuspect);
   }
 
-  /** Another client needs a slot: that of one that joined, or of the question. */
-  #evict(query: UpstreamQuery, joiner?: Waiter): void {
-    if (joiner !== undefined) {
-      this.#remove(query, joiner);
-      this.#evictWaiter(joiner, query.group);
+  /** A slot is needed: that of one that waits, by its own client if `isOwn`, or of the question. */
+  #evict(query: UpstreamQuery, waiter?: Waiter, isOwn = false): void {
+    if (waiter !== undefined) {
+      if (waiter === query.waiters[0]) this.#removeFirst(query, 1);
+      else this.#remove(query, waiter);
+      this.#evictWaiter(waiter, query.group, isOwn ? TOO_MANY_OF_CLIENT : TOO_MANY_WAITING);
+      if (query.waiters.length === 0) this.#abandon(query);
       return;
     }
     // Where clients of another address wait, too, one of them has the slot now.
     const other = query.waiters.findIndex(({ client }) => client !== query.client);
     const count = other < 0 ? query.waiters.length : other;
-    for (const waiter of this.#removeFirst(query, count)) this.#evictWaiter(waiter, query.group);
+    for (const each of this.#removeFirst(query, count)) this.#evictWaiter(each, query.group);
     if (query.waiters.length === 0) this.#abandon(query);
   }
 
-  #evictWaiter(waiter: Waiter, group: ServerGroup): void {
-    waiter.fail(TOO_MANY_WAITING, RCODE.REFUSED);
-    this.#noteOverflow(group, TOO_MANY_WAITING);
+  #evictWaiter(waiter: Waiter, group: ServerGroup, failure = TOO_MANY_WAITING): void {
+    waiter.fail(failure, RCODE.REFUSED);
+    this.#noteOverflow(group, failure);
   }
 
   #noteOverflow(group: ServerGroup, failure: Failure): void {
     this.counters.overflows++;
-    if (failure === TOO_MANY_WAITING) this.options.onOverflow?.(group);
+    if (failure === TOO_MANY_VARIANTS) return;
+    this.options.onOverflow?.(group, failure === TOO_MANY_OF_CLIENT);
   }
 
   #refusalOf(failure: Failure, group: ServerGroup): Refusal {
@@ -392,13 +420,18 @@ export class QueryForwarder {
 
   // The waiters of a query. The first one holds the slot of the question, each of the others one of its own.
 
-  #join(query: UpstreamQuery, waiter: Waiter): void {
+  /** `asked` is the query of the client, if there is one. */
+  #join(query: UpstreamQuery, waiter: Waiter, asked?: Query): void {
+    const { client } = waiter;
+    if (asked !== undefined && isUnproven(asked, client)) {
+      this.#unproven.acquire(client, waiter.unproven, this.options.maxInFlight, query.domain);
+    }
     waiter.query = query;
     const isFirst = query.waiters.push(waiter) === 1;
-    if (isFirst) this.#passSlot(query, waiter.client);
+    if (isFirst) this.#passSlot(query, client);
     else {
       const { joinerSlots } = query.group.load;
-      joinerSlots.acquire(waiter.client, waiter.slot, this.options.maxInFlight);
+      joinerSlots.acquire(client, waiter.slot, this.options.maxInFlight, query.domain);
     }
   }
 
@@ -409,14 +442,14 @@ export class QueryForwarder {
     if (!query.isInFlight) return;
     const { questionSlots } = query.group.load;
     questionSlots.release(query.slot);
-    questionSlots.acquire(client, query.slot, this.options.maxInFlight);
+    questionSlots.acquire(client, query.slot, this.options.maxInFlight, query.domain);
   }
 
   /** Removes the first waiters and returns them; the next one takes over the slot of the question. */
   #removeFirst(query: UpstreamQuery, count: number): readonly Waiter[] {
     const { joinerSlots } = query.group.load;
     const removed = query.waiters.splice(0, count);
-    for (const { slot } of removed) joinerSlots.release(slot);
+    for (const waiter of removed) this.#releaseSlots(joinerSlots, waiter);
     const [first] = query.waiters;
     if (first === undefined) return removed;
     joinerSlots.release(first.slot);
@@ -426,8 +459,13 @@ export class QueryForwarder {
 
   /** Removes one that is not the first. */
   #remove({ group, waiters }: UpstreamQuery, waiter: Waiter): void {
-    group.load.joinerSlots.release(waiter.slot);
+    this.#releaseSlots(group.load.joinerSlots, waiter);
     waiters.splice(waiters.indexOf(waiter), 1);
+  }
+
+  #releaseSlots(joinerSlots: FairSlots, { slot, unproven }: Waiter): void {
+    joinerSlots.release(slot);
+    this.#unproven.release(unproven);
   }
 
   /** Removes those whose time is over; they are in order of their deadlines. */
@@ -477,7 +515,7 @@ export class QueryForwarder {
   #finish(query: UpstreamQuery, reply: Buffer | null, mayBeLate: boolean): void {
     const { waiters } = query;
     const { joinerSlots } = query.group.load;
-    for (const { slot } of waiters) joinerSlots.release(slot);
+    for (const waiter of waiters) this.#releaseSlots(joinerSlots, waiter);
     this.#noteEnd(query, reply);
     if (mayBeLate) this.#abandon(query);
     else this.#drop(query);
@@ -541,6 +579,11 @@ export class QueryForwarder {
     if (this.#settling.length === 0) return;
     for (const wake of this.#settling.splice(0)) wake();
   }
+}
+
+/** Whether the source of a query may be forged, so that answers to it may hit another. */
+function isUnproven({ isOverTcp, hasGoodCookie }: Query, client: string): boolean {
+  return !isOverTcp && !hasGoodCookie && !LOCAL_ADDRESS.test(client);
 }
 
 /** What happens to the question is noted in the trace of a query that is explained. */

@@ -60,6 +60,8 @@ export interface Waiter extends SlotHolder {
   query: UpstreamQuery | undefined;
   /** The slot that it has beside the question's. */
   readonly slot: Slot;
+  /** The one that it has while its address may be forged. */
+  readonly unproven: Slot;
   /** What it gets in place of a failure, and of a late reply. */
   readonly stale: StaleAnswer | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
@@ -84,8 +86,8 @@ export interface QueryContext {
   readonly now: () => number;
   /** Its clients wait no longer: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
   onEnd(query: UpstreamQuery, reply: Buffer | null, mayBeLate: boolean): void;
-  /** Another client needs the slot of the question, or of one that joined it. */
-  onEvict(query: UpstreamQuery, joiner?: Waiter): void;
+  /** Another client needs the slot of the question, or of one that waits for it; `isOwn`: the same client needs it. */
+  onEvict(query: UpstreamQuery, waiter?: Waiter, isOwn?: boolean): void;
 }
 
 /** One sending of a question to one server, and its outcome. */
@@ -175,6 +177,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   readonly waiters: Waiter[] = [];
   /** The address of the client that holds the slot; empty for the program itself. */
   client = '';
+  /** The hash of the domain that its slots count for. */
+  domain = 0;
   readonly slot = new Slot(this);
   /** Its index in the list of all; -1 for one that is in none. */
   index = -1;
@@ -367,8 +371,13 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.#end(null);
   }
 
-  evict(joiner?: Waiter): void {
-    this.#context.onEvict(this, joiner);
+  evict(): void {
+    this.#context.onEvict(this);
+  }
+
+  /** The slot of one that waits is needed, for its own client if `isOwn`. */
+  evictWaiter(waiter: Waiter, isOwn: boolean): void {
+    this.#context.onEvict(this, waiter, isOwn);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Trace } from '@kube-dns/base';
-import { buildQuery, encodeKey, ROOT_NAME, TYPE, writeUint16 } from '@kube-dns/wire';
+import { buildQuery, encodeKey, type Query, ROOT_NAME, TYPE, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
 import type { EncryptedStatus } from '../encrypted/pool.js';
 import { TlsTrust } from '../encrypted/tls.js';
@@ -10,7 +10,7 @@ import { isStreamed, type ServerAddress, serverKey, serverText } from '../server
 import { CaseEcho, EdnsSupport, UpstreamCookies } from './capabilities.js';
 import { type Failure, rcodeOf } from './failure.js';
 import type { ExchangeObservers, ServerCounter, ServerCounters } from './observers.js';
-import { GroupLoad, ServerTcpSlots, type TcpWaiter } from './quota.js';
+import { domainHash, GroupLoad, ServerTcpSlots, Slot, type TcpWaiter } from './quota.js';
 import { PROBE_PAUSE_MS, ServerHealth } from './server-health.js';
 import type {
   ReplyHandler,
@@ -216,6 +216,7 @@ export class ServerGroup {
   readonly isStreamed: boolean;
   /** One of them is. */
   readonly hasStreamed: boolean;
+  readonly #domainHash: number | undefined;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -235,6 +236,15 @@ export class ServerGroup {
     this.load = load;
     this.isStreamed = servers.every(isStreamed);
     this.hasStreamed = servers.some(isStreamed);
+    const { probeName, isUnqualified } = this;
+    if (probeName.length > 1 || isUnqualified) {
+      this.#domainHash = domainHash(probeName, probeName.length, true);
+    }
+  }
+
+  /** The hash of the domain that a question counts for: that of the group, or for all names the last two labels. */
+  domainOf({ name, nameLength }: Query): number {
+    return this.#domainHash ?? domainHash(name, nameLength, false);
   }
 
   /** The server that a new question goes to, by its index in `servers`, or ALL_SERVERS. */
@@ -350,6 +360,8 @@ function nameOrRoot(text: string): Uint8Array {
  * probed.
  */
 export class TcpHealth implements TcpRoundHandler {
+  readonly client = '';
+  readonly domain = 0;
   /** The last query over TCP had a reply. */
   isUp = false;
   readonly #now: () => number;
@@ -396,6 +408,9 @@ export class TcpHealth implements TcpRoundHandler {
 
 /** Is notified by a TcpRound. */
 export interface TcpRoundHandler {
+  /** For whom it is asked, and the hash of its domain. */
+  readonly client: string;
+  readonly domain: number;
   /** Undefined for questions that no client has asked. */
   readonly exchanges?: ExchangeObservers;
   /** Of the queries that are explained. */
@@ -414,6 +429,7 @@ export interface TcpRoundHandler {
  * for the next. An encrypted server is asked over its own connections, never over plain TCP.
  */
 export class TcpRound implements TcpWaiter {
+  readonly slot = new Slot(this);
   readonly #handler: TcpRoundHandler;
   readonly #query: Buffer;
   /** The one that is asked, and those that come after it. */
@@ -452,6 +468,21 @@ export class TcpRound implements TcpWaiter {
   /** Asks one more, after the others, unless it is one of them. */
   add(server: UpstreamServer): void {
     if (server !== this.#server && !this.#next.includes(server)) this.#next.push(server);
+  }
+
+  get client(): string {
+    return this.#handler.client;
+  }
+
+  get domain(): number {
+    return this.#handler.domain;
+  }
+
+  /** The question waits for another connection. */
+  evict(): void {
+    this.#exchange?.cancel();
+    this.#hasSlot = false;
+    this.#server!.tcpSlots.yield(this);
   }
 
   onSlot(): void {
@@ -501,7 +532,7 @@ export class TcpRound implements TcpWaiter {
   #releaseSlot(): void {
     if (!this.#hasSlot) return;
     this.#hasSlot = false;
-    this.#server!.tcpSlots.release();
+    this.#server!.tcpSlots.release(this);
   }
 }
 

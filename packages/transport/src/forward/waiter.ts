@@ -31,6 +31,7 @@ export class ClientWaiter implements Waiter {
   client = '';
   query: UpstreamQuery | undefined;
   readonly slot = new Slot(this);
+  readonly unproven = new Slot(this);
   deadlineMs = 0;
   stale: StaleAnswer | undefined;
   readonly #target = emptyRelayTarget();
@@ -96,8 +97,8 @@ export class ClientWaiter implements Waiter {
     this.#reply?.send(message, message.length, SOURCE.STALE);
   }
 
-  evict(): void {
-    this.query?.evict(this);
+  evict(isOwn = false): void {
+    this.query?.evictWaiter(this, isOwn);
   }
 
   abandon(): void {
@@ -121,6 +122,7 @@ export class CallbackWaiter implements Waiter {
   readonly client: string;
   query: UpstreamQuery | undefined;
   readonly slot = new Slot(this);
+  readonly unproven = new Slot(this);
   readonly deadlineMs: number;
   readonly stale = undefined;
   readonly #done: AskCallback;
@@ -147,8 +149,8 @@ export class CallbackWaiter implements Waiter {
     // It has none.
   }
 
-  evict(): void {
-    this.query?.evict(this);
+  evict(isOwn = false): void {
+    this.query?.evictWaiter(this, isOwn);
   }
 
   abandon(): void {
