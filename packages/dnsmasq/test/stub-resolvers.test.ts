@@ -3,6 +3,7 @@ import {
   addressRecords,
   endPrograms,
   ScriptedNameServer,
+  soaRecord,
   STUB_RESOLVERS,
   StubResolver,
   TemporaryFolder,
@@ -13,6 +14,8 @@ import { serve } from './processes.js';
 const MANY = Array.from({ length: 100 }, (_, i) => `10.1.0.${i}`);
 /** An upstream server's own cookie, for any client's (RFC 7873 section 4). */
 const UPSTREAM_COOKIE = `10 ${'c0'.repeat(24)}`;
+
+const SOA = [soaRecord(60)];
 
 let upstream: ScriptedNameServer;
 let folder: TemporaryFolder;
@@ -33,23 +36,6 @@ afterAll(async () => {
   await upstream.close();
   await folder.close();
 });
-
-const SOA = [
-  {
-    name: 'example',
-    type: 'SOA' as const,
-    ttl: 60,
-    data: {
-      mname: 'ns.example',
-      rname: 'mail.example',
-      serial: 1,
-      refresh: 1,
-      retry: 1,
-      expire: 1,
-      minimum: 60,
-    },
-  },
-];
 
 /** Several replicas behind one address. */
 async function replicas(count: number, ...options: string[]): Promise<number[]> {

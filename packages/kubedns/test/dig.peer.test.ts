@@ -10,7 +10,7 @@ import {
   unless,
 } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
+import { HEADLESS, serviceObject, SHOP, sliceObject } from './support/objects.js';
 
 const ZONE = 'shop.svc.cluster.local';
 const MANY = Array.from({ length: 100 }, (_, i) => `10.2.0.${i + 1}`);
@@ -22,20 +22,7 @@ let kubedns: KubednsProcess;
 beforeAll(async () => {
   api = await createApiServer();
   await api.apply([
-    namespaceObject('shop'),
-    serviceObject({
-      namespace: 'shop',
-      clusterIPs: ['10.96.0.20'],
-      ports: [{ name: 'http', port: 80 }],
-    }),
-    serviceObject({ namespace: 'shop', name: 'db', ...HEADLESS }),
-    sliceObject({
-      namespace: 'shop',
-      name: 'db-1',
-      service: 'db',
-      endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
-      ports: [{ name: 'sql', port: 5432 }],
-    }),
+    ...SHOP,
     serviceObject({ namespace: 'shop', name: 'many', ...HEADLESS }),
     sliceObject({ namespace: 'shop', name: 'many-1', service: 'many', endpoints: MANY }),
   ]);

@@ -3,31 +3,15 @@ import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { endPrograms, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
+import { serviceObject, SHOP } from './support/objects.js';
 
 const ZONE = 'shop.svc.cluster.local';
-const OBJECTS = [
-  namespaceObject('shop'),
-  serviceObject({
-    namespace: 'shop',
-    clusterIPs: ['10.96.0.20'],
-    ports: [{ name: 'http', port: 80 }],
-  }),
-  serviceObject({ namespace: 'shop', name: 'db', ...HEADLESS }),
-  sliceObject({
-    namespace: 'shop',
-    name: 'db-1',
-    service: 'db',
-    endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
-    ports: [{ name: 'sql', port: 5432 }],
-  }),
-];
 
 let api: ApiServer;
 let upstream: ScriptedNameServer;
 beforeAll(async () => {
   api = await createApiServer();
-  await api.apply(OBJECTS);
+  await api.apply(SHOP);
   upstream = await ScriptedNameServer.start();
 });
 afterAll(async () => {

@@ -52,7 +52,7 @@ beforeEach(() => {
 
 const records = (name: string) => addressRecords(30, '10.0.0.1').map((each) => ({ ...each, name }));
 
-interface Told {
+interface Announced {
   readonly type?: string;
   readonly id?: Uint8Array;
   readonly serial?: number;
@@ -60,8 +60,8 @@ interface Told {
 }
 
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
-function take(name: string, response: Response, told: Told = {}): void {
-  const { id = KNOWN, serial = 10, isOwn = true, type = 'A' } = told;
+function take(name: string, response: Response, announced: Announced = {}): void {
+  const { id = KNOWN, serial = 10, isOwn = true, type = 'A' } = announced;
   const plain = encodeReply(encodeQuery({ name, type }), response);
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
@@ -114,20 +114,6 @@ describe('a reply of a process that announces its changes', () => {
     },
   );
 
-  it('has its TTL, and goes with a change, when it is of others', () => {
-    take('a.n.svc.z', ADDRESS, { isOwn: false });
-    take('b.n.svc.z', ADDRESS, { isOwn: false });
-    take('c.n.svc.z', DENIED, { isOwn: false });
-    change('a.n.svc.z');
-    expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
-      undefined,
-      'NOERROR',
-      undefined,
-    ]);
-    now = 31;
-    expect(ask('b.n.svc.z')).toBeUndefined();
-  });
-
   it('is believed when it denies a name whose old answer is cached: its change is on its way', () => {
     const leadingTo = (target: string): Response => ({
       answers: [{ type: 'CNAME', ttl: 30, data: target }],
@@ -149,22 +135,29 @@ describe('a reply of a process that announces its changes', () => {
   });
 });
 
-describe('a reply of another process behind that address', () => {
-  it('has its TTL, and goes with a change; the process is looked for', () => {
-    take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: 3 });
-    take('b.n.svc.z', ADDRESS, { id: STRANGER, serial: 3 });
-    take('c.n.svc.z', DENIED, { id: STRANGER, serial: 3 });
-    expect(searched).toBe(3);
-    change('a.n.svc.z');
-    expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
-      undefined,
-      'NOERROR',
-      undefined,
-    ]);
-    now = 31;
-    expect(ask('b.n.svc.z')).toBeUndefined();
-  });
+it.each([
+  ['of others has its TTL, and goes with a change', { isOwn: false }, 0],
+  [
+    'of another process behind that address has, too; the process is looked for',
+    { id: STRANGER, serial: 3 },
+    3,
+  ],
+])('a reply %s', (_what, announced, searches) => {
+  take('a.n.svc.z', ADDRESS, announced);
+  take('b.n.svc.z', ADDRESS, announced);
+  take('c.n.svc.z', DENIED, announced);
+  expect(searched).toBe(searches);
+  change('a.n.svc.z');
+  expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
+    undefined,
+    'NOERROR',
+    undefined,
+  ]);
+  now = 31;
+  expect(ask('b.n.svc.z')).toBeUndefined();
+});
 
+describe('a reply of another process behind that address', () => {
   it('has its TTL, and goes with a change, when it does not know versions', () => {
     for (const name of ['a.n.svc.z', 'b.n.svc.z']) {
       replies.take(Buffer.from(encodeReply(encodeQuery({ name }), ADDRESS)), true);

@@ -108,3 +108,21 @@ export function namespaceObject(name: string): FromJson<V1Namespace> {
 function versionOf(version: number | undefined): { resourceVersion?: string } {
   return version === undefined ? {} : { resourceVersion: String(version) };
 }
+
+/** A service with an address and a headless one, in the namespace `shop`. */
+export const SHOP = [
+  namespaceObject('shop'),
+  serviceObject({
+    namespace: 'shop',
+    clusterIPs: ['10.96.0.20'],
+    ports: [{ name: 'http', port: 80 }],
+  }),
+  serviceObject({ namespace: 'shop', name: 'db', ...HEADLESS }),
+  sliceObject({
+    namespace: 'shop',
+    name: 'db-1',
+    service: 'db',
+    endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
+    ports: [{ name: 'sql', port: 5432 }],
+  }),
+];
