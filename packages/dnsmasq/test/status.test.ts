@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { addressRecords, ScriptedNameServer, soaRecord } from '@kube-dns/testkit';
+import { addressRecords, ScriptedNameServer, soaRecord, until } from '@kube-dns/testkit';
 import type { StatusFacts } from '@kube-dns/daemon';
 import { RCODE } from '@kube-dns/wire';
 import { ExplainedServer } from './explained-server.js';
@@ -58,7 +58,7 @@ describe('the status page of dnsmasq', () => {
         state: 'down',
         reason: 'unreachable',
         failures: 'unreachable 1',
-        queries: 1,
+        queries: 2,
       },
       {
         server: upstream.text,
@@ -80,6 +80,8 @@ describe('the status page of dnsmasq', () => {
       await start('--no-subscribe', `--server=${upstream.text}`, `--server=${closed}`),
     );
     await explain('a.x');
+    // Probes find out that its port is closed.
+    await until(() => status.problems?.().length === 1);
     expect(status.problems?.()).toEqual([
       expect.stringContaining(`a server is down, others are asked: ${closed} (unreachable, for`),
     ]);

@@ -62,6 +62,7 @@ const OWN = [
   'kubedns_unexpected_errors_total counter',
   'kubedns_upstream_cookie_rejects_total counter',
   'kubedns_upstream_failures_total counter',
+  'kubedns_upstream_guessed_ports_total counter',
   'kubedns_upstream_in_flight gauge',
   'kubedns_upstream_overflows_total counter',
   'kubedns_upstream_queries_total counter',

@@ -2,6 +2,7 @@ import {
   FLAG,
   HEADER_BYTES,
   lowerCaseByte,
+  OPCODE_MASK,
   RCODE,
   RCODE_MASK,
   readUint16,
@@ -19,12 +20,13 @@ export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
 }
 
 /**
- * Whether `reply`, whatever its ID, is a response with the question of `query` (in any case). A server that could not read the question may send its refusal without one.
+ * Whether `reply`, whatever its ID, is a response with the opcode and the question of `query` (in any case). A server that
+ * could not read the question may send its refusal without one.
  */
 export function isResponseTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (reply.length < HEADER_BYTES) return false;
   const flags = readUint16(reply, 2);
-  if ((flags & FLAG.QR) === 0) return false;
+  if ((flags & FLAG.QR) === 0 || ((flags ^ readUint16(query, 2)) & OPCODE_MASK) !== 0) return false;
   const questions = readUint16(reply, 4);
   if (questions === 0) {
     const rcode = flags & RCODE_MASK;

@@ -1,6 +1,9 @@
 import { randomId } from './random-id.js';
 
 const FIRST_BUCKETS = 16;
+/** So many IDs of queries that wait no longer are known at least: more than leave from one port. */
+const MAX_PAST = 4_096;
+const FIRST_PAST = 16;
 
 /**
  * The queries that wait for a reply on one socket or connection, by their IDs: those are random, so a bucket is the end of
@@ -10,6 +13,9 @@ const FIRST_BUCKETS = 16;
 export class SentTable<Sent extends { readonly id: number; next: Sent | undefined }> {
   #buckets = emptyBuckets<Sent>(FIRST_BUCKETS);
   #size = 0;
+  /** The IDs of those that were removed, the last of them in a ring. */
+  #past = new Uint16Array(FIRST_PAST);
+  #pastCount = 0;
 
   get size(): number {
     return this.#size;
@@ -48,7 +54,13 @@ export class SentTable<Sent extends { readonly id: number; next: Sent | undefine
     }
     sent.next = undefined;
     this.#size--;
+    this.#notePast(sent.id);
     return true;
+  }
+
+  /** Whether a query that waits no longer had this ID: its reply may be late, or come twice. */
+  hadId(id: number): boolean {
+    return this.#past.subarray(0, this.#pastCount).includes(id);
   }
 
   /** All of them now, in any order. */
@@ -63,6 +75,16 @@ export class SentTable<Sent extends { readonly id: number; next: Sent | undefine
   clear(): void {
     this.#buckets = emptyBuckets(FIRST_BUCKETS);
     this.#size = 0;
+  }
+
+  #notePast(id: number): void {
+    const { length } = this.#past;
+    if (this.#pastCount === length && length < MAX_PAST) {
+      const past = new Uint16Array(2 * length);
+      past.set(this.#past);
+      this.#past = past;
+    }
+    this.#past[this.#pastCount++ % this.#past.length] = id;
   }
 
   #link(sent: Sent): void {

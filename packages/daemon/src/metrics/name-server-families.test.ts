@@ -18,7 +18,7 @@ function render(
   const sources = {
     forwarder: FORWARDER,
     statistics: { entries: () => entries },
-    upstreams: { all, rejectedReplies: 0 },
+    upstreams: { all, rejectedReplies: 0, guessedPorts: 0 },
   };
   return renderFamilies(upstreamFamilies(metricPrefix(''), () => sources));
 }

@@ -75,6 +75,7 @@ export interface UpstreamSources {
   readonly upstreams: {
     readonly all: Iterable<EncryptedNameServer>;
     readonly rejectedReplies: number;
+    readonly guessedPorts: number;
   };
 }
 
@@ -103,6 +104,11 @@ export function upstreamFamilies(
       'upstream_cookie_rejects_total',
       'Replies of name servers that were not taken because our cookie was missing.',
       () => sources().upstreams.rejectedReplies,
+    ),
+    counter(
+      'upstream_guessed_ports_total',
+      'Ports at which a reply had an ID that no question there has, or had: what waited there is asked over TCP.',
+      () => sources().upstreams.guessedPorts,
     ),
     counter(
       'upstream_failures_total',

@@ -58,7 +58,7 @@ const SOURCES: MetricSources = {
     inFlight: 2,
   },
   upstreams: { entries: () => new Map().entries() },
-  upstreamServers: { all: [], rejectedReplies: 0 },
+  upstreamServers: { all: [], rejectedReplies: 0, guessedPorts: 0 },
   stubServers: () => [['acme.local', 2] as const],
   dnsPort: { listeners: [] },
   telemetry: new Telemetry(),

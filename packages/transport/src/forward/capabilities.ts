@@ -30,7 +30,7 @@ const NO_COOKIE = new Uint8Array(0);
 /** After so many replies in a row with another case, which the server did not give over TCP either, it counts as its way. */
 const MAX_UNEXPLAINED = 3;
 const cursor = new RecordCursor();
-const outlineOfQuery = new ReplyOutline();
+const ownOutline = new ReplyOutline();
 
 /** A query that had a reply. */
 export interface RepliedQuery {
@@ -39,6 +39,8 @@ export interface RepliedQuery {
   readonly sentAtMs: number;
   /** There was no reply until it was sent again without its OPT record. */
   readonly isPlainAgain: boolean;
+  /** It was sent without its OPT record after a reply that said that the server does not know EDNS. */
+  readonly isWithoutEdns: boolean;
 }
 
 /** Whether a server knows EDNS. It counts as one that does until it shows otherwise (RFC 6891 section 7). */
@@ -54,12 +56,19 @@ export class EdnsSupport {
     return nowMs < this.#silentUntilMs ? withoutPlainOpt(query) : query;
   }
 
-  /** Learns from a reply with this outline whether the server is silent to queries with EDNS. */
+  /** The server does not know EDNS. */
+  noteUnknown(nowMs: number): void {
+    this.#unknownUntilMs = nowMs + FORGET_MS;
+  }
+
+  /** Learns from a reply with this outline whether the server is silent to queries with EDNS, or does not know it. */
   noteReply(
-    { query, sentAtMs, isPlainAgain }: RepliedQuery,
-    { optAt }: ReplyOutline,
+    { query, sentAtMs, isPlainAgain, isWithoutEdns }: RepliedQuery,
+    { optAt, message }: ReplyOutline,
     nowMs: number,
   ) {
+    // What said so may have been forged: the server would have replied to the query with EDNS, and sooner.
+    if (isWithoutEdns && optAt < 0 && !isEdnsRefusal(message)) this.noteUnknown(nowMs);
     if (isPlainAgain && optAt < 0) {
       // Questions of the same time tell no more than one: the server may just have been away.
       if (sentAtMs <= this.#silenceAtMs) return;
@@ -71,17 +80,17 @@ export class EdnsSupport {
     }
   }
 
-  /** Whether the reply shows that the server does not know EDNS, so that the query is to be sent without it. */
-  isRefused(query: Buffer, reply: Uint8Array, nowMs: number): boolean {
-    const rcode = rcodeOf(reply);
-    const isRefusal = rcode === RCODE.FORMERR || rcode === RCODE.NOTIMP;
+  /** Whether the reply says that the server does not know EDNS, so that the query is to be sent without it. */
+  isRefused(query: Buffer, reply: Uint8Array): boolean {
     // A server that knows EDNS has an OPT record in its reply.
-    const isUnknown = isRefusal && readUint16(reply, 10) === 0;
-    if (!isUnknown && !isBadVersion(reply)) return false;
-    if (withoutOpt(query) === query) return false;
-    this.#unknownUntilMs = nowMs + FORGET_MS;
-    return true;
+    const isUnknown = isEdnsRefusal(reply) && readUint16(reply, 10) === 0;
+    return (isUnknown || isBadVersion(reply)) && withoutOpt(query) !== query;
   }
+}
+
+function isEdnsRefusal(reply: Uint8Array): boolean {
+  const rcode = rcodeOf(reply);
+  return rcode === RCODE.FORMERR || rcode === RCODE.NOTIMP;
 }
 
 /** Whether a reply has nothing but an OPT record with BADVERS (RFC 6891 section 9), to version 0, too. */
@@ -101,7 +110,7 @@ export function withoutPlainOpt(query: Buffer): Buffer {
 }
 
 /** A copy of a query without its OPT record; the query itself if it has no such record, or others beside it. */
-function withoutOpt(query: Buffer): Buffer {
+export function withoutOpt(query: Buffer): Buffer {
   const optAt = skipName(query, HEADER_BYTES, query.length) + QUESTION_FIXED_BYTES;
   const isAlone = readUint16(query, 6) + readUint16(query, 8) === 0 && readUint16(query, 10) === 1;
   if (!isAlone || query.length < optAt + OPT_BYTES) return query;
@@ -121,8 +130,6 @@ export type CookieJudgement = 'accepted' | 'forged' | 'again';
 export class UpstreamCookies {
   readonly #client = randomBytes(CLIENT_COOKIE_BYTES);
   #server: Uint8Array = NO_COOKIE;
-  /** The last reply over UDP was not accepted. */
-  #isSuspect = false;
   readonly #onReject: () => void;
 
   /** `onReject` is called for each reply that is not accepted for want of our cookie. */
@@ -130,9 +137,14 @@ export class UpstreamCookies {
     this.#onReject = onReject;
   }
 
+  /** Whether the server has shown a cookie: it is not believed without one over UDP. */
+  get isKnown(): boolean {
+    return this.#server.length > 0;
+  }
+
   /** A copy of a query with our cookie; the query itself if its last record is not OPT, or it has one of a client. */
   add(query: Buffer): Buffer {
-    if (outlineOfQuery.read(query).optionAt(EDNS_OPTION.COOKIE) >= 0) return query;
+    if (ownOutline.read(query).optionAt(EDNS_OPTION.COOKIE) >= 0) return query;
     const option = Buffer.alloc(OPTION_HEAD_BYTES + CLIENT_COOKIE_BYTES + this.#server.length);
     writeUint16(option, 0, EDNS_OPTION.COOKIE);
     writeUint16(option, 2, option.length - OPTION_HEAD_BYTES);
@@ -147,18 +159,17 @@ export class UpstreamCookies {
   judge(outline: ReplyOutline): CookieJudgement {
     const { message: reply, upperRcode } = outline;
     const at = outline.optionAt(EDNS_OPTION.COOKIE);
-    if (at < 0 && this.#server.length === 0) return 'accepted';
-    const length = at < 0 ? 0 : readUint16(reply, at + 2);
-    this.#isSuspect = !isCookieLength(length) || !this.#isIn(reply, at);
-    if (this.#isSuspect) {
-      this.#onReject();
-      return 'forged';
-    }
-    const from = at + OPTION_HEAD_BYTES;
-    const server = reply.subarray(from + CLIENT_COOKIE_BYTES, from + length);
-    if (server.length > 0) this.#server = Uint8Array.from(server);
+    if (at < 0 && !this.isKnown) return 'accepted';
+    if (!this.#isOurs(reply, at)) return this.#reject();
+    const isShown = this.#learn(reply, at);
     const rcode = (upperRcode << 4) | rcodeOf(reply);
-    return server.length > 0 && rcode === RCODE.BADCOOKIE ? 'again' : 'accepted';
+    return isShown && rcode === RCODE.BADCOOKIE ? 'again' : 'accepted';
+  }
+
+  /** Judges a reply over UDP to a query without our cookie. One without EDNS was sent before the server had shown its own. */
+  judgeOther(query: Uint8Array): CookieJudgement {
+    // One that is signed, or has a cookie of its client, cannot have ours.
+    return this.isKnown && readUint16(query, 10) === 0 ? this.#reject() : 'accepted';
   }
 
   /** The reply, which has this outline, without a cookie at its end: what else its OPT record has is for its client. */
@@ -170,10 +181,28 @@ export class UpstreamCookies {
     return reply.subarray(0, at);
   }
 
-  /** The server has answered over TCP; if its reply over UDP was not accepted, it may not have cookies any more. */
-  noteTcpReply(): void {
-    if (this.#isSuspect) this.#server = NO_COOKIE;
-    this.#isSuspect = false;
+  /** Learns from a reply over TCP to a query with our cookie: its server has one, or none any more (RFC 7873 section 5.3). */
+  noteTcpReply(reply: Uint8Array): void {
+    const at = ownOutline.read(reply).optionAt(EDNS_OPTION.COOKIE);
+    if (!this.#isOurs(reply, at)) this.#server = NO_COOKIE;
+    else this.#learn(reply, at);
+  }
+
+  #reject(): CookieJudgement {
+    this.#onReject();
+    return 'forged';
+  }
+
+  /** Learns the server's cookie from the option at this offset; false when there is only ours. */
+  #learn(reply: Uint8Array, at: number): boolean {
+    const from = at + OPTION_HEAD_BYTES;
+    const server = reply.subarray(from + CLIENT_COOKIE_BYTES, from + readUint16(reply, at + 2));
+    if (server.length > 0) this.#server = Uint8Array.from(server);
+    return server.length > 0;
+  }
+
+  #isOurs(reply: Uint8Array, at: number): boolean {
+    return at >= 0 && isCookieLength(readUint16(reply, at + 2)) && this.#isIn(reply, at);
   }
 
   /** Whether the COOKIE option at this offset starts with our client cookie. */

@@ -1,9 +1,9 @@
 import type { Trace } from '@kube-dns/base';
-import type { Query, ReplyOutline } from '@kube-dns/wire';
+import { type Query, readUint16, type ReplyOutline } from '@kube-dns/wire';
 import type { Client } from '../answerer.js';
 import type { ExchangeErrorCode } from '../errors.js';
 import { isStreamed, type ServerAddress } from '../server-address.js';
-import { type RepliedQuery, withoutPlainOpt } from './capabilities.js';
+import { type RepliedQuery, withoutOpt, withoutPlainOpt } from './capabilities.js';
 import type {
   QueryForwarderOptions,
   ReplyInspector,
@@ -28,6 +28,7 @@ import { ForwardedQuestion, type QuestionKey } from './question.js';
 import { Slot, type SlotHolder } from './quota.js';
 import {
   ALL_SERVERS,
+  fittedTo,
   type ServerGroup,
   TcpRound,
   type TcpRoundHandler,
@@ -108,6 +109,12 @@ class Attempt implements RepliedQuery {
   /** It had no reply in time, which is counted. */
   isSilent = false;
   hasReplied = false;
+  /** Its server is said to be unreachable, or its ID is being guessed: the server may still reply to another port. */
+  isDisturbed = false;
+  /** A reply had its port and another ID: what comes there later may be forged, and is not taken. */
+  isGuessed = false;
+  /** It was sent without EDNS, as the server seems not to know that. */
+  isWithoutEdns = false;
 }
 
 /** Of a reply. `suspect`: it may be forged, so the question is asked over TCP. */
@@ -219,6 +226,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** It is sent to all servers at even intervals: clients still ask after the time-out. */
   #isEven = false;
   #hadBadCookie = false;
+  /** It was disturbed: when nothing is open it is sent again from another port. */
+  #isDisturbed = false;
   /** While it is asked over TCP nothing is retransmitted over UDP, but replies are accepted. A lingering one may have it, too. */
   #tcp: TcpRound | undefined;
 
@@ -307,14 +316,22 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
           const isDown = this.group.isDown(this.isOverTcp);
           if (isDown ? nowMs >= this.#dueAtMs : !this.next('start', nowMs)) this.#end(null);
         } else if (this.#state === 'udp' && nowMs >= this.#dueAtMs) this.#retransmit(nowMs);
+        else if (this.#isDisturbed && this.#state === 'udp' && !this.#attempts.some(isOpen)) {
+          // Its servers are down by now, or get it again.
+          if (this.group.isDown(false)) this.#end(this.#best);
+          else this.#sendAfterDisturbance(nowMs);
+        }
         return true;
       }
 
       case 'no answer':
         // It goes to those that were not asked yet; else the others may have an answer, or what is fetched over TCP.
         if (this.#tcp !== undefined || this.#sendToOthers(nowMs)) return true;
-        if (!this.#attempts.some(isOpen)) this.#end(this.#best);
-        else if (this.#best !== null) {
+        if (!this.#attempts.some(isOpen)) {
+          if (!this.#isDisturbed || this.group.isDown(false)) this.#end(this.#best);
+          // At once, and then with each tick.
+          else if (this.#resends === 0) this.#sendAfterDisturbance(nowMs);
+        } else if (this.#best !== null) {
           this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + this.#graceMs);
         }
         return true;
@@ -391,7 +408,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     while (this.#attempts.length > 0) this.#freeAttempt = this.#attempts.pop();
     if (this.#freeAttempt !== undefined) this.#freeAttempt.sent = NOTHING_SENT;
     this.#current = this.#sends = this.#resends = 0;
-    this.#isEven = this.#hadBadCookie = false;
+    this.#isEven = this.#hadBadCookie = this.#isDisturbed = false;
     this.#setBest(null);
     this.#endedBy = this.#failedServer = undefined;
     this.#reason = 'timeout';
@@ -402,11 +419,12 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** It is asked anew: no server has failed or had it too often, and no ID and port gets too old until its time is over. */
   #renew(nowMs: number): void {
     this.startedAtMs = nowMs;
-    this.isProbed = this.#isEven = false;
+    this.isProbed = this.#isEven = this.#isDisturbed = false;
     this.#setBest(null);
     this.#endTcp();
     this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#context.options.plan.timeoutMs));
-    for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
+    for (const attempt of this.#attempts)
+      attempt.hasFailed = attempt.hasReplied = attempt.isGuessed;
     this.#starts++;
     this.#retries = this.#resends = 0;
     this.#relayAtMs = NEVER;
@@ -443,15 +461,13 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
 
   onReply(sent: SentQuery, received: Buffer): void {
     const attempt = this.#attemptOf(sent);
-    if (attempt === undefined || this.#state === 'done') return;
+    if (attempt === undefined || attempt.isGuessed || this.#state === 'done') return;
     const { server, query, sentAtMs } = attempt;
     const nowMs = this.now();
     server.health.noteReply(nowMs, query, sentAtMs);
     attempt.hasReplied = true;
     const ms = nowMs - sentAtMs;
     this.exchanges.replied(server, query, received, isStreamed(server), ms, this.traces);
-    // What is fetched over TCP may also come from another server.
-    if (this.#tcp !== undefined && attempt.hasFailed) return;
     server.counts.countReply(rcodeOf(received), ms);
     const outline = this.#context.outline.read(received);
     const judged = this.#judge(attempt, received, nowMs);
@@ -464,6 +480,10 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       if (attempt.hasFailed) return;
       attempt.hasFailed = true;
       this.#fetchFrom(server, nowMs);
+      return;
+    }
+    if (isBare(reply) && !isStreamed(server)) {
+      this.#offerBare(server, reply, nowMs);
       return;
     }
     const outcome = this.#finishWith(server, reply);
@@ -482,10 +502,27 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     if (attempt === undefined || this.#state === 'done' || attempt.hasFailed) return;
     attempt.hasFailed = true;
     const { server } = attempt;
-    this.onTcpError(server, why?.code ?? 'unreachable');
+    const isFirst = !this.#wasDisturbed(attempt.index);
+    if (isFirst) this.onTcpError(server, why?.code ?? 'unreachable');
+    // Without a reason it is a datagram's, and anyone may have sent that.
+    if (why === undefined) attempt.isDisturbed = this.#isDisturbed = true;
     server.health.noteUnreachable(this.group.probeName, why);
     this.group.avoid(attempt.index);
     this.next('no answer', this.now());
+  }
+
+  onWrongId(sent: SentQuery): void {
+    const attempt = this.#attemptOf(sent);
+    if (attempt === undefined || attempt.isGuessed) return;
+    attempt.isGuessed = attempt.isDisturbed = attempt.hasFailed = true;
+    if (this.#state !== 'udp' && this.#state !== 'tcp') return;
+    this.#isDisturbed = true;
+    const { server } = attempt;
+    const nowMs = this.now();
+    // Without a connection for it, another ID and port are as hard to guess as the first ones were.
+    const mayFetch = server.tcpSlots.isFree && !server.tcpHealth.hasFailedSince(nowMs);
+    if (mayFetch) this.#fetchFrom(server, nowMs);
+    else this.next('no answer', nowMs);
   }
 
   onDelay(): void {
@@ -495,7 +532,6 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     // A reply over TCP shows what to expect of those over UDP.
     if (this.question.hasMixedCase) server.caseEcho.learn(this.question.message, reply);
-    server.cookies?.noteTcpReply();
     this.#context.outline.read(reply);
     const outcome = this.#finishWith(server, reply);
     if (outcome === 'finished') return;
@@ -522,7 +558,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     const { outline } = this.#context;
     const { server, query } = attempt;
     const { cookies, edns, caseEcho } = server;
-    const cookie = attempt.hasCookie ? cookies!.judge(outline) : 'accepted';
+    const cookie = attempt.hasCookie ? cookies!.judge(outline) : cookies?.judgeOther(query);
     if (cookie === 'forged') return 'suspect';
     if (cookie === 'again') {
       const isFirst = !this.#hadBadCookie;
@@ -530,7 +566,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       return isFirst && this.#sendOtherwise(attempt, nowMs) ? 'asked again' : 'suspect';
     }
     edns.noteReply(attempt, outline, nowMs);
-    if (edns.isRefused(query, reply, nowMs) && this.#sendOtherwise(attempt, nowMs)) {
+    // A hint, too: the first sending is still open, and only the reply to the second shows what the server knows.
+    if (edns.isRefused(query, reply) && this.#sendOtherwise(attempt, nowMs, true)) {
       return 'asked again';
     }
     const { hasMixedCase, message } = this.question;
@@ -560,6 +597,16 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   #offerRefusal(server: UpstreamServer, refusal: Buffer): void {
     if (this.#best !== null && isTruncated(this.#best)) return;
     this.#setBest(Buffer.from(bareRefusal(refusal, this.#context.outline)), server);
+  }
+
+  /**
+   * A reply without a question, which shows less of who sent it: it is passed on when no better one comes in time, from
+   * this server either.
+   */
+  #offerBare(server: UpstreamServer, reply: Buffer, nowMs: number): void {
+    if (this.#best === null) this.#setBest(Buffer.from(reply), server);
+    this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + this.#graceMs);
+    if (this.#maySend) this.#sendToOthers(nowMs);
   }
 
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
@@ -720,9 +767,10 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     return true;
   }
 
-  #sendNew(index: number, nowMs: number, isRetry: boolean): boolean {
+  #sendNew(index: number, nowMs: number, isRetry: boolean, isWithoutEdns = false): boolean {
     const server = this.group.servers[index]!;
-    const fitted = server.edns.fit(this.question.message, nowMs);
+    const { message } = this.question;
+    const fitted = isWithoutEdns ? withoutOpt(message) : fittedTo(server, message, nowMs);
     const query = server.cookies?.add(fitted) ?? fitted;
     const sent = server.sockets.send(query, this);
     if (sent === undefined) return false;
@@ -736,6 +784,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     attempt.hasCookie = query !== fitted;
     attempt.sentAtMs = attempt.resentAtMs = nowMs;
     attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
+    attempt.isDisturbed = attempt.isGuessed = false;
+    attempt.isWithoutEdns = isWithoutEdns;
     this.#attempts.push(attempt);
     this.#sends++;
     server.counts.countQuery(isRetry);
@@ -745,8 +795,9 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
   #resend(last: Attempt, nowMs: number): void {
     const { server, sent } = last;
-    if (last.isSilent && !isStreamed(server)) {
-      const { cookies, edns } = server;
+    const { cookies, edns } = server;
+    // Of a server that has cookies no reply is taken without one.
+    if (last.isSilent && !isStreamed(server) && cookies?.isKnown !== true) {
       const plain = withoutPlainOpt(
         cookies === undefined ? last.query : edns.fit(this.question.message, nowMs),
       );
@@ -754,7 +805,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       last.query = plain;
       last.hasCookie = false;
     }
-    last.hasFailed = last.isSilent = false;
+    last.hasFailed = last.isGuessed;
+    last.isSilent = false;
     last.resentAtMs = nowMs;
     sent.socket.resend(sent, last.query);
     this.exchanges.sent(server, last.query, isStreamed(server), this.traces);
@@ -763,11 +815,28 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   }
 
   /** To the same server, as it does not know EDNS, or wants another cookie. */
-  #sendOtherwise(attempt: Attempt, nowMs: number): boolean {
+  #sendOtherwise(attempt: Attempt, nowMs: number, isWithoutEdns = false): boolean {
     // A reply that arrives twice is followed by one query.
     if (attempt.hasFailed) return true;
     attempt.hasFailed = true;
-    return this.#sendNew(attempt.index, nowMs, true);
+    return this.#sendNew(attempt.index, nowMs, true, isWithoutEdns);
+  }
+
+  /** From other ports to the servers whose replies were disturbed: they are up as far as is known. */
+  #sendAfterDisturbance(nowMs: number): void {
+    for (let i = 0; i < this.group.servers.length; i++) {
+      const isUp = !this.group.servers[i]!.health.isDown && this.#lastTo(i)?.isDisturbed === true;
+      if (!isUp || this.#resends >= MAX_RESENDS) continue;
+      this.#resends++;
+      this.#sendNew(i, nowMs, true);
+    }
+  }
+
+  #wasDisturbed(index: number): boolean {
+    for (const attempt of this.#attempts) {
+      if (attempt.index === index && attempt.isDisturbed) return true;
+    }
+    return false;
   }
 
   /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
@@ -814,7 +883,8 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   #fetchFrom(server: UpstreamServer, nowMs: number): void {
     if (this.#tcp !== undefined) this.#tcp.add(server);
     else {
-      const open = this.#attempts.filter(isOpen).length;
+      // One that is disturbed may be asked over UDP once more.
+      const open = this.#attempts.filter((each) => isOpen(each) || each.isGuessed).length;
       this.#askOverTcp([server], this.#unaskedCount + open, nowMs);
     }
   }
@@ -828,4 +898,9 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
 
 function isOpen({ hasFailed }: Attempt): boolean {
   return !hasFailed;
+}
+
+/** Whether a reply has no question. */
+function isBare(reply: Uint8Array): boolean {
+  return readUint16(reply, 4) === 0;
 }

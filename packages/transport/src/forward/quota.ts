@@ -352,9 +352,14 @@ export class TcpSlots {
     this.maxOfServer = Math.max(1, Math.floor(max * PART_OF_SERVER));
   }
 
+  /** For ServerTcpSlots: whether a slot is free. */
+  isFree(server: ServerTcpSlots): boolean {
+    return this.#size < this.#max && server.size < this.maxOfServer;
+  }
+
   /** For ServerTcpSlots: acquires a slot if one is free. */
   acquire(server: ServerTcpSlots): boolean {
-    if (this.#size >= this.#max || server.size >= this.maxOfServer) return false;
+    if (!this.isFree(server)) return false;
     this.#size++;
     return true;
   }
@@ -405,6 +410,11 @@ export class ServerTcpSlots {
   /** How many there are. */
   get size(): number {
     return this.#slots?.size ?? 0;
+  }
+
+  /** Whether a question need not wait for one. */
+  get isFree(): boolean {
+    return this.#all.isFree(this);
   }
 
   /** How many wait. */

@@ -18,6 +18,13 @@ const LAST_PROBE_MS = 2 * SUSPECT_PAUSE_MS;
 const ANSWERED_MS = 100;
 /** Probes that wait for a reply, which may take several pauses. */
 const MAX_PROBES = 4;
+/**
+ * So many probes in a row, each from a port that is drawn at random, must come back as "port unreachable" before a server is
+ * down for it: whoever sends such an error for each port in turn hits a question now and then, and hardly ever all of these.
+ */
+const MAX_ERRORS = 3;
+/** A question that came back so is followed by such a probe, at most one in this time. */
+const ERROR_PAUSE_MS = 100;
 /** Weights of a new value, as TCP has them (RFC 6298 section 2). */
 const MEAN_SHARE = 1 / 8;
 const DEVIATION_SHARE = 1 / 4;
@@ -25,7 +32,8 @@ const DEVIATION_SHARE = 1 / 4;
 /**
  * Whether a server replies. It is down after time-outs in a row, after a silence that is long for it, or when its port is
  * closed, and up again with its first reply, to a probe or to a late question. A time-out counts only beside a probe that
- * timed out, too, because a client can choose questions that a server that is up leaves unanswered. Probes repeat a
+ * timed out, too, because a client can choose questions that a server that is up leaves unanswered. That its port is closed
+ * is reported by ICMP, which anyone can forge: a report is a hint, and probes find out. Probes repeat a
  * question that the server answered lately, and ask for the SOA of a name of its group, in turn; any reply will do.
  */
 export class ServerHealth implements ReplyHandler {
@@ -39,6 +47,8 @@ export class ServerHealth implements ReplyHandler {
   readonly #now: () => number;
   readonly #onChange: () => void;
   #timeouts = 0;
+  /** Probes that came back as unreachable since the last reply. */
+  #errors = 0;
   /** When it replied last, to a question or a probe. */
   repliedAtMs = Number.NEGATIVE_INFINITY;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -85,7 +95,7 @@ export class ServerHealth implements ReplyHandler {
     if (sentAtMs !== undefined) this.replyTime.note(nowMs - sentAtMs);
     this.repliedAtMs = nowMs;
     this.#unansweredSinceMs = Number.POSITIVE_INFINITY;
-    this.#timeouts = 0;
+    this.#timeouts = this.#errors = 0;
     if (query !== undefined && nowMs - this.#answeredAtMs >= ANSWERED_MS) {
       this.#answered = Buffer.from(query);
       this.#answeredAtMs = nowMs;
@@ -125,12 +135,13 @@ export class ServerHealth implements ReplyHandler {
   }
 
   /**
-   * Its machine reports that the port is closed, or there is no connection to it. One that takes connections may
-   * have closed one of them: a probe tells.
+   * A question came back: the port is said to be closed, or there is no connection to it. Without a reason it is a
+   * datagram's, which is a hint: probes find out. One that takes connections may have closed one of them: a probe, too.
    */
   noteUnreachable(probeName: Uint8Array, why?: Unreachable): void {
     this.#probeName = probeName;
-    if (why?.code === 'closed') this.probe(this.#now());
+    if (why === undefined) this.probe(this.#now(), ERROR_PAUSE_MS);
+    else if (why.code === 'closed') this.probe(this.#now());
     else this.#fail(why);
   }
 
@@ -150,8 +161,12 @@ export class ServerHealth implements ReplyHandler {
     this.noteReply(this.#now());
   }
 
-  onUnreachable(_sent: SentQuery, why?: Unreachable): void {
-    this.#fail(why);
+  onUnreachable(sent: SentQuery, why?: Unreachable): void {
+    // One that came back is followed by another: it counts once, and its reply may still come.
+    if (sent !== this.#probes.at(-1)) return;
+    const isHint = why === undefined && !this.isDown && ++this.#errors < MAX_ERRORS;
+    if (isHint) this.probe(this.#now(), 0);
+    else this.#fail(why);
   }
 
   /** Waits for no reply to a probe any more. */

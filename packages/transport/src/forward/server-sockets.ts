@@ -21,8 +21,10 @@ export interface Unreachable {
 export interface ReplyHandler {
   /** A reply from the server that was asked, with the query's ID and question; valid during the call, and may be changed. */
   onReply(sent: SentQuery, reply: Buffer): void;
-  /** The server's machine reports that the port is closed, or there is no connection to it. */
+  /** The server's machine reports that the port is closed, which others can forge; or, with a reason, there is no connection to it. */
   onUnreachable(sent: SentQuery, why?: Unreachable): void;
+  /** A reply came to the port of the query with an ID that no query there has, or had: IDs are being guessed. */
+  onWrongId?(sent: SentQuery): void;
   /** The query still waits for a connection: other servers may be asked meanwhile. */
   onDelay?(sent: SentQuery): void;
 }

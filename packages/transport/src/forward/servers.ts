@@ -21,6 +21,8 @@ import type {
 } from './server-sockets.js';
 import type { UpstreamSockets } from './sockets.js';
 
+/** A server that had no reply over TCP is not asked over TCP for so long where it need not be. */
+const TCP_FAILURE_MS = 60_000;
 /** How often servers that are down are looked after, and how many of them at a time: each probe needs a socket. */
 const LOOK_MS = 250;
 const MAX_LOOKS = 16;
@@ -76,6 +78,10 @@ export interface UpstreamServersOptions {
 export class UpstreamServers {
   /** Replies over UDP that were not accepted because our cookie was missing. */
   rejectedReplies = 0;
+  /** Ports at which a reply had an ID that no question there has, or had. */
+  get guessedPorts(): number {
+    return this.sockets.guessedPorts;
+  }
   /** The sockets that all of them share. */
   readonly sockets: UpstreamSockets;
   readonly #counters: ServerCounters;
@@ -364,12 +370,19 @@ export class TcpHealth implements TcpRoundHandler {
   readonly domain = 0;
   /** The last query over TCP had a reply. */
   isUp = false;
+  /** When a query over TCP had no reply last. */
+  failedAtMs = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
   #probedAtMs = Number.NEGATIVE_INFINITY;
   #probe: TcpRound | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
+  }
+
+  /** Whether a query over TCP had no reply in the last minute. */
+  hasFailedSince(nowMs: number): boolean {
+    return nowMs - this.failedAtMs < TCP_FAILURE_MS;
   }
 
   /** Probes the server when that is due; false when it is not. */
@@ -495,7 +508,8 @@ export class TcpRound implements TcpWaiter {
       this.#handler.onTcpEnd();
       return;
     }
-    const query = server.edns.fit(this.#query, startedAtMs);
+    const fitted = fittedTo(server, this.#query, startedAtMs);
+    const query = server.cookies?.add(fitted) ?? fitted;
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(remainingMs / (1 + this.#next.length + this.#reserved));
     const { exchanges, traces } = this.#handler;
@@ -504,6 +518,7 @@ export class TcpRound implements TcpWaiter {
       this.#releaseSlot();
       const { counts } = server;
       server.tcpHealth.isUp = reply !== null;
+      if (reply === null) server.tcpHealth.failedAtMs = this.#handler.now();
       counts.countQuery(false);
       if (reply === null) {
         this.#handler.onTcpError(server, error!.code);
@@ -513,8 +528,11 @@ export class TcpRound implements TcpWaiter {
       const nowMs = this.#handler.now();
       counts.countReply(rcodeOf(reply), nowMs - startedAtMs);
       exchanges?.replied(server, query, reply, true, nowMs - startedAtMs, traces);
-      if (server.edns.isRefused(query, reply, nowMs)) this.#ask(server);
-      else this.#handler.onTcpReply(server, reply);
+      if (query !== fitted) server.cookies?.noteTcpReply(reply);
+      if (server.edns.isRefused(query, reply)) {
+        server.edns.noteUnknown(nowMs);
+        this.#ask(server);
+      } else this.#handler.onTcpReply(server, reply);
     });
   }
 
@@ -534,6 +552,11 @@ export class TcpRound implements TcpWaiter {
     this.#hasSlot = false;
     this.#server!.tcpSlots.release(this);
   }
+}
+
+/** A question as this server takes it, with or without EDNS: one that has cookies knows it. */
+export function fittedTo({ cookies, edns }: UpstreamServer, question: Buffer, nowMs: number) {
+  return cookies?.isKnown === true ? question : edns.fit(question, nowMs);
 }
 
 /** Over a new connection, or those of an encrypted server. */

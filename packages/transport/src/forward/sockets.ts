@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
+import { HEADER_BYTES, readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
 import { descriptorShare } from '../descriptor-limit.js';
 import { DgramEngine } from '../dgram-engine.js';
@@ -42,6 +42,10 @@ const MAX_OPEN_TCP = 128;
 /** Of the descriptors of the process, where that is less. */
 const SHARE_OF_DESCRIPTORS = 1 / 4;
 const TCP_SHARE_OF_DESCRIPTORS = 1 / 16;
+/** On the one port that is configured a wrong ID is looked at so often: each costs a look at all that is in flight there. */
+const GUESS_PAUSE_MS = 10;
+/** The bit of a response, in the third byte of a message. */
+const QR = 0x80;
 const SWEEP_MS = 1_000;
 /** An unused socket is closed after MAX_IDLE_MS; one older than MAX_AGE_MS sends no more queries. */
 const MAX_IDLE_MS = 2_000;
@@ -56,6 +60,8 @@ const MAX_IN_FLIGHT = 1 << 15;
 export class UpstreamSockets {
   /** The connections over plain TCP. */
   readonly tcp: TcpSlots;
+  /** Ports at which a reply had an ID that no query there has, or had: IDs were being guessed. */
+  guessedPorts = 0;
   /** The connections to encrypted servers. */
   readonly encrypted: EncryptedServers;
   readonly #now: () => number;
@@ -96,6 +102,11 @@ export class UpstreamSockets {
   socketsFor(target: UpstreamTarget): ServerSockets {
     this.#avoided.add(target.server.port);
     return new UdpSockets(this, target);
+  }
+
+  /** For UpstreamSocket: milliseconds that never fall. */
+  get now(): number {
+    return this.#now();
   }
 
   /** For UdpSockets: see `UdpEngine.batch`. */
@@ -295,6 +306,8 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   readonly #all: UpstreamSockets;
   readonly #inFlight = new SentTable<SentDatagram>();
   readonly #isConnected: boolean;
+  /** When a reply had an ID that no query here has, or had: of a port for one server that was its end. */
+  #guessedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(all: UpstreamSockets, isConnected: boolean, nowMs: number) {
     this.#all = all;
@@ -329,8 +342,10 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   }
 
   onDatagram(reply: Buffer, from: Peer): void {
-    if (reply.length < 2) return;
-    const sent = this.#inFlight.find(readUint16(reply, 0));
+    if (reply.length < HEADER_BYTES) return;
+    const id = readUint16(reply, 0);
+    const sent = this.#inFlight.find(id);
+    if (sent === undefined) this.#takeUnasked(id, reply, from);
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
     // A connected socket receives from its server only.
     if (!this.#isConnected && !isFrom(sent.server, from)) return;
@@ -344,6 +359,23 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   close(): void {
     this.#inFlight.clear();
     this.port?.close();
+  }
+
+  /**
+   * A reply with an ID that is not in flight here: a late one, or one of those by which someone who knows the port finds out the
+   * ID. What waits here is asked in another way then, and nothing else is sent from this port.
+   */
+  #takeUnasked(id: number, reply: Buffer, from: Peer): void {
+    if ((reply[2]! & QR) === 0 || this.#all.now - this.#guessedAtMs < GUESS_PAUSE_MS) return;
+    if (this.#inFlight.size === 0 || this.#inFlight.hadId(id)) return;
+    const guessed = this.#inFlight
+      .all()
+      .filter(({ server }) => this.#isConnected || isFrom(server, from));
+    if (guessed.length === 0) return;
+    this.#guessedAtMs = this.#isConnected ? Number.POSITIVE_INFINITY : this.#all.now;
+    this.#all.guessedPorts++;
+    if (this.#isConnected) this.#all.retire(this);
+    for (const sent of guessed) sent.handler.onWrongId?.(sent);
   }
 
   #write({ id, query, server }: SentDatagram): void {
