@@ -3,6 +3,7 @@ import { errorText, UsageError } from './errors.js';
 import { formatGoDuration, parseGoDuration } from './go-duration.js';
 import { hint } from './hint.js';
 import { MAX_PORT } from './host-port.js';
+import { shownUrl } from './text.js';
 
 /** How log lines look: klog's, or JSON as of `k8s.io/component-base` with `--logging-format=json`. */
 export const LOG_FORMATS = ['text', 'json'] as const;
@@ -364,7 +365,7 @@ function unknownFlag(flag: string, { name, flags }: Program): UsageError {
 
 /** The complaint about the value of a flag: the flag as it was written, and what is wanted or wrong. */
 export function wrongValue(flag: string, value: string, reason: string): UsageError {
-  return new UsageError(`--${flag}=${value}: ${reason}`);
+  return new UsageError(`--${flag}=${shownUrl(value)}: ${reason}`);
 }
 
 function givenTexts(states: ReadonlyMap<string, FlagState>): Map<string, readonly string[]> {

@@ -42,8 +42,8 @@ function parsePort(text: string | undefined): number | null {
   return port;
 }
 
-/** Without a password: `USER:PASSWORD@HOST` has one in the place of a port. */
+/** Without a secret: `USER:PASSWORD@HOST` has one in the place of a port, and so may what follows a `?`. */
 export function wrongPort(text: string): Error {
-  const shown = text.replace(/^.*@/s, '***@');
+  const shown = text.replace(/^.*@/s, '***@').replace(/\?.+$/s, '?***');
   return new Error(`port ${JSON.stringify(shown)} is not a number up to ${MAX_PORT}`);
 }

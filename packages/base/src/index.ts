@@ -50,7 +50,7 @@ export {
   textOption,
   wordsOption,
 } from './options.js';
-export { hideUrlSecrets, MAX_QUOTED, quote, shownText } from './text.js';
+export { hideUrlSecrets, MAX_QUOTED, quote, shownText, shownUrl } from './text.js';
 export { TokenBucket } from './token-bucket.js';
 export { Trace, TraceKind } from './trace.js';
 export { layOut, usageText, wrap } from './usage.js';

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { errorText, UsageError } from './errors.js';
 import { wrongValue } from './flags.js';
 import { hint } from './hint.js';
+import { quote, shownUrl } from './text.js';
 
 /** One option of a command: how its text becomes a value, its row in the help, and how a shell completes it. */
 export interface Option<T> {
@@ -143,7 +144,7 @@ export function parseOptions<T extends Options>(
     }
     if (known[name]!.type === 'boolean') {
       if (value !== undefined)
-        throw new UsageError(`${rawName}=${value}: this flag takes no value`);
+        throw new UsageError(`${rawName}=${shownUrl(value)}: this flag takes no value`);
     } else if (value === undefined || (!inlineValue && /^-./.test(value))) {
       throw new UsageError(`${rawName} needs a value${dashAdvice(rawName, value)}`);
     }
@@ -152,7 +153,7 @@ export function parseOptions<T extends Options>(
   const given = new Set(texts.map(([name]) => name));
   if (given.has('help')) return 'help';
   if (operands.length > maxOperands) {
-    throw new UsageError(`${JSON.stringify(operands[maxOperands])} is one argument too many`);
+    throw new UsageError(`${quote(operands[maxOperands]!)} is one argument too many`);
   }
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -180,5 +181,7 @@ function shapeOf({ value, short }: Option<unknown>) {
 
 /** A value that begins with a dash is read as a flag unless it is written behind `=`. */
 function dashAdvice(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `; is it ${value}? Then write ${name}=${value}`;
+  if (value === undefined) return '';
+  const shown = shownUrl(value);
+  return `; is it ${shown}? Then write ${name}=${shown}`;
 }

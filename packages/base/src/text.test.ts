@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { hideUrlSecrets, MAX_SHOWN, shownText } from './text.js';
+import { hideUrlSecrets, MAX_SHOWN, quote, shownText, shownUrl } from './text.js';
 
 describe('a text without the secrets of URLs', () => {
   it.each([
@@ -33,6 +33,50 @@ describe('a text without the secrets of URLs', () => {
       expect(hideUrlSecrets(text)).toContain(part[0]);
     }
   });
+});
+
+describe('finding 10: a URL that is malformed', () => {
+  const SECRET = 'SeCrEt1';
+  const URLS = [
+    'https://h/a b?SeCrEt1',
+    'https://h/p?a SeCrEt1',
+    'https://h/p# ?SeCrEt1',
+    'https://h#853/p?SeCrEt1',
+    'https://h /p?SeCrEt1',
+    'https:// h/p?SeCrEt1',
+    ' https://h/p?SeCrEt1',
+    'https:/h/p?SeCrEt1',
+    'tls://h#x?SeCrEt1',
+    'https://h/p?a=b c=SeCrEt1',
+    'https://h/p?a"SeCrEt1',
+    'https://h/p?a\nSeCrEt1',
+    'https://u: SeCrEt1@h/p',
+    'https://u:p SeCrEt1@h/x',
+    'https://u:p#SeCrEt1@h/x',
+    'h/p?SeCrEt1',
+    '?SeCrEt1',
+  ];
+
+  it.each(URLS)('is shown without its secret: %j', (url) => {
+    expect(shownUrl(url)).not.toContain(SECRET);
+    expect(quote(url)).not.toContain(SECRET);
+  });
+
+  it.each(URLS.filter((url) => /[a-z]:/.test(url) && !url.includes('@')))(
+    'is shown without what follows its ? where a text quotes it: %j',
+    (url) => {
+      const text = `server ${JSON.stringify(url)} is none, "x" is`;
+      expect(hideUrlSecrets(text)).not.toContain(SECRET);
+      expect(hideUrlSecrets(text)).toMatch(/ is none, "x" is$/);
+    },
+  );
+
+  it.each(['10.0.0.1#53@eth0', 'fd00::1#53@eth0', 'https://h/dns-query', 'a.b', ''])(
+    'is shown whole when it is well-formed and has none: %j',
+    (text) => {
+      expect(shownUrl(text)).toBe(text);
+    },
+  );
 });
 
 const JWT = `eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl-_x`;

@@ -8,7 +8,7 @@ export const MAX_QUOTED = 100;
 
 /** A value that comes from outside, in quotes and without the secrets of URLs; a message repeats only as much as helps to find it. */
 export function quote(text: string): string {
-  const shown = hideUrlSecrets(text.slice(0, MAX_READ));
+  const shown = shownUrl(text.slice(0, MAX_READ));
   return JSON.stringify(shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown);
 }
 
@@ -33,6 +33,15 @@ export function shownText(text: string): string {
 }
 
 const HIDDEN = '***';
+
+/**
+ * A text that is one URL or server as it is written, without its secrets also where it is malformed: all that follows its `?`, and all
+ * that may be user and password before its last `@`.
+ */
+export function shownUrl(text: string): string {
+  const shown = text.replace(/\?[^]+$/, `?${HIDDEN}`);
+  return hideUrlSecrets(shown.replace(/^([^]*?:\/\/)[^]*@/, `$1${HIDDEN}@`));
+}
 
 /** A text without one of these has no secret that `hideUrlSecrets` looks for. */
 const MAY_HAVE_SECRET = /[@?=]|eyJ/;
@@ -75,10 +84,17 @@ function hideSecrets(text: string): string {
  */
 export function hideUrlSecrets(text: string): string {
   if (!MAY_HAVE_SECRET.test(text)) return text;
-  return hideCredentials(text)
+  return hideCredentials(hideInQuotes(text))
     .replace(URL_QUERY, `$1${HIDDEN}`)
     .replace(ASSIGNMENT, `$1${HIDDEN}`)
     .replace(WEB_TOKEN, HIDDEN);
+}
+
+/** A URL in quotes ends with them, whatever is in it: blanks, `#` and what else makes it malformed. */
+const QUOTED_URL = /"(\s*[a-z][a-z0-9+.-]{0,20}:\/(?:\\.|[^"\\])*)"/gi;
+
+function hideInQuotes(text: string): string {
+  return text.replace(QUOTED_URL, (_, url: string) => `"${url.replace(/\?[^]+$/, `?${HIDDEN}`)}"`);
 }
 
 /** Also where the same text quotes them once more, as the reason of an error. */

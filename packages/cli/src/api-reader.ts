@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { CodedError, errorText } from '@kube-dns/base';
+import { CodedError, errorText, shownUrl } from '@kube-dns/base';
 import { connectionReason, denialAdvice, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf, refusal } from './errors.js';
@@ -73,7 +73,9 @@ export class ApiReader {
     const status = cause instanceof DeniedError ? cause.status : 0;
     const reason = connectionReason(cause, reasonOf);
     const advice = denialAdvice(status, path, this.#config, 'list');
-    return refusal(`cannot read ${path} of ${this.server}: ${reason}${advice}`, { cause });
+    return refusal(`cannot read ${path} of ${shownUrl(this.server)}: ${reason}${advice}`, {
+      cause,
+    });
   }
 
   async #pages(path: string, onItem: (item: unknown) => void): Promise<void> {

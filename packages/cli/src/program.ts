@@ -1,4 +1,4 @@
-import { hint, type Options, switchOption, UsageError } from '@kube-dns/base';
+import { hideUrlSecrets, hint, type Options, switchOption, UsageError } from '@kube-dns/base';
 import {
   flagRows,
   helpFlag,
@@ -25,7 +25,7 @@ export async function kubeDns(args: readonly string[], context: CommandContext):
   } catch (error) {
     const isUsage = error instanceof UsageError;
     if (!isUsage && !(error instanceof CliError)) throw error;
-    context.stderr.write(`kube-dns: ${error.message}\n`);
+    context.stderr.write(`kube-dns: ${hideUrlSecrets(error.message)}\n`);
     return isUsage ? EXIT_USAGE : error.exitCode;
   }
 }

@@ -1,4 +1,4 @@
-import { errorText, systemReason } from '@kube-dns/base';
+import { errorText, quote, systemReason } from '@kube-dns/base';
 import { readTextFile } from './text-file.js';
 
 /** The part of client-node's KubeConfig that is needed here. */
@@ -24,7 +24,7 @@ export function useApiServer(config: ClusterChoice, url: string | undefined): vo
   const server = url ?? cluster.server;
   const protocol = URL.canParse(server) ? new URL(server).protocol : '';
   if (!/^https?:$/.test(protocol)) {
-    throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
+    throw new Error(`server ${quote(server)} is not an http or https URL`);
   }
   // client-node refuses plain HTTP unless the cluster skips the verification of TLS.
   const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from '@kube-dns/base';
+import { MAX_TIMER_MS, shownUrl } from '@kube-dns/base';
 import {
   BucketHistogram,
   collectGarbage,
@@ -204,7 +204,7 @@ export class KubednsServer {
       collectGarbage();
       this.#isCollected = true;
     });
-    this.#log.info(`following ${this.#client.server}`);
+    this.#log.info(`following ${shownUrl(this.#client.server)}`);
     await configured;
   }
 

@@ -1,3 +1,4 @@
+import { shownUrl } from '@kube-dns/base';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -96,7 +97,7 @@ async function resolverOf(options: ExplainOptions): Promise<PodResolver> {
   const path = `/api/v1/namespaces/${from.namespace}/pods/${from.pod}`;
   const pod = (await reader.read(path)) as V1Pod | undefined;
   if (pod === undefined)
-    throw refusal(`there is no pod ${from.namespace}/${from.pod} at ${reader.server}`);
+    throw refusal(`there is no pod ${from.namespace}/${from.pod} at ${shownUrl(reader.server)}`);
   return podResolver(pod, domain);
 }
 

@@ -1,3 +1,4 @@
+import { quote } from '@kube-dns/base';
 import { isIP } from 'node:net';
 import { type DnsConfig, parseNameServer } from '@kube-dns/daemon';
 import { encodeKey, ROOT_NAME } from '@kube-dns/wire';
@@ -42,7 +43,7 @@ function serversByDomain({ stubDomains, upstreamNameservers }: DnsConfig): Map<s
 function rule(key: string, domain: Uint8Array, text: string): ServerRule {
   const { host, port, ...rest } = parseNameServer(text);
   if (port === 0) {
-    throw new OptionError(`${key}: server ${JSON.stringify(text)}: port 0 cannot be asked`);
+    throw new OptionError(`${key}: server ${quote(text)}: port 0 cannot be asked`);
   }
   const server = { port: port ?? DEFAULT_PORT, ...rest };
   const target: RouteTarget =

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { errorText, hideUrlSecrets, MAX_PORT, parseHostPort } from '@kube-dns/base';
+import { errorText, MAX_PORT, parseHostPort, quote } from '@kube-dns/base';
 import { parseEncryptedServer } from '@kube-dns/daemon';
 import type { Encryption, ServerAddress } from '@kube-dns/transport';
 import {
@@ -176,8 +176,7 @@ function parseServerOf(serverText: string, text: string): ServerAddress | NamedS
   } catch (error) {
     const mayHavePassword = serverText.includes(':') && serverText !== text;
     if (!mayHavePassword || !(error instanceof OptionError)) throw error;
-    const shown = JSON.stringify(hideUrlSecrets(text));
-    throw new OptionError(`bad server ${shown}`, error.words);
+    throw new OptionError(`bad server ${quote(text)}`, error.words);
   }
 }
 
@@ -196,7 +195,7 @@ function parseSource(texts: readonly string[]): ServerSource | undefined {
   const isAddressFirst = isIP(firstText) !== 0;
   const address = isAddressFirst ? firstText : secondText;
   if (address !== undefined && isIP(address) === 0) {
-    throw new OptionError(`bad source ${JSON.stringify(address)}`, BAD_INTERFACE);
+    throw new OptionError(`bad source ${quote(address)}`, BAD_INTERFACE);
   }
   return {
     ...(address === undefined ? {} : { address }),
@@ -212,7 +211,7 @@ function splitPort(text: string): [text: string, port: number | undefined] {
 
 function parsePort(text: string): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : MAX_PORT + 1;
-  if (port > MAX_PORT) throw new OptionError(`bad port ${JSON.stringify(text)}`, 'bad port');
+  if (port > MAX_PORT) throw new OptionError(`bad port ${quote(text)}`, 'bad port');
   return port;
 }
 
@@ -243,7 +242,7 @@ function parseEncrypted(text: string): ServerAddress | NamedServer | undefined {
     const { host: address, port, encryption } = server;
     return { address, port, encryption };
   } catch (error) {
-    throw new OptionError(`bad server ${JSON.stringify(text)}: ${errorText(error)}`);
+    throw new OptionError(`bad server ${quote(text)}: ${errorText(error)}`);
   }
 }
 
@@ -253,7 +252,7 @@ function parseNamedServer(text: string): NamedServer {
   if (isIP(host) !== 0) throw new OptionError(`port 0 of ${host} cannot be asked`, 'bad port');
   const isName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(host) && !/^[0-9.]+$/.test(host);
   if (!isName || port === 0) {
-    throw new OptionError(`bad server address ${JSON.stringify(text)}`, NO_SUCH_NAME);
+    throw new OptionError(`bad server address ${quote(text)}`, NO_SUCH_NAME);
   }
   return { host: host.replace(/\.$/, ''), port };
 }

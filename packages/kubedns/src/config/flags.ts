@@ -9,6 +9,7 @@ import {
   MAX_PORT,
   portFlag,
   type Program,
+  quote,
   stringFlag,
   waitFlag,
 } from '@kube-dns/base';
@@ -193,7 +194,7 @@ function urlFlag(help: string): FlagDefinition<string> {
       );
       const url = URL.canParse(expanded) ? new URL(expanded) : undefined;
       if (url === undefined || !/^https?:$/.test(url.protocol)) {
-        throw new Error(`${JSON.stringify(expanded)} is not an http or https URL`);
+        throw new Error(`${quote(expanded)} is not an http or https URL`);
       }
       return expanded;
     },
@@ -272,7 +273,7 @@ function parseServer(text: string): ServerAddress {
   const [, address = '', portText] = /^([^#]*)(?:#([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
   const port = Number(portText ?? DNS_PORT);
   if (isIpAddress(address) && port >= 1 && port <= MAX_PORT) return { address, port };
-  throw new Error(`${JSON.stringify(text.trim())} is not ip or ip#port`);
+  throw new Error(`${quote(text.trim())} is not ip or ip#port`);
 }
 
 /** Federations, `name=domain,…`; repeated flags add up. Hidden from the usage, as in the original. */

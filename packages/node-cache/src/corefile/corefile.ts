@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CodedError, systemReason } from '@kube-dns/base';
+import { CodedError, shownUrl, systemReason } from '@kube-dns/base';
 import { readTextFile } from '@kube-dns/daemon';
 
 /** A Corefile that cannot be read or is not obeyed; each mistake names the file, the line and the reason. */
@@ -367,7 +367,7 @@ class Resolver {
   #count(each: Directive, depth: number): void {
     if (depth < MAX_IMPORT_DEPTH && ++this.#imports <= MAX_IMPORTS) return;
     throw new CorefileError(
-      `${placeOf(each)}: ${directiveText(each)}: too many imports in imports`,
+      `${placeOf(each)}: ${shownUrl(directiveText(each))}: too many imports in imports`,
     );
   }
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { CodedError, errorText, MAX_TIMER_MS, parseGoDuration } from '@kube-dns/base';
+import { CodedError, errorText, MAX_TIMER_MS, parseGoDuration, quote } from '@kube-dns/base';
 import { isIpAddress } from '@kube-dns/daemon';
 import type { Directive } from './corefile.js';
 import { readForwardTarget, UNKNOWN_ADDRESS } from './forward-target.js';
@@ -336,7 +336,7 @@ function readForward(each: Directive, draft: Draft<ServerBlock>): void {
     try {
       return readForwardTarget(target, tlsName);
     } catch (error) {
-      return fail(each, `${JSON.stringify(target)}: ${errorText(error)}`);
+      return fail(each, `${quote(target)}: ${errorText(error)}`);
     }
   });
   if (targets.length > MAX_TARGETS) fail(each, `more than ${MAX_TARGETS} servers`);

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { shownUrl } from '@kube-dns/base';
 import { addressText, parseAddress } from '@kube-dns/wire';
 import {
   CorefileError,
@@ -80,7 +81,7 @@ function readBlock(
       if (!(error instanceof DirectiveError)) throw error;
       const { directive, message } = error;
       const within = directive === each ? '' : `${each.name}: `;
-      note(placeOf(directive), `${within}${directiveText(directive)}: ${message}`);
+      note(placeOf(directive), `${within}${shownUrl(directiveText(directive))}: ${message}`);
     }
     seen.add(each.name);
   }
