@@ -3,8 +3,10 @@ import {
   expandKey,
   FLAG,
   INSTANCE_BYTES,
+  isInZone,
   markReasons,
   MAX_NAME_BYTES,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
@@ -113,7 +115,7 @@ export class ReplyPipeline {
     this.#isCacheable = isCacheable;
     this.#mayReplace = mayReplace;
     this.#isCurrent = this.#isContradicted = false;
-    this.#publisher.find(received);
+    this.#publisher.find(received, outline);
     const reply = policy.rewrite(markReasons(received, outline));
     if (reply === null) return null;
     this.#hasReasons = reply !== received;
@@ -202,10 +204,14 @@ const LATEST = Number.POSITIVE_INFINITY;
 class ReplyPublisher {
   /** Whether the reply is of a process that announces its changes. */
   isKnown = false;
-  /** Whether it is of that process's own zone: a server does not announce changes of what it has from others. */
+  /**
+   * Whether it is all of that process's own zone: a server does not announce changes of what it has from others, which AA does not
+   * tell where a CNAME of the zone leads to them.
+   */
   isOfZone = false;
   readonly #subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  readonly #cursor = new RecordCursor();
   #instance: PublisherProcess | undefined;
   /** The last change that it knew. */
   #serial = 0;
@@ -214,11 +220,16 @@ class ReplyPublisher {
     this.#subscriptions = subscriptions;
   }
 
-  /** Finds the process of a reply. A reply has a version when it was asked for, and its server knows it. */
-  find(reply: Buffer): void {
-    this.#instance = this.#instanceOf(reply);
-    this.isKnown = this.#instance !== undefined;
-    this.isOfZone = this.isKnown && (readUint16(reply, 2) & FLAG.AA) !== 0;
+  /**
+   * Finds the process of a reply, which has this outline. A reply has a version when it was asked for, and its server knows
+   * it.
+   */
+  find(reply: Buffer, { hasLink }: ReplyOutline): void {
+    const instance = this.#instanceOf(reply);
+    this.#instance = instance;
+    this.isKnown = instance !== undefined;
+    const isOwn = instance !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
+    this.isOfZone = isOwn && !(hasLink && this.#leadsOut(reply, instance));
   }
 
   /** Whether the name of an answer is in the zones of the process. */
@@ -247,6 +258,19 @@ class ReplyPublisher {
     if (this.#instance === undefined) return undefined;
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
     return length > 0 && this.#instance.has(this.#name, length) ? this.#instance : undefined;
+  }
+
+  /** Whether a CNAME leads out of the zone, to what other servers have. One that is asked for itself is of the zone. */
+  #leadsOut(reply: Buffer, { apex }: PublisherProcess): boolean {
+    const cursor = this.#cursor.reset(reply, reply.length);
+    const type = readUint16(reply, cursor.end - QUESTION_FIXED_BYTES);
+    if (type === TYPE.CNAME || type === TYPE.ANY) return false;
+    while (cursor.next() && cursor.section === SECTION.ANSWER) {
+      if (cursor.type !== TYPE.CNAME) continue;
+      const length = expandKey(reply, cursor.rdataStart, reply.length, this.#name);
+      if (length < 0 || !isInZone(this.#name, length, apex)) return true;
+    }
+    return false;
   }
 
   #instanceOf(reply: Buffer): PublisherProcess | undefined {

@@ -30,6 +30,8 @@ export class ReplyOutline {
   hasRecords = false;
   /** The additional section has SIG or TSIG. */
   isSigned = false;
+  /** The answer section has a CNAME. */
+  hasLink = false;
   /** Records of the authority section, of these types. */
   nameServers = 0;
   owners = 0;
@@ -54,7 +56,7 @@ export class ReplyOutline {
     this.optAt = -1;
     this.optionsAt = this.optionsEnd = 0;
     this.upperRcode = this.additionals = this.nameServers = this.owners = 0;
-    this.hasRecords = this.hasExtendedRcode = this.isSigned = this.hasTopBit = false;
+    this.hasRecords = this.hasExtendedRcode = this.isSigned = this.hasTopBit = this.hasLink = false;
     while (cursor.next()) {
       const { type, section, ttlAt } = cursor;
       const topByte = message[ttlAt]!;
@@ -66,7 +68,7 @@ export class ReplyOutline {
       else if (section === SECTION.AUTHORITY) {
         if (type === TYPE.NS) this.nameServers++;
         else if (type === TYPE.SOA) this.owners++;
-      }
+      } else if (type === TYPE.CNAME) this.hasLink = true;
     }
     this.end = cursor.end;
     this.isMalformed = cursor.isMalformed();

@@ -52,6 +52,8 @@ beforeEach(() => {
 
 const records = (name: string) => addressRecords(30, '10.0.0.1').map((each) => ({ ...each, name }));
 
+const leading = (name: string, data: string) => ({ type: 'CNAME', name, ttl: 30, data }) as const;
+
 interface Announced {
   readonly type?: string;
   readonly id?: Uint8Array;
@@ -110,6 +112,28 @@ describe('a reply of a process that announces its changes', () => {
       expect(ask('a.n.svc.z')).toBe('NOERROR');
       cache.dropChanged(encodeKey('a.n.svc.z'), instance, first + 1);
       take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first });
+      expect(ask('a.n.svc.z')).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['outside', 'db.example', [...records('db.example')], undefined],
+    ['outside, and does not exist', 'db.example', [], undefined],
+    [
+      'outside and back',
+      'db.example',
+      [leading('db.example', 'c.n.svc.z'), ...records('c.n.svc.z')],
+      undefined,
+    ],
+    ['inside', 'c.n.svc.z', [...records('c.n.svc.z')], 'NOERROR'],
+  ])(
+    'has its TTL where a CNAME leads to what others have, whatever its AA: %s',
+    (_where, target, more, later) => {
+      take('a.n.svc.z', { answers: [leading('a.n.svc.z', target), ...more] });
+      if (more.length > 0) expect(ask('a.n.svc.z')).toBe('NOERROR');
+      now = 31;
+      expect(ask('a.n.svc.z')).toBe(later);
+      change('a.n.svc.z');
       expect(ask('a.n.svc.z')).toBeUndefined();
     },
   );

@@ -39,7 +39,7 @@ describe('an ExternalName outside of the cluster', () => {
     });
     expect(await answers.ask('EXT.default.svc.cluster.local', 'A')).toMatchObject({
       rcode: 'NOERROR',
-      flags: 'ra rd',
+      flags: 'aa ra rd',
       question: 'EXT.default.svc.cluster.local A',
       answers: [
         'EXT.default.svc.cluster.local CNAME db.example.com',
@@ -51,6 +51,30 @@ describe('an ExternalName outside of the cluster', () => {
       ttls: [30, 7, 9, 9],
     });
   });
+
+  it.each([
+    ['no records', {}],
+    ['no name', { rcode: 'NXDOMAIN' }],
+    ['a CNAME', { answers: [{ type: 'CNAME', name: 'db.example.com', ttl: 7, data: 'db.net' }] }],
+    ['a refusal', { rcode: 'REFUSED' }],
+    [
+      'AA',
+      {
+        isAuthoritative: true,
+        answers: [{ type: 'A', name: 'db.example.com', ttl: 7, data: '192.0.2.1' }],
+      },
+    ],
+  ] as const)(
+    'has AA, which is about the first owner name, with %s at its target',
+    async (_what, reply) => {
+      upstream.respond('db.example.com A', reply);
+      for (const name of [EXT, 'ext.*.svc.cluster.local']) {
+        const answer = await answers.ask(name, 'A');
+        expect(answer.answers[0]).toMatch(/ CNAME db.example.com$/);
+        expect(answer.flags).toBe('aa ra rd');
+      }
+    },
+  );
 
   it('has no record of the reply that the chain does not lead to', async () => {
     upstream.respond('db.example.com A', {
@@ -81,7 +105,7 @@ describe('an ExternalName outside of the cluster', () => {
     });
     expect(await answers.ask(EXT, 'A')).toMatchObject({
       rcode: 'NOERROR',
-      flags: 'ra rd',
+      flags: 'aa ra rd',
       answers: [`${EXT} CNAME db.example.com`, `db.example.com CNAME ${own}`, `${own} A 10.0.0.1`],
     });
   });
@@ -142,7 +166,7 @@ describe('an ExternalName outside of the cluster', () => {
   it('is NXDOMAIN with the CNAME when the target does not exist', async () => {
     expect(await answers.ask(EXT, 'A')).toMatchObject({
       rcode: 'NXDOMAIN',
-      flags: 'ra rd',
+      flags: 'aa ra rd',
       answers: [`${EXT} CNAME db.example.com`],
     });
     expect(upstream.asked).toEqual(['db.example.com A']);

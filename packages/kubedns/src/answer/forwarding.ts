@@ -75,8 +75,8 @@ export const FOLLOWED = new TraceKind<Uint8Array>();
 
 /**
  * What other servers are asked for: names outside of the cluster, and the ends of CNAMEs that lead there. Clients get
- * the records of a reply that their question leads to, and nothing that a server says about the own zone. No answer with
- * anything from upstream is authoritative.
+ * the records of a reply that their question leads to, and nothing that a server says about the own zone. AA is about the first
+ * owner name of an answer (RFC 1035 section 4.1.1): a name of the zone has it, whatever its CNAME leads to, and no other name.
  */
 export class Forwarding {
   readonly #options: ForwardingOptions;
@@ -210,7 +210,6 @@ export class Forwarding {
     const { zone, reverse, isSynced } = this.#options;
     const writer = this.#writer;
     const rcode = readUint16(reply, 2) & RCODE_MASK;
-    writer.setAuthoritative(false);
     writer.setRcode(rcode);
     // A server that had no answer says nothing about any name.
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return true;
@@ -288,6 +287,7 @@ export class Forwarding {
     query.read(question, end, true, MAX_MESSAGE_BYTES);
     this.#writer.begin(query, this.#out);
     this.#addReply(reply, query.name.slice(0, query.nameLength), query);
+    this.#writer.setAuthoritative(false);
     return Buffer.from(this.#out.subarray(0, this.#writer.finish()));
   }
 }
