@@ -85,8 +85,8 @@ export class DnsmasqServer {
     this.#log = log;
     this.#port = new DnsPort(options, engine, log, this.telemetry);
 
-    const subscribes = options.subscribes && options.cacheSize > 0;
-    const servers = subscribes ? subscribedServers(options.serverRules) : [];
+    const kubedns = kubednsServer(flags, log);
+    const servers = subscribedServers(options, kubedns);
     const subscriptions = new Subscriptions({ servers, log });
     const relay = new Relay(subscriptions);
     this.#subscriptions = subscriptions;
@@ -104,7 +104,6 @@ export class DnsmasqServer {
       log,
     });
     subscriptions.reportTo(this.#upstreams);
-    const kubedns = kubednsServer(flags, log);
     this.#resolvFiles = resolvFiles(options, log);
     const router = new Router({
       rules: options.serverRules,

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import {
   addressRecords,
@@ -6,6 +8,7 @@ import {
   exchange,
   ownedBy,
   ScriptedNameServer,
+  until,
 } from '@kube-dns/testkit';
 
 const opened = ownedBy(afterEach);
@@ -46,4 +49,29 @@ it('a server that announces no changes is asked, and its answers are given, byte
   const subscribing = await recorded();
   expect(subscribing.asked).toHaveLength(3);
   expect(subscribing).toEqual(await recorded('--no-subscribe'));
+});
+
+/** A port that counts its connections over TCP. */
+async function countingPort() {
+  const server = createServer((socket) => {
+    counting.connections++;
+    socket.destroy();
+  });
+  const counting = { connections: 0, text: '', close: () => void server.close() };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  counting.text = `127.0.0.1#${(server.address() as AddressInfo).port}`;
+  return opened(counting);
+}
+
+it('a server of all names gets no connection, unless --subscribe-all says so', async () => {
+  const [ofAll, ofZone] = [await countingPort(), await countingPort()];
+  const args = [`--server=${ofAll.text}`, `--server=/zone.test/${ofZone.text}`];
+  const dnsmasq = opened(await Dnsmasq.start({ args }));
+  await dnsmasq.ready();
+  // It is the last one that would be asked.
+  await until(() => ofZone.connections > 0);
+  expect(ofAll.connections).toBe(0);
+  opened(await Dnsmasq.start({ args: [...args, '--subscribe-all'] }));
+  await until(() => ofAll.connections > 0);
 });

@@ -465,6 +465,15 @@ const FIELDS = {
     true,
     flag('--no-subscribe', 'do not ask servers of domains to announce what changes there', false),
   ),
+  /** The servers of all names, too: they may be of others, whom a connection each minute is of no use to. */
+  subscribesToAll: field(
+    false,
+    flag(
+      '--subscribe-all',
+      'extension: ask the servers of all names, too, to announce what changes there',
+      true,
+    ),
+  ),
   /** Whether those who subscribe here get the changes that servers announce. */
   announcesChanges: field(
     true,

@@ -12,12 +12,12 @@ import {
   type SourcePorts,
   type UdpEngine,
 } from '@kube-dns/transport';
-import { TYPE } from '@kube-dns/wire';
+import { ROOT_NAME, TYPE } from '@kube-dns/wire';
 import type { NannyFlags } from '../config/flags.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import type { DnsmasqOptions } from '../options/option-table.js';
-import { parseServer, type ServerRule } from '../options/server-value.js';
+import { parseServer } from '../options/server-value.js';
 import { addsOptions, EdnsOptions, Neighbours } from './edns-options.js';
 
 // The options of the command line for the cache and for upstream servers, as the parts that need them have them.
@@ -150,14 +150,28 @@ export function overflowLog(
   };
 }
 
-/** The servers of `--server=/ZONE/ADDRESS`, which may announce the changes of these zones. */
-export function subscribedServers(rules: readonly ServerRule[]): SubscribedServer[] {
-  return rules.flatMap(({ domains, target }) => {
-    if (target.kind !== 'server' || domains.length === 0) return [];
+/**
+ * The servers of `--server=/ZONE/ADDRESS`, which may announce the changes of these zones. Servers of all names are often
+ * public ones: of these only kubedns is asked, unless the command line says otherwise.
+ */
+export function subscribedServers(
+  { serverRules, subscribes, subscribesToAll, cacheSize }: DnsmasqOptions,
+  kubedns?: ServerAddress,
+): SubscribedServer[] {
+  if (!subscribes || cacheSize === 0) return [];
+  return serverRules.flatMap(({ domains, target }) => {
+    if (target.kind !== 'server') return [];
+    const { server, source } = target;
+    const isAsked = subscribesToAll || isAt(server, kubedns);
+    const zones = domains.filter((zone) => isAsked || zone.length > ROOT_NAME.length);
     // A connection could not leave by an interface, as queries do, and what is encrypted is never asked in plain text.
-    if (target.source !== undefined || target.server.encryption !== undefined) return [];
-    return [{ server: target.server, zones: domains }];
+    if (zones.length === 0 || source !== undefined || server.encryption !== undefined) return [];
+    return [{ server, zones }];
   });
+}
+
+function isAt({ address, port }: ServerAddress, other: ServerAddress | undefined): boolean {
+  return port === other?.port && address === other.address;
 }
 
 /** Whether servers answer for the cluster: kubedns (`-kubednsServer`) is among them, or one that announces changes. */
@@ -167,10 +181,8 @@ export function isOfCluster(
   subscriptions: Pick<Subscriptions, 'hasAnnounced'>,
 ): boolean {
   if (group === undefined) return false;
-  const { servers } = group;
-  const isKubedns = ({ address, port }: ServerAddress) =>
-    port === kubedns?.port && address === kubedns.address;
-  return servers.some(isKubedns) || subscriptions.hasAnnounced(group);
+  const isKubedns = group.servers.some((server) => isAt(server, kubedns));
+  return isKubedns || subscriptions.hasAnnounced(group);
 }
 
 type Ports = Pick<UdpEngine, 'batch' | 'openUpstreamPort' | 'sendTogether'>;
