@@ -40,6 +40,8 @@ export interface CertificateFields {
   /** In days from now; may be negative. */
   readonly fromDays?: number;
   readonly toDays?: number;
+  /** Of the server; an elliptic curve by default. */
+  readonly keyType?: 'ec' | 'rsa';
 }
 
 /** An authority for tests, which signs what certificates they need; made without any program. */
@@ -48,17 +50,24 @@ export class TestAuthority {
   readonly cert: string;
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   readonly #name: string;
+  /** The certificates from its own to that below the root, which a server sends. */
+  readonly #chain: string;
 
-  constructor(name = 'authority of a test') {
+  /** Its certificate is signed by the authority above it, or by itself. */
+  constructor(name = 'authority of a test', above?: TestAuthority) {
     this.#name = name;
     const isAuthority = sequence(boolean());
     const extension = sequence(object(OBJECT.CONSTRAINTS), boolean(), octets(isAuthority));
-    this.cert = this.#sign(name, this.#keys.publicKey, [-1, 3_650], extension);
+    this.cert = (above ?? this).#sign(name, this.#keys.publicKey, [-1, 3_650], extension);
+    this.#chain = above === undefined ? '' : this.cert + above.#chain;
   }
 
-  /** A certificate for a server. */
-  issue({ names, fromDays = -1, toDays = 30 }: CertificateFields): Certificate {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  /** A certificate for a server, with those of the authorities below the root. */
+  issue({ names, fromDays = -1, toDays = 30, keyType }: CertificateFields): Certificate {
+    const { publicKey, privateKey } =
+      keyType === 'rsa'
+        ? generateKeyPairSync('rsa', { modulusLength: 2_048 })
+        : generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const all = names.map((name) =>
       isIP(name) === 0
         ? encode(TAG.DNS_NAME, Buffer.from(name))
@@ -66,7 +75,8 @@ export class TestAuthority {
     );
     const extension = sequence(object(OBJECT.NAMES), octets(sequence(...all)));
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    return { key, cert: this.#sign(names[0] ?? '', publicKey, [fromDays, toDays], extension) };
+    const cert = this.#sign(names[0] ?? '', publicKey, [fromDays, toDays], extension);
+    return { key, cert: cert + this.#chain };
   }
 
   #sign(

@@ -67,6 +67,21 @@ const KOFFI = 'koffi' as string;
  */
 const NATIVE_KOFFI = `@koromix/koffi-${process.platform}-${process.arch}`;
 
+/**
+ * Certificates between that of a server and one of a trusted authority: there are one or two. Each is a signature to
+ * verify, up to 11 ms of CPU for keys that are made for it, and a server can send 500.
+ */
+const MAX_INTERMEDIATES = 3;
+/** X509_V_FLAG_TRUSTED_FIRST of OpenSSL, which its own parameters have. */
+const TRUSTED_FIRST = 0x8000;
+const OPENSSL = {
+  create: 'void *X509_VERIFY_PARAM_new(void)',
+  setName: 'int X509_VERIFY_PARAM_set1_name(void *, const char *)',
+  setFlags: 'int X509_VERIFY_PARAM_set_flags(void *, unsigned long)',
+  setDepth: 'void X509_VERIFY_PARAM_set_depth(void *, int)',
+  add: 'int X509_VERIFY_PARAM_add0_table(void *)',
+} as const;
+
 let loaded: Promise<Libc> | undefined;
 let trim: ((padBytes: number) => number) | undefined;
 let changeSignalMask: ((how: number, set: Uint8Array, former: null) => number) | undefined;
@@ -113,6 +128,7 @@ async function load(): Promise<Libc> {
     const library = koffi.load(null);
     const functions = Object.entries(PROTOTYPES).map(([name, text]) => [name, library.func(text)]);
     trim = findTrim(library);
+    boundCertificateChains(library);
     changeSignalMask = library.func(
       'int pthread_sigmask(int, void *, void *)',
     ) as typeof changeSignalMask;
@@ -132,6 +148,24 @@ function findTrim(library: Library): typeof trim {
     return library.func('int malloc_trim(size_t)') as typeof trim;
   } catch {
     return undefined; // not glibc
+  }
+}
+
+/**
+ * Bounds the chains of certificates that this process verifies. Node has no option for it: it sets the parameters that
+ * OpenSSL uses by default, X509_VERIFY_PARAM(3). A longer chain leads to no trusted authority.
+ */
+function boundCertificateChains(library: Library): void {
+  try {
+    const call = (name: keyof typeof OPENSSL, ...values: unknown[]) =>
+      (library.func(OPENSSL[name]) as (...all: unknown[]) => unknown)(...values);
+    const parameters = call('create');
+    call('setName', parameters, 'default');
+    call('setFlags', parameters, TRUSTED_FIRST);
+    call('setDepth', parameters, MAX_INTERMEDIATES);
+    call('add', parameters);
+  } catch {
+    // This Node does not export the functions of its OpenSSL.
   }
 }
 

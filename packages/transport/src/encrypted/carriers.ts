@@ -24,6 +24,12 @@ const MAX_STREAMS = 100;
 const HTTPS_PORT = 443;
 const MESSAGE_TYPE = 'application/dns-message';
 const OK = 200;
+/** Of one answer. A name server has no use for them; each is an event of its own. */
+const MAX_INFORMATIONAL = 8;
+/** An orderly end has two (RFC 9113 section 6.8). */
+const MAX_GOAWAYS = 4;
+/** Of one body: they come in frames of 16 KiB, or in what a segment of TCP takes. */
+const MAX_PIECES = 512;
 
 /** Receives what comes over one open connection. */
 export interface CarrierHandler {
@@ -37,7 +43,7 @@ export interface CarrierHandler {
   onRejected(id: number, code: string): void;
   /** The server takes no more queries here; it answers those that it has. */
   retire(): void;
-  /** The connection is over, for the reason with this code. */
+  /** The connection is over, for the reason with this code: FLOOD where the server sends what has no use. */
   onEnd(code: string): void;
 }
 
@@ -140,6 +146,11 @@ export class StreamCarrier implements Carrier {
   read(): void {
     this.#isUnread = false;
     for (let message = this.#frames.next(); message !== undefined; message = this.#frames.next()) {
+      // RFC 1035 section 4.1.1: no message is shorter. Some 100,000 empty ones fit into a turn of the event loop.
+      if (message.length < HEADER_BYTES) {
+        this.#handler.onEnd('FLOOD');
+        return;
+      }
       this.#handler.onMessage(message);
     }
   }
@@ -240,7 +251,11 @@ export class DohCarrier implements Carrier {
     });
     this.#session = session;
     session.unref();
-    session.on('goaway', () => handler.retire());
+    let goaways = 0;
+    session.on('goaway', () => {
+      handler.retire();
+      if (++goaways > MAX_GOAWAYS) handler.onEnd('FLOOD');
+    });
     session.on('error', (error: NodeJS.ErrnoException) => handler.onEnd(error.code ?? 'HTTP2'));
     session.on('close', () => handler.onEnd('CLOSED'));
   }
@@ -293,6 +308,10 @@ export class DohCarrier implements Carrier {
   #read(id: number, stream: ClientHttp2Stream): void {
     const pieces: Buffer[] = [];
     let length = 0;
+    let informational = 0;
+    stream.on('headers', () => {
+      if (++informational > MAX_INFORMATIONAL) this.#handler.onEnd('FLOOD');
+    });
     stream.on('response', (headers) => {
       const status = headers[':status'];
       if (status !== OK) this.#reject(id, `HTTP_${status}`);
@@ -302,7 +321,8 @@ export class DohCarrier implements Carrier {
     });
     stream.on('data', (piece: Buffer) => {
       length += piece.length;
-      if (length > MAX_MESSAGE_BYTES) this.#reject(id, 'HTTP_TOO_LONG');
+      if (pieces.length === MAX_PIECES) this.#handler.onEnd('FLOOD');
+      else if (length > MAX_MESSAGE_BYTES) this.#reject(id, 'HTTP_TOO_LONG');
       else pieces.push(piece);
     });
     stream.on('end', () => {

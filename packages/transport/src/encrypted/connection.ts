@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { EDNS_OPTION, readUint16, RecordCursor, TYPE } from '@kube-dns/wire';
+import { watchTickets } from '@kube-dns/base';
+import { EDNS_OPTION, MAX_MESSAGE_BYTES, readUint16, RecordCursor, TYPE } from '@kube-dns/wire';
 import type {
   QuerySocket,
   ReplyHandler,
@@ -34,6 +35,14 @@ const IDLE_MS = 30_000;
 const MAX_HANDSHAKES = 2;
 /** One whose server says nothing for so long is no work; it does not hold up the others. */
 const MAX_TURN_MS = 250;
+/**
+ * What may arrive beside the replies to outstanding queries: SETTINGS, tickets, replies that are late. More than this and
+ * twice the longest message for each query is a flood, whatever it is.
+ */
+const MAX_USELESS_BYTES = 262_144;
+const MAX_REPLY_BYTES = 2 * MAX_MESSAGE_BYTES;
+/** A handshake that fails and took so much CPU in one turn of the event loop is not tried again soon. */
+const LONG_TURN_MS = 50;
 const KEEPALIVE_UNIT_MS = 100;
 const cursor = new RecordCursor();
 
@@ -43,6 +52,8 @@ export interface ConnectionShare {
   readonly turn: EndOfTurn;
   /** When the last tick was, which is precise enough for all but the clock of a question. */
   readonly nowMs: number;
+  /** Milliseconds of CPU that the event loop has used since that tick. */
+  cpuSinceTick(): number;
 }
 
 /** Is notified by its connections. */
@@ -92,6 +103,10 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #sinceMs: number;
   #pingedAtMs = Number.POSITIVE_INFINITY;
   #idleMs = IDLE_MS;
+  /** What had arrived at the last tick, how many replies, and the bytes that no reply has accounted for. */
+  #bytesAtTick = 0;
+  #repliesAtTick = 0;
+  #uselessBytes = 0;
   #state: ConnectionState = 'waits for its turn';
 
   constructor(handler: ConnectionHandler, serial: number) {
@@ -213,10 +228,12 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   /** It is over, once; without a code it was closed in order. */
   onEnd(code?: string): void {
     if (this.#state === 'over') return;
+    const { share } = this.#handler;
+    const hasFailedSlowly = this.#state === 'opening' && share.cpuSinceTick() >= LONG_TURN_MS;
     this.#state = 'over';
-    this.#handler.share.handshakes.release(this);
+    share.handshakes.release(this);
     if (code !== undefined) this.#socket?.destroy();
-    this.#handler.onEnd(this, code);
+    this.#handler.onEnd(this, code === undefined || !hasFailedSlowly ? code : 'SLOW_HANDSHAKE');
   }
 
   get #openingMs(): number {
@@ -228,6 +245,10 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
     const pauseMs = nowMs - this.#sinceMs;
     if (this.#state === 'opening' && pauseMs >= this.#openingMs) this.onEnd('ETIMEDOUT');
     if (!this.isOpen) return;
+    if (this.#isFlooded()) {
+      this.onEnd('FLOOD');
+      return;
+    }
     if (this.#outstanding.size === 0) {
       if (pauseMs >= this.#idleMs || this.isRetired) this.close();
       return;
@@ -266,6 +287,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #openEncrypted(socket: TLSSocket): void {
     this.#watch(socket);
     socket.on('session', (ticket) => this.#handler.onTicket(ticket));
+    watchTickets(socket, () => this.onEnd('FLOOD'));
     socket.on('secureConnect', () => {
       const { share, target } = this.#handler;
       const isHttps = target.server.encryption!.protocol === 'https';
@@ -305,6 +327,17 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #countSlow(): void {
     this.#slow = 0;
     for (const sent of this.#outstanding.all()) if (this.#isSlow(sent)) this.#slow++;
+  }
+
+  /** Whether more has arrived than the replies, and those to all outstanding queries, can have. */
+  #isFlooded(): boolean {
+    const { bytesRead } = this.#socket!;
+    const repliesBytes = (this.replies - this.#repliesAtTick) * MAX_REPLY_BYTES;
+    const bytes = this.#uselessBytes + bytesRead - this.#bytesAtTick;
+    this.#uselessBytes = Math.max(0, bytes - repliesBytes);
+    this.#bytesAtTick = bytesRead;
+    this.#repliesAtTick = this.replies;
+    return this.#uselessBytes > MAX_USELESS_BYTES + this.#outstanding.size * MAX_REPLY_BYTES;
   }
 
   #isSlow({ sinceMs }: EncryptedQuery): boolean {

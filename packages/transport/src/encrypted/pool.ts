@@ -40,6 +40,9 @@ const MAX_TRIES = 64;
 const DELAY_MS = 50;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
+/** After these the server is not asked at all: each try would stop the answers of others. */
+const HOSTILE: ReadonlySet<string> = new Set(['FLOOD', 'SLOW_HANDSHAKE']);
+const HOSTILE_PAUSE_MS = 30_000;
 /** A connection in plain text costs the server next to nothing, and clients wait for it. */
 const PLAIN_MAX_PAUSE_MS = 200;
 
@@ -51,16 +54,24 @@ export class EncryptedServers implements ConnectionShare {
   /** Milliseconds since the epoch. */
   readonly wallNow: () => number;
   readonly #now: () => number;
+  readonly #cpuMs: () => number;
+  #cpuAtTickMs = 0;
   readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
   readonly #servers = new Set<ServerConnections>();
   #timer: NodeJS.Timeout | undefined;
 
   /**
    * `now`: milliseconds that never fall; `wallNow`: since the epoch. `together` runs `work`, which answers clients; the
-   * answers leave together where possible.
+   * answers leave together where possible. `cpuMs`: what the event loop has used.
    */
-  constructor(now: () => number, wallNow: () => number, together: (work: () => void) => void) {
+  constructor(
+    now: () => number,
+    wallNow: () => number,
+    together: (work: () => void) => void,
+    cpuMs = threadCpuMs,
+  ) {
     this.#now = now;
+    this.#cpuMs = cpuMs;
     this.wallNow = wallNow;
     this.turn = new EndOfTurn(together);
     this.nowMs = now();
@@ -91,6 +102,7 @@ export class EncryptedServers implements ConnectionShare {
   /** Does what is due; called by a timer. */
   tick(): void {
     this.nowMs = this.#now();
+    this.#cpuAtTickMs = this.#cpuMs();
     this.handshakes.tick();
     let isUnused = true;
     for (const server of this.#servers) {
@@ -105,7 +117,12 @@ export class EncryptedServers implements ConnectionShare {
   wake(): void {
     if (this.#timer !== undefined) return;
     this.nowMs = this.#now();
+    this.#cpuAtTickMs = this.#cpuMs();
     this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  cpuSinceTick(): number {
+    return this.#cpuMs() - this.#cpuAtTickMs;
   }
 
   /** For ServerConnections: whether one more connection may be opened; an idle one of another server gives way. */
@@ -121,6 +138,12 @@ export class EncryptedServers implements ConnectionShare {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+}
+
+function threadCpuMs(): number {
+  // From Node 23.9 on; before, other threads are counted, too.
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 /** What is shown of an encrypted server. */
@@ -151,6 +174,9 @@ export class ServerConnections
   readonly #backOff: BackOff;
   /** When another connection may be opened. */
   #retryAtMs = Number.NEGATIVE_INFINITY;
+  /** Until then no connection is opened, for the reason with this code; queries for which there is none fail at once. */
+  #suspendedUntilMs = Number.NEGATIVE_INFINITY;
+  #suspension = '';
   #ticket: Buffer | undefined;
   #failure = '';
   #serial = 0;
@@ -198,7 +224,16 @@ export class ServerConnections
 
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
     const sent = new EncryptedQuery(this, query, handler);
-    return !this.#isClosed && this.#sendOrQueue(sent) ? sent : undefined;
+    if (this.#isClosed) return undefined;
+    if (this.#sendOrQueue(sent)) return sent;
+    if (!this.#isSuspended) return undefined;
+    sent.connection = 'awaited';
+    setImmediate(() => {
+      if (sent.connection !== 'awaited') return;
+      sent.connection = undefined;
+      sent.onUnreachable(tlsFailure(this.target.server, this.#suspension, true));
+    });
+    return sent;
   }
 
   /** What was sent has arrived, but the server may have lost it: it gets another query, on another connection if there is one. */
@@ -303,7 +338,11 @@ export class ServerConnections
     this.#connections = this.#connections.filter((each) => each !== connection);
     if (code === undefined) return;
     if (!connection.hasReplied) this.#retryAtMs = this.share.nowMs + this.#backOff.next();
-    if (!connection.wasOpen) this.#fail(code);
+    if (HOSTILE.has(code) && this.target.server.encryption !== undefined) {
+      this.#suspendedUntilMs = this.share.nowMs + HOSTILE_PAUSE_MS;
+      this.#suspension = code;
+    }
+    if (!connection.wasOpen || this.#isSuspended) this.#fail(code);
     const waiting = [...this.#waiting];
     const cut = [...connection.outstanding].sort((one, other) => other.tries - one.tries);
     for (const sent of cut) this.#move(sent, connection, code);
@@ -321,7 +360,7 @@ export class ServerConnections
       if (connection.load === BUSY && this.#connections.length < MAX_BUSY) this.#openOne();
       return true;
     }
-    if (this.#waiting.size >= MAX_WAITING) return false;
+    if (this.#waiting.size >= MAX_WAITING || this.#isSuspended) return false;
     sent.sinceMs = this.share.nowMs;
     sent.connection = 'awaited';
     this.#waiting.add(sent);
@@ -348,11 +387,16 @@ export class ServerConnections
       if (!isOpen) return;
       if (!isRetired) count++;
     }
-    if (count >= MAX_CONNECTIONS_OF_SERVER || this.share.nowMs < this.#retryAtMs) return;
+    if (count >= MAX_CONNECTIONS_OF_SERVER || this.#isSuspended) return;
+    if (this.share.nowMs < this.#retryAtMs) return;
     if (!this.share.mayOpen()) return;
     const connection = new Connection(this, this.#serial++);
     this.#connections.push(connection);
     connection.open();
+  }
+
+  get #isSuspended(): boolean {
+    return this.share.nowMs < this.#suspendedUntilMs;
   }
 
   #unqueue(sent: EncryptedQuery): void {

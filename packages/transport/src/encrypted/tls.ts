@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
+import { TLS_CLIENT } from '@kube-dns/base';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
 import { failure } from '../forward/failure.js';
@@ -9,8 +10,6 @@ import { addressText, type ServerAddress } from '../server-address.js';
 
 /** Loaded with the first encrypted server: with node:http2 it takes 12 MiB (RSS). */
 const nodeTls = () => process.getBuiltinModule('node:tls');
-/** RFC 8310 section 6 asks for nothing older; TLS 1.3 is used where the server has it. */
-const MIN_VERSION = 'TLSv1.2';
 /** What arrives is decrypted into this memory, one TLS record at a time. */
 const RECORD = Buffer.allocUnsafeSlow(16_384);
 let bySystem: SecureContext | undefined;
@@ -23,7 +22,7 @@ export class TlsTrust {
   constructor(authorities?: string) {
     if (authorities === undefined) return;
     new X509Certificate(authorities);
-    this.#own = nodeTls().createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
+    this.#own = nodeTls().createSecureContext({ ...TLS_CLIENT, ca: authorities });
   }
 
   /** Reads the certificates at the first call, which should be before clients wait for a handshake. */
@@ -36,7 +35,7 @@ function systemContext(): SecureContext {
   const { createSecureContext, getCACertificates } = nodeTls();
   const ca = getCACertificates('system');
   // A system without certificates: those that Node brings.
-  return createSecureContext({ ...(ca.length > 0 && { ca }), minVersion: MIN_VERSION });
+  return createSecureContext({ ...TLS_CLIENT, ...(ca.length > 0 && { ca }) });
 }
 
 /** Is called with what has arrived, the first bytes of memory that has other content afterwards. */
@@ -121,6 +120,9 @@ const SHORT: Readonly<Record<string, string>> = {
   SILENT: 'timeout',
   EHOSTUNREACH: 'unreachable',
   ENETUNREACH: 'unreachable',
+  // As OpenSSL 3.0, and later ones, say it.
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'NO_COMMON_CIPHER',
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': 'NO_COMMON_CIPHER',
 };
 /** How the codes of a certificate that must not be used begin. */
 const OF_CERTIFICATE =
@@ -142,8 +144,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   CERT_ALTNAME_INVALID:
     'its certificate has another name: correct the name of the server here, or its certificate',
   SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority: see --tls-ca',
-  UNKNOWN_CA: 'its certificate is not signed by a trusted authority: see --tls-ca',
+  UNKNOWN_CA:
+    'its certificate is not signed by a trusted authority, with three certificates between them at most: see --tls-ca',
   NO_TLS: 'it does not speak TLS on this port: correct the port',
+  NO_COMMON_CIPHER:
+    'it has neither TLS 1.3 nor TLS 1.2 with ECDHE and AES-GCM or ChaCha20: enable one of them there',
+  FLOOD: 'it sends much that is no reply: it is broken, or hostile, and is not asked for 30 s',
+  SLOW_HANDSHAKE:
+    'its handshake took more than 50 ms of CPU: it is broken, or hostile, and is not asked for 30 s',
 };
 /** RFC 8914 texts are cut at this length. */
 const MAX_TEXT = 40;
