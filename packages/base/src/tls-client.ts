@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import type { EventEmitter } from 'node:events';
 
 /** Each of a TLS 1.2 handshake has ECDHE and authenticated encryption (RFC 9325 section 4.2). */
 const CIPHERS = [
@@ -26,7 +26,7 @@ export const TLS_CLIENT = {
 const MAX_TICKETS = 16;
 
 /** Calls `onExcess`, once, when a server sends more session tickets than any would. */
-export function watchTickets(socket: TLSSocket, onExcess: () => void): void {
+export function watchTickets(socket: EventEmitter, onExcess: () => void): void {
   let tickets = 0;
   socket.on('session', () => {
     if (++tickets === MAX_TICKETS + 1) onExcess();

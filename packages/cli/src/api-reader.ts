@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { CodedError, errorText, shownUrl } from '@kube-dns/base';
+import { CodedError, errorText, shownUrl, TLS_CLIENT } from '@kube-dns/base';
 import { connectionReason, denialAdvice, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf, refusal } from './errors.js';
@@ -71,7 +71,7 @@ export class ApiReader {
 
   #refused(path: string, cause: unknown): Error {
     const status = cause instanceof DeniedError ? cause.status : 0;
-    const reason = connectionReason(cause, reasonOf);
+    const reason = connectionReason(cause, shownUrl(this.server), reasonOf);
     const advice = denialAdvice(status, path, this.#config, 'list');
     return refusal(`cannot read ${path} of ${shownUrl(this.server)}: ${reason}${advice}`, {
       cause,
@@ -102,7 +102,7 @@ export class ApiReader {
 
   async #fetch(path: string): Promise<unknown> {
     const url = new URL(this.server + path);
-    const options: https.RequestOptions = { headers: {} };
+    const options: https.RequestOptions = { ...TLS_CLIENT, headers: {} };
     await this.#config.applyToHTTPSOptions(options);
     // client-node makes an agent for TLS only, which refuses plain HTTP.
     if (url.protocol === 'http:') delete options.agent;

@@ -86,20 +86,37 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
   }
 }
 
+/** The codes of Node and OpenSSL for a handshake that failed, also because of the certificate; EPROTO where a request waited. */
+const OF_HANDSHAKE =
+  /^(?:EPROTO|ERR_SSL_|ERR_TLS_|CERT_|CRL_|INVALID_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|PATH_LENGTH_|HOSTNAME_)/;
+
+/** Whether a request failed in the handshake of TLS: the server is there, and must not be used. */
+export function isHandshakeFailure(error: unknown): boolean {
+  const { code } = Object(error) as Partial<NodeJS.ErrnoException>;
+  return typeof code === 'string' && OF_HANDSHAKE.test(code);
+}
+
+/** What OpenSSL says, by its version, where there is no common version or cipher. */
+const NO_COMMON_CIPHER =
+  /(?:sslv3|ssl\/tls) alert handshake failure|alert protocol version|unsupported protocol/i;
 /** What OpenSSL says, by its version, of an answer that is no TLS. */
 const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
 
 /**
- * Why a request to an API server failed, where Node's text does not say it: the server does not speak TLS, or the
- * program that a kubeconfig names for credentials cannot be started. Otherwise `otherwise` says it.
+ * Why a request to an API server failed, where Node's text does not say it: the server does not speak TLS, or only with
+ * ciphers that are not used, or the program that a kubeconfig names for credentials cannot be started. Otherwise
+ * `otherwise` says it.
  */
-export function connectionReason(error: unknown, otherwise = errorText): string {
+export function connectionReason(error: unknown, server: string, otherwise = errorText): string {
   const { code = '', syscall = '', path = '' } = Object(error) as Partial<NodeJS.ErrnoException>;
   if (
     NO_TLS.test(code) ||
     (code === 'EPROTO' && errorText(error).includes('wrong version number'))
   ) {
     return 'the server does not speak TLS: use http://';
+  }
+  if (OF_HANDSHAKE.test(code) && NO_COMMON_CIPHER.test(errorText(error))) {
+    return `the API server ${server} accepts neither TLS 1.3 nor TLS 1.2 with ECDHE and AES-GCM or ChaCha20: enable one of them there, see its --tls-min-version and --tls-cipher-suites`;
   }
   if (!syscall.startsWith('spawn')) return otherwise(error);
   return `cannot run ${path}, which the kubeconfig names for credentials: ${systemReason(error)}`;

@@ -14,7 +14,7 @@ describe('connectionReason', () => {
     const [error] = (await once(get(`https://127.0.0.1:${port}`), 'finish').catch(
       (reason: unknown) => [reason],
     )) as [unknown];
-    expect(connectionReason(error)).toBe('the server does not speak TLS: use http://');
+    expect(connectionReason(error, 'https://x')).toBe('the server does not speak TLS: use http://');
     server.close();
   });
 
@@ -22,13 +22,13 @@ describe('connectionReason', () => {
     // With the PATH of this process it is another reason where a folder of it may not be read.
     const plugin = spawn('no-such-plugin', { env: { PATH: '/' } });
     const [error] = (await once(plugin, 'error')) as [unknown];
-    expect(connectionReason(error)).toBe(
+    expect(connectionReason(error, 'https://x')).toBe(
       'cannot run no-such-plugin, which the kubeconfig names for credentials: no such file or directory',
     );
   });
 
   it('leaves other errors to others', () => {
-    expect(connectionReason(new Error('x'))).toBe('x');
-    expect(connectionReason(new Error('x'), () => 'y')).toBe('y');
+    expect(connectionReason(new Error('x'), '')).toBe('x');
+    expect(connectionReason(new Error('x'), '', () => 'y')).toBe('y');
   });
 });

@@ -2,6 +2,7 @@ export {
   type ClusterChoice,
   connectionReason,
   denialAdvice,
+  isHandshakeFailure,
   type KubeconfigReader,
   loadKubeconfig,
   useApiServer,

@@ -1,8 +1,10 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { createGunzip } from 'node:zlib';
-import { errorText } from '@kube-dns/base';
+import { errorText, shownUrl, TLS_CLIENT, watchTickets } from '@kube-dns/base';
 import {
   connectionReason,
   denialAdvice,
@@ -36,6 +38,13 @@ const MAX_SHARED_SOCKETS = 4;
 const IDLE_SOCKET_MS = 60_000;
 /** A lost peer is noticed some ten seconds later: the kernel sends ten probes, one per second. */
 const KEEP_ALIVE_MS = 15_000;
+/**
+ * What is read of a plain connection at a time, as a record of TLS has at most. Node reads four times as much: 4,000
+ * informational responses, which take 150 ms.
+ */
+const READ_BYTES = 16 * 1024;
+/** An API server sends none. */
+const MAX_INFORMATIONAL = 8;
 
 const SHARED = {
   keepAlive: true,
@@ -57,9 +66,9 @@ export class ApiClient implements ApiReader {
   readonly #config: KubeConfig;
   readonly #userAgent: string;
   readonly #headLimitMs: number;
-  readonly #httpAgent = new http.Agent(SHARED);
+  readonly #httpAgent = plainAgent(SHARED);
   readonly #httpsAgent = new https.Agent(SHARED);
-  readonly #httpWatchAgent = new http.Agent({ keepAlive: false });
+  readonly #httpWatchAgent = plainAgent({ keepAlive: false });
   readonly #httpsWatchAgent = new https.Agent({ keepAlive: false });
 
   constructor(config: KubeConfig, userAgent: string, headLimitMs = HEAD_LIMIT_MS) {
@@ -117,14 +126,17 @@ export class ApiClient implements ApiReader {
     { isWatch = false }: ApiRequest,
     signal: AbortSignal,
   ): Promise<https.RequestOptions> {
-    const options: https.RequestOptions & { headers: http.OutgoingHttpHeaders } = { headers: {} };
+    const options: https.RequestOptions & { headers: http.OutgoingHttpHeaders } = {
+      ...TLS_CLIENT,
+      headers: {},
+    };
     try {
       await this.#config.applyToHTTPSOptions(options);
       const token = this.#readToken();
       // client-node caches a token for a minute, even a refused one, and never removes its line feed.
       if (token !== undefined) options.headers.Authorization = `Bearer ${token}`;
     } catch (cause) {
-      throw new ApiError(0, connectionReason(cause), 0, { cause });
+      throw new ApiError(0, connectionReason(cause, shownUrl(this.server)), 0, { cause });
     }
     // A proxy needs the agent of client-node; otherwise our agents reuse connections.
     if (!this.#config.getCurrentCluster()?.proxyUrl) options.agent = this.#agentFor(isWatch);
@@ -153,18 +165,50 @@ export class ApiClient implements ApiReader {
 /** A reused connection broke before the answer. */
 class StaleConnectionError extends ApiError {}
 
+function plainAgent(options: http.AgentOptions): http.Agent {
+  const agent = new http.Agent(options);
+  agent.createConnection = (target) => {
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const callback = (length: number): boolean =>
+      socket.push(Buffer.copyBytesFrom(buffer, 0, length));
+    // What an agent has for a connection is more than its types say.
+    const given = target as TcpNetConnectOpts;
+    const socket: Socket = connect({ ...given, onread: { buffer, callback } });
+    return socket;
+  };
+  return agent;
+}
+
 function sendOnce(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'http:' ? http : https).get(url, options, resolve);
-    request.once('socket', (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
+    request.once('socket', (socket) => prepare(socket, request.reusedSocket));
+    let informational = 0;
+    request.on('information', () => {
+      if (++informational > MAX_INFORMATIONAL) request.destroy(flood('informational responses'));
+    });
     // Not once(): a second error without a listener would be an uncaught one.
     request.on('error', (cause: NodeJS.ErrnoException) => {
+      if (cause instanceof StreamError) {
+        reject(cause);
+        return;
+      }
       const isStaleSocket =
         request.reusedSocket && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
       const Failure = isStaleSocket ? StaleConnectionError : ApiError;
-      reject(new Failure(0, connectionReason(cause), 0, { cause }));
+      reject(new Failure(0, connectionReason(cause, url.origin), 0, { cause }));
     });
   });
+}
+
+function prepare(socket: Socket, isReused: boolean): void {
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  if (isReused || !(socket instanceof TLSSocket)) return;
+  watchTickets(socket, () => socket.destroy(flood('session tickets')));
+}
+
+function flood(what: string): StreamError {
+  return new StreamError('garbled', `the API server sends ${what} without end`);
 }
 
 /** The message of the Status object that the API server sends with an error. */
@@ -216,6 +260,13 @@ const MAX_BUFFERED_BYTES = 16 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
 /**
+ * An event of a watch has more bytes, and a list fewer pieces than bytes. Each piece costs some 5 µs and 200 bytes of memory
+ * until its object is complete: a body in pieces of one byte is ended.
+ */
+const SMALL_BYTES = 64;
+const MAX_SMALL_PIECES = 1_000;
+
+/**
  * The body of an answer as a stream, decompressed where the server compressed it. Iterate it once; leaving the
  * loop early closes the connection. An incomplete body throws the abort reason of its signal, or a StreamError.
  */
@@ -230,6 +281,8 @@ export class ApiBody implements AsyncIterable<BodyChunk> {
   readonly #signal: AbortSignal;
   readonly #buffered: BodyChunk[] = [];
   #bufferedBytes = 0;
+  /** In a row. */
+  #smallPieces = 0;
   #isEnded = false;
   #error: Error | undefined;
   #wake: () => void = () => undefined;
@@ -274,6 +327,12 @@ export class ApiBody implements AsyncIterable<BodyChunk> {
   }
 
   #take(bytes: Buffer): void {
+    this.#smallPieces = bytes.length < SMALL_BYTES ? this.#smallPieces + 1 : 0;
+    if (this.#smallPieces > MAX_SMALL_PIECES) {
+      this.#break(flood(`pieces of fewer than ${SMALL_BYTES} bytes`));
+      this.#content.destroy();
+      return;
+    }
     this.contentBytes += bytes.length;
     this.#buffered.push({ bytes, arrivedMs: this.lastByteMs });
     this.#bufferedBytes += bytes.length;
@@ -289,6 +348,7 @@ export class ApiBody implements AsyncIterable<BodyChunk> {
 }
 
 function streamError(cause: NodeJS.ErrnoException): StreamError {
+  if (cause instanceof StreamError) return cause;
   // Those of zlib, as Z_DATA_ERROR; a body that ends before its gzip stream, too.
   return cause.code?.startsWith('Z_') === true
     ? new StreamError('garbled', `the answer is not gzip: ${cause.message}`, { cause })

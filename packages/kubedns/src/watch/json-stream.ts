@@ -110,10 +110,14 @@ function parseJson(text: string, what: string): unknown {
 const NEWLINE = 0x0a;
 /** A longer line is passed over no further: it may never end. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Between two lines of a watch, which has none; each costs half a microsecond. */
+const MAX_BLANK_LINES = 1_000;
 
 /** Splits a stream of bytes at newlines, and parses each line as JSON. */
 export class LineReader {
   readonly #line: JsonText;
+  /** In a row. */
+  #blanks = 0;
 
   constructor(maxLineBytes?: number) {
     this.#line = new JsonText('a line', maxLineBytes);
@@ -126,7 +130,8 @@ export class LineReader {
 
   /**
    * Yields the lines that end in this chunk, without blank ones; Unread for one that is too large. Throws a
-   * StreamError (`garbled`) for a line that is not JSON, and for one above 64 MiB before its end.
+   * StreamError (`garbled`) for a line that is not JSON, for one above 64 MiB before its end, and for more than a
+   * thousand blank ones in a row.
    */
   *push(chunk: Buffer): Generator {
     let start = 0;
@@ -134,7 +139,11 @@ export class LineReader {
       this.#line.add(chunk.subarray(start, end));
       start = end + 1;
       const value = this.#line.take();
+      this.#blanks = value === undefined ? this.#blanks + 1 : 0;
       if (value !== undefined) yield value;
+      else if (this.#blanks > MAX_BLANK_LINES) {
+        throw new StreamError('garbled', `more than ${MAX_BLANK_LINES} blank lines in a row`);
+      }
     }
     if (start < chunk.length) this.#line.add(chunk.subarray(start));
     if (this.#line.bytes <= MAX_LINE_BYTES) return;

@@ -480,11 +480,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
           continue;
         }
         const event = readEvent<T>(line);
-        if (event === undefined) {
-          this.reject('a line of the watch', 'it is not an event');
-          continue;
-        }
-        this.#apply(event, arrivedMs);
+        if (event === undefined) this.reject('a line of the watch', 'it is not an event');
+        else this.#apply(event, arrivedMs);
         if (this.#turn.isOver) await this.#turn.next();
       }
       // Of a long line, which is measured as it arrives.

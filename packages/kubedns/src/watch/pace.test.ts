@@ -49,6 +49,16 @@ describe('RetryPauses', () => {
     expect(fail(BROKEN)).toBe(50);
   });
 
+  it('finding 1: has growing pauses where the handshake of TLS fails, as a handshake costs CPU', () => {
+    const { watch, fail } = start();
+    expect(watch(1_000)).toBe(0);
+    const cause = Object.assign(new Error('no'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+    const refused = new ApiError(0, 'no', 0, { cause });
+    const failed = Array.from({ length: 12 }, () => fail(refused));
+    expect(failed.slice(0, 5)).toEqual([50, 100, 200, 400, 800]);
+    expect(failed.at(-1)).toBe(30_000);
+  });
+
   it('has no pause above half a second in the first minute without an answer, then up to 5 s', () => {
     const { watch, fail, clock } = start();
     expect(watch(1_000)).toBe(0);

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { BackOff } from '@kube-dns/base';
+import { isHandshakeFailure } from '@kube-dns/daemon';
 import { ApiError, StreamError } from '../errors.js';
 
 /** Limits and pauses of a list/watch loop. */
@@ -191,9 +192,12 @@ export class RetryPauses {
   }
 }
 
-/** Whether the server did not answer: it refused the connection, ended it before an answer, or was silent. */
+/**
+ * Whether the server did not answer: it refused the connection, ended it before an answer, or was silent. One whose
+ * handshake fails is there, and each costs CPU.
+ */
 function isAbsence(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status === 0;
+  if (error instanceof ApiError) return error.status === 0 && !isHandshakeFailure(error.cause);
   return error instanceof StreamError && error.reason === 'idle';
 }
 

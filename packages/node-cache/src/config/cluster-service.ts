@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { join } from 'node:path';
-import { errorText, MAX_PORT } from '@kube-dns/base';
-import { isIpAddress, type Log, readTextFile } from '@kube-dns/daemon';
+import { errorText, MAX_PORT, TLS_CLIENT } from '@kube-dns/base';
+import { connectionReason, isIpAddress, type Log, readTextFile } from '@kube-dns/daemon';
 import { addressText, parseAddress } from '@kube-dns/wire';
 
 interface ServiceFollowerOptions {
@@ -136,11 +136,19 @@ function get(options: RequestOptions): Promise<string> {
   // Loaded when it is needed, which is seldom: it takes 7 MiB (RSS).
   const https = process.getBuiltinModule('node:https');
   return new Promise((resolve, reject) => {
-    const request = https.get({ ...options, timeout: TIMEOUT_MS, agent: false }, (response) => {
-      readText(response).then(resolve, reject);
-    });
+    const request = https.get(
+      { ...TLS_CLIENT, ...options, timeout: TIMEOUT_MS, agent: false },
+      (response) => {
+        readText(response).then(resolve, reject);
+      },
+    );
     request.on('timeout', () => request.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)));
-    request.on('error', reject);
+    // An API server sends none; each would begin the time anew.
+    request.on('information', () => request.destroy(new Error('an informational response')));
+    request.on('error', (cause) => {
+      const server = `https://${options.host}:${options.port}`;
+      reject(new Error(connectionReason(cause, server), { cause }));
+    });
   });
 }
 

@@ -141,8 +141,9 @@ export class EncryptedServers implements ConnectionShare {
 }
 
 function threadCpuMs(): number {
-  // From Node 23.9 on; before, other threads are counted, too.
-  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+  // Node 22 has no such function: there, other threads are counted, too.
+  const thread: Partial<Pick<NodeJS.Process, 'threadCpuUsage'>> = process;
+  const { user, system } = thread.threadCpuUsage?.() ?? process.cpuUsage();
   return (user + system) / 1_000;
 }
 
