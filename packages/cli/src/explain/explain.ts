@@ -1,7 +1,7 @@
-import { shownUrl } from '@kube-dns/base';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { shownUrl } from '@kube-dns/base';
 import type { Explanation } from '@kube-dns/telemetry';
 import type { V1Pod } from '@kubernetes/client-node';
 import { ApiReader } from '../api-reader.js';

@@ -84,6 +84,14 @@ export function adviceOf(
       `${saved} names were asked in vain before, and with A and AAAA twice as many: ask for ${deciding.name} with its final dot to save them, or set a lower ndots in the pod’s dnsConfig.`,
     );
   }
+  if (isAnswered && path.reason === 'searched' && TOP_LEVEL.test(options.name)) {
+    const [namespace = '', service = ''] = options.name.toLowerCase().split('.').reverse();
+    if (deciding.name.toLowerCase().startsWith(`${options.name.toLowerCase()}.svc.`)) {
+      texts.push(
+        `The namespace ${namespace} has the name of a top-level domain: its service ${service} answers for ${options.name} here. For the name outside of the cluster ask for ${options.name}. with its final dot, and give the namespace another name.`,
+      );
+    }
+  }
   const isShort = !options.name.includes('.');
   if (deciding.outcome === 'no-name' && isShort && !options.isFromGiven) {
     texts.push(
@@ -92,6 +100,10 @@ export function adviceOf(
   }
   return [...new Set(texts)];
 }
+
+/** Names of two labels below a country, or one of the large domains that have no country. */
+const TOP_LEVEL =
+  /^[^.]+\.(?:[a-z]{2}|com|net|org|edu|gov|mil|int|arpa|info|biz|name|pro|mobi|dev|app|cloud|online|site|shop|store|tech|xyz|top)$/i;
 
 const INDENT = '  ';
 const DETAIL_INDENT = '     ';

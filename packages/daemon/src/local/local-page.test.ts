@@ -91,7 +91,9 @@ describe('a local page', () => {
     for (const origin of ['https://evil.example', 'null', 'http://localhost.evil', 'file://']) {
       expect(await ask({ headers: { origin } })).toBe(NOT_FOUND);
     }
-    expect(await ask({ headers: { 'sec-fetch-site': 'cross-site' } })).toBe(NOT_FOUND);
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await ask({ headers: { 'sec-fetch-site': site } })).toBe(NOT_FOUND);
+    }
     const own = { origin: 'http://localhost:8081', 'sec-fetch-site': 'same-origin' };
     expect(await ask({ headers: own })).toBe('200 "a"');
     expect(await ask({ headers: { 'sec-fetch-site': 'none' } })).toBe('200 "a"');

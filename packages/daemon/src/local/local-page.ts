@@ -16,6 +16,8 @@ export type LocalPage = (parameters: URLSearchParams) => Promise<LocalAnswer> | 
 /** The host of a URL that a browser or a tool uses for this machine, with or without port. */
 const LOCAL_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 const IPV4_LOOPBACK = '127.';
+/** A page of another port of this machine is `same-site`, and not ours (Fetch Metadata, section 2.3). */
+const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 /**
  * Whether a request comes from this machine or this pod, as `kubectl port-forward` and `exec` do: both ends of its
@@ -31,7 +33,7 @@ export function isLocal({ socket, headers, headersDistinct, url }: LocalRequest)
     LOCAL_HOST.test(headers.host ?? '') &&
     isLocalTarget(url ?? '') &&
     origin.every(isLocalUrl) &&
-    site?.includes('cross-site') !== true
+    site?.every((value) => OWN_SITES.has(value)) !== false
   );
 }
 

@@ -63,6 +63,24 @@ describe('the loop detector', () => {
     expect(messages).toEqual([`NOT using nameserver ${upstreams[1]!.text} - query loop detected`]);
   });
 
+  it('attack 18: who repeats a probe that a server saw disables it until it is probed again, no longer', async () => {
+    detector.close();
+    detector = new LoopDetector({ warn: (message) => messages.push(message) }, () => nowMs, 20);
+    detector.listen(() => loops++);
+    const [name] = await probe();
+    const [attacked, other] = upstreams;
+    expect(comesBack(name!)).toBe(true);
+    expect(servers().map((server) => detector.isLooping(server))).toEqual([true, false]);
+    await until(() => attacked!.requests.length > 1);
+    expect(servers().map((server) => detector.isLooping(server))).toEqual([false, false]);
+    expect(loops).toBe(2);
+    expect(other!.requests).toHaveLength(1);
+    // The old name means nothing; a real loop brings the new one back, and is logged once.
+    expect(comesBack(attacked!.names.at(-1)!)).toBe(true);
+    expect(detector.isLooping(servers()[0]!)).toBe(true);
+    expect(messages).toHaveLength(1);
+  });
+
   it('ignores every other question', async () => {
     const [name] = await probe();
     expect(comesBack(name!, 'A')).toBe(false);
