@@ -101,9 +101,8 @@ export function adviceOf(
   return [...new Set(texts)];
 }
 
-/** Names of two labels below a country, or one of the large domains that have no country. */
-const TOP_LEVEL =
-  /^[^.]+\.(?:[a-z]{2}|com|net|org|edu|gov|mil|int|arpa|info|biz|name|pro|mobi|dev|app|cloud|online|site|shop|store|tech|xyz|top)$/i;
+/** Names of two labels below a country or a large domain; those that are common names of namespaces as well (`shop`) are not here. */
+const TOP_LEVEL = /^[^.]+\.(?:[a-z]{2}|com|net|org|edu|gov|mil|int|arpa|info|biz|dev|app|xyz)$/i;
 
 const INDENT = '  ';
 const DETAIL_INDENT = '     ';
