@@ -94,6 +94,7 @@ export {
   soaRecord,
   withRecord,
 } from './dns/messages.js';
+export { type LadderKind, pointerLadders } from './dns/pointer-ladders.js';
 export { QueryLoad } from './dns/query-load.js';
 export {
   deadServer,

@@ -17,7 +17,7 @@ import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js
 import { listen } from '../src/listener.js';
 import { UpstreamSockets } from '../src/forward/sockets.js';
 import { NO_BATCH } from './engines.js';
-import { itOverIPv6 } from './ipv6.js';
+import { HAS_IPV6, itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
 
 const EPERM = 1;
@@ -210,6 +210,30 @@ unless(NO_BATCH, describe)('the batch engine', () => {
     expect(reply.length).toBe(4_096);
     expect(reply[2]! & 0x02).toBe(0x02);
   });
+
+  const toIpv4 = [0, 10, 5];
+  const toIpv6 = [41, 23, 5];
+  const unlessIpv6 = HAS_IPV6 ? ['::1'] : [];
+  it.each(['127.0.0.1', ...unlessIpv6])(
+    'attack 9: a forged path MTU has no effect on its sockets to the server %s',
+    async (address) => {
+      const libc = await loadLibc();
+      const options: number[][] = [];
+      const watched = await libcWith({
+        setsockopt: (fd, level, option, value, length) => {
+          const result = libc.setsockopt(fd, level, option, value, length);
+          // What the system takes.
+          if (result === 0) options.push([level, option, value[0]!]);
+          return result;
+        },
+      });
+      const { port } = await deadServer();
+      const sockets = opened(new UpstreamSockets({ engine: new BatchEngine(watched) }));
+      const handler = { onReply: () => undefined, onUnreachable: () => undefined };
+      sockets.socketsFor({ server: { address, port } }).send(Buffer.from(question(0)), handler);
+      expect(options).toContainEqual(address === '::1' ? toIpv6 : toIpv4);
+    },
+  );
 
   it('sends a query once more when the error was that of an earlier one', async () => {
     const libc = await loadLibc();

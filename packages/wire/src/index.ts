@@ -85,6 +85,7 @@ export { copyQuery, Query, readQuery } from './query.js';
 export type { Verdict } from './query.js';
 export { buildQuery, isSameQuestion } from './question.js';
 export { fillRandom, randomBytes } from './random.js';
+export { OwnerNames } from './owner-names.js';
 export { expandRdata } from './rdata-names.js';
 export { recordText } from './record-text.js';
 export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';

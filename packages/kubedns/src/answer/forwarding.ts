@@ -14,7 +14,6 @@ import {
   copyQuery,
   equalNames,
   expandKey,
-  expandName,
   expandRdata,
   EXTENDED_ERROR,
   extendedErrorOption,
@@ -24,6 +23,7 @@ import {
   markReasons,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
+  OwnerNames,
   Query,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
@@ -66,6 +66,8 @@ interface Chain {
 const MAX_OWN_LINKS = 8;
 /** More names of a chain in a reply than any honest answer has; a longer chain is cut. */
 const MAX_CHAIN_NAMES = 16;
+/** Of a reply that is taken apart so many CNAMEs are looked at: each name of a chain has one. */
+const MAX_CNAMES = 64;
 const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name servers');
 /** The target of an ExternalName has no answer. */
 const NO_TARGET = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'target of the CNAME');
@@ -89,7 +91,7 @@ export class Forwarding {
   readonly #names = Array.from({ length: MAX_CHAIN_NAMES }, () => new Uint8Array(MAX_NAME_BYTES));
   readonly #lengths = new Uint8Array(MAX_CHAIN_NAMES);
   #nameCount = 0;
-  readonly #owner = new Uint8Array(MAX_NAME_BYTES);
+  readonly #owners = new OwnerNames(true);
 
   constructor(options: ForwardingOptions) {
     this.#options = options;
@@ -243,16 +245,21 @@ export class Forwarding {
   #isClean(reply: Uint8Array): boolean {
     const cursor = this.#cursor.reset(reply, reply.length);
     this.#nameCount = 0;
+    this.#owners.reset(reply);
+    let checked = 0;
     if (!this.#addName(reply, QUESTION_OFFSET)) return false;
     const type = readUint16(reply, cursor.end - QUESTION_FIXED_BYTES);
     while (cursor.next()) {
-      const length = expandKey(reply, cursor.start, reply.length, this.#owner);
+      const length = this.#owners.read(cursor.start, cursor.typeAt);
       if (length < 0) return false;
       if (cursor.section === SECTION.ANSWER) {
-        if (cursor.class !== CLASS.IN || !this.#isOfChain(length, cursor.type)) return false;
+        if (cursor.class !== CLASS.IN) return false;
+        const isChecked = this.#owners.isSame && cursor.type === checked;
+        if (!isChecked && !this.#isOfChain(length, cursor.type)) return false;
+        checked = cursor.type;
         const isLink = cursor.type === TYPE.CNAME && isFollowed(type);
         if (isLink && !this.#addName(reply, cursor.rdataStart)) return false;
-      } else if (cursor.type !== TYPE.OPT && this.#isOwn(this.#owner, length)) return false;
+      } else if (cursor.type !== TYPE.OPT && this.#isOwn(this.#owners.name, length)) return false;
     }
     return true;
   }
@@ -269,7 +276,7 @@ export class Forwarding {
 
   /** Whether the owner of a record is a name of the chain, or above one with a DNAME. */
   #isOfChain(length: number, type: number): boolean {
-    const owner = this.#owner.subarray(0, length);
+    const owner = this.#owners.name.subarray(0, length);
     for (let i = 0; i < this.#nameCount; i++) {
       const at = suffixOffset(this.#names[i]!, this.#lengths[i]!, owner);
       if (at === 0 || (at > 0 && type === TYPE.DNAME)) return true;
@@ -317,8 +324,8 @@ const MOVABLE: ReadonlySet<number> = new Set([
 ]);
 /** Types from this number on are newer than RFC 3597; its section 4 forbids compressed names in them. */
 const FIRST_UNCOMPRESSED = 48;
-/** Maximum number of names in the rdata of these types. */
-const MAX_NAMES_IN_RDATA = 2;
+/** The rdata of a record while its names are expanded. */
+const expanded = new Uint8Array(MAX_MESSAGE_BYTES);
 
 /** Whether a question of a type is about what a CNAME leads to, and not about the CNAME itself. */
 function isFollowed(type: number): boolean {
@@ -368,10 +375,16 @@ function isAtOrBelow(name: Uint8Array, apex: Uint8Array): boolean {
 function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
   const records: ChainRecord[] = [];
   const cursor = new RecordCursor().reset(reply, reply.length);
+  const owners = new OwnerNames(false);
+  owners.reset(reply);
+  let cnames = 0;
+  let owner: Uint8Array | undefined;
   while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
     const { section } = cursor;
     if (cursor.class !== CLASS.IN || !isWanted(section, cursor.type, type)) continue;
-    const owner = expand(reply, cursor.start);
+    if (cursor.type === TYPE.CNAME && ++cnames > MAX_CNAMES) continue;
+    const length = owners.read(cursor.start, cursor.typeAt);
+    if (!owners.isSame) owner = length < 0 ? undefined : owners.name.slice(0, length);
     const rdata = movableRdata(reply, cursor);
     if (owner === undefined || rdata === undefined) continue;
     records.push({ section, owner, type: cursor.type, ttlSeconds: cursor.ttlSeconds, rdata });
@@ -390,13 +403,6 @@ function movableRdata(
   { type, rdataStart, end }: RecordCursor,
 ): Uint8Array | undefined {
   if (!MOVABLE.has(type) && type < FIRST_UNCOMPRESSED) return undefined;
-  const expanded = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
   const length = expandRdata(reply, type, rdataStart, end, expanded, 0);
   return length < 0 ? undefined : expanded.slice(0, length);
-}
-
-function expand(reply: Uint8Array, at: number): Uint8Array | undefined {
-  const name = new Uint8Array(MAX_NAME_BYTES);
-  const length = expandName(reply, at, reply.length, name);
-  return length < 0 ? undefined : name.slice(0, length);
 }

@@ -1,4 +1,6 @@
+import { stepsOf } from '../../test/support/steps.js';
 import { describe, expect, it } from '@jest/globals';
+import { pointerLadders } from '@kube-dns/testkit';
 import {
   AnswerWriter,
   CLASS,
@@ -66,6 +68,21 @@ describe('upstreamChain', () => {
     const { records } = upstreamChain(out.slice(0, writer.finish()), TYPE.A, target, () => false);
     expect(records).toHaveLength(1);
   });
+
+  it.each(['pointers', 'labels'] as const)(
+    'finding 5: costs little more for a reply of 65 kB whose owners lead through many %s',
+    (kind) => {
+      const evil = encodeName('a.evil');
+      let records = 0;
+      const stepsFor = (bytes: Uint8Array) =>
+        stepsOf(() => (records = upstreamChain(bytes, TYPE.A, evil, () => false).records.length));
+      const honest = stepsFor(pointerLadders('none'));
+      expect(records).toBeGreaterThan(3_900);
+      const hostile = stepsFor(pointerLadders(kind));
+      expect(records).toBe(10);
+      expect(hostile).toBeLessThan(10 * honest);
+    },
+  );
 
   it('survives any bytes', () => {
     const good = reply();

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressRecords, encodeQuery, encodeReply, type Response } from '@kube-dns/testkit';
+import {
+  addressRecords,
+  encodeQuery,
+  encodeReply,
+  pointerLadders,
+  type Response,
+} from '@kube-dns/testkit';
 import { FLAG, RCODE, readQuery, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { PLAIN_RULES } from '../testing/cached-answers.js';
@@ -346,4 +352,32 @@ describe('the bounds of cached TTLs', () => {
     );
     expect(reader.answer.lifetimeSeconds).toBe(30);
   });
+});
+
+describe('finding 5: a reply of 65 kB', () => {
+  /** Reads it and gives how often one of its bytes is read, and how many records it has for the cache. */
+  function readsOf(reply: Buffer): { reads: number; records: number } {
+    let reads = 0;
+    const counted = new Proxy<Uint8Array>(reply, {
+      get: (bytes, key) => {
+        const value: unknown = Reflect.get(bytes, key);
+        if (typeof value === 'number' && key !== 'length') reads++;
+        return typeof value === 'function' ? (value.bind(bytes) as unknown) : value;
+      },
+    });
+    const reader = new ReplyReader(PLAIN_RULES);
+    const isRead = reader.read(counted);
+    return { reads, records: isRead ? reader.answer.setSize : 0 };
+  }
+
+  it.each(['pointers', 'labels'] as const)(
+    'finding 5: whose owners lead through many %s costs little more than one whose owners are one name',
+    (kind) => {
+      const honest = readsOf(pointerLadders('none'));
+      expect(honest.records).toBeGreaterThan(3_900);
+      const hostile = readsOf(pointerLadders(kind));
+      expect(hostile.records).toBe(0);
+      expect(hostile.reads).toBeLessThan(2 * honest.reads);
+    },
+  );
 });

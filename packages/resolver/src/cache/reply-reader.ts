@@ -2,7 +2,7 @@ import {
   CLASS,
   expandKey,
   FLAG,
-  MAX_NAME_BYTES,
+  OwnerNames,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -54,8 +54,9 @@ export class ReplyReader {
   #isAnnounced = false;
   #isExtended: boolean | undefined;
   readonly #cursor = new RecordCursor();
-  /** The owner of the last record. */
-  readonly #owner = new Uint8Array(MAX_NAME_BYTES);
+  readonly #owners = new OwnerNames(true);
+  /** Whether the last owner is the target's. */
+  #isTargets = false;
   #reply: Uint8Array = new Uint8Array(0);
 
   constructor(rules: CachingRules) {
@@ -94,6 +95,7 @@ export class ReplyReader {
   #readQuestion(reply: Uint8Array): boolean {
     const { answer } = this;
     this.#reply = reply;
+    this.#owners.reset(reply);
     this.isMalformed = false;
     this.questionType = 0;
     const cursor = this.#cursor.reset(reply, reply.length);
@@ -120,11 +122,18 @@ export class ReplyReader {
   #readSet(): number {
     const { answer, questionType } = this;
     let cnameAt = NOWHERE;
+    let isFirst = true;
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       const isWanted = cursor.type === questionType;
       if (!isWanted && (cursor.type !== TYPE.CNAME || cnameAt >= 0)) continue;
-      if (cursor.class !== CLASS.IN || !this.#isOwnedByTarget()) continue;
+      if (cursor.class !== CLASS.IN) continue;
+      if (!this.#isOwnedByTarget(isFirst)) {
+        if (this.isMalformed) break;
+        isFirst = false;
+        continue;
+      }
+      isFirst = false;
       if (!isWanted) cnameAt = cursor.start;
       else if (!this.#isAdded(answer.addRecord(this.#reply, cursor, this.#cursorTtl()))) break;
     }
@@ -167,7 +176,7 @@ export class ReplyReader {
       const length = cursor.class === CLASS.IN ? this.#readOwner() : 0;
       if (length <= 0) continue;
       // By labels: dnsmasq compares the end of the text.
-      const zone = this.#owner.subarray(0, length);
+      const zone = this.#owners.name.subarray(0, length);
       const offset = suffixOffset(answer.target, answer.targetLength, zone);
       if (offset < 0) continue;
       const ttl = this.#cursorTtl();
@@ -189,16 +198,21 @@ export class ReplyReader {
     return false;
   }
 
-  #isOwnedByTarget(): boolean {
+  /** `isFirst`: no owner was compared with this target yet. */
+  #isOwnedByTarget(isFirst: boolean): boolean {
     const { target, targetLength } = this.answer;
-    if (this.#readOwner() !== targetLength) return false;
-    for (let i = 0; i < targetLength; i++) if (this.#owner[i] !== target[i]) return false;
-    return true;
+    const length = this.#readOwner();
+    if (!isFirst && this.#owners.isSame) return this.#isTargets;
+    const { name } = this.#owners;
+    let same = 0;
+    if (length === targetLength) while (same < length && name[same] === target[same]) same++;
+    this.#isTargets = same === targetLength;
+    return this.#isTargets;
   }
 
   /** The owner of the cursor's record, lower-cased, and its length. */
   #readOwner(): number {
-    const length = expandKey(this.#reply, this.#cursor.start, this.#reply.length, this.#owner);
+    const length = this.#owners.read(this.#cursor.start, this.#cursor.typeAt);
     if (length < 0) this.isMalformed = true;
     return length;
   }

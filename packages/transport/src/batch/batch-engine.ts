@@ -225,6 +225,7 @@ class BatchUpstreamPort implements UpstreamPort, SocketHandler {
         port,
         merges: server !== undefined && isLoopback(server.address),
         receiveBufferBytes: UPSTREAM_BUFFER_BYTES,
+        ignoresPathMtu: true,
         remote: server,
       },
       this,
@@ -407,6 +408,8 @@ interface BatchSocketOptions {
   /** Datagrams of a sender that sends several as one may come merged; the hub takes them apart. */
   readonly merges?: boolean;
   readonly receiveBufferBytes: number;
+  /** No ICMP message, which anyone can forge, changes the size of fragments. */
+  readonly ignoresPathMtu?: boolean;
 }
 
 /** Receives what arrives at a socket. */
@@ -572,6 +575,13 @@ class BatchSocket implements OutboxSocket {
     if (options.answersFromSameAddress === true) {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
       else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
+    }
+    if (options.ignoresPathMtu === true) {
+      // A kernel without it sends as it did.
+      if (isIpv6) {
+        const { IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT } = linux;
+        this.#setOption(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT);
+      } else this.#setOption(linux.IPPROTO_IP, linux.IP_MTU_DISCOVER, linux.IP_PMTUDISC_OMIT);
     }
     if (options.merges === true && this.#hub.offload.canMerge) {
       this.#setOption(linux.SOL_UDP, linux.UDP_GRO, 1);

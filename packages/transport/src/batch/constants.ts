@@ -10,7 +10,13 @@ export const SO_REUSEPORT = 15;
 export const SO_RCVBUFFORCE = 33;
 export const IPPROTO_IP = 0;
 export const IP_PKTINFO = 8;
+export const IP_MTU_DISCOVER = 10;
+/** Datagrams may be sent in fragments, and no ICMP message changes how large these are (Linux 3.15). */
+export const IP_PMTUDISC_OMIT = 5;
 export const IPPROTO_IPV6 = 41;
+export const IPV6_MTU_DISCOVER = 23;
+/** As for IPv4 (Linux 4.0). */
+export const IPV6_PMTUDISC_OMIT = 5;
 export const IPV6_V6ONLY = 26;
 export const IPV6_RECVPKTINFO = 49;
 export const SOL_UDP = 17;
