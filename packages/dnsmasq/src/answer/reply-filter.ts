@@ -8,6 +8,7 @@ import {
   hasPrefix,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
@@ -15,6 +16,7 @@ import {
   readUint32,
   RecordCursor,
   SECTION,
+  skipName,
   isInZone,
   TYPE,
   writeUint16,
@@ -22,6 +24,14 @@ import {
 } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
 import { type AddressAlias, type AddressRange, isInRange } from '../options/values.js';
+
+/** Types and keys of RFC 9460. */
+const SVCB = 64;
+const HTTPS = 65;
+const IPV4_HINT = 4;
+const IPV6_HINT = 6;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 
 /** The rules for addresses in replies. */
 export interface ReplyRules {
@@ -71,12 +81,14 @@ export class ReplyFilter {
     const { stopsRebind, allowsLocalhostRebind } = this.#rules;
     if (!stopsRebind) return false;
     const cursor = this.#cursor.reset(reply, reply.length);
-    while (nextAddress(cursor, SECTION.ANSWER)) {
-      const isPrivate =
-        cursor.type === TYPE.A
-          ? isPrivateIpv4(reply, cursor.rdataStart, allowsLocalhostRebind)
-          : isPrivateIpv6(reply, cursor.rdataStart, allowsLocalhostRebind);
-      if (isPrivate) return !this.#isExempt(reply);
+    const questionType = readUint16(reply, cursor.end - QUESTION_FIXED_BYTES);
+    // Clients of a service binding take the addresses of its target from there (RFC 9460 section 4.1).
+    const last = isServiceBinding(questionType) ? SECTION.ADDITIONAL : SECTION.ANSWER;
+    while (cursor.next() && cursor.section <= last) {
+      if (cursor.class !== CLASS.IN || !isPrivateRecord(reply, cursor, allowsLocalhostRebind)) {
+        continue;
+      }
+      return !this.#isExempt(reply);
     }
     return false;
   }
@@ -182,10 +194,60 @@ export class FilteredTypes {
 /** Moves to the next complete A or AAAA record of class IN up to a section. */
 function nextAddress(cursor: RecordCursor, lastSection: number): boolean {
   while (cursor.next() && cursor.section <= lastSection) {
-    const { type } = cursor;
-    const length = cursor.end - cursor.rdataStart;
-    const isAddress = (type === TYPE.A && length === 4) || (type === TYPE.AAAA && length === 16);
-    if (isAddress && cursor.class === CLASS.IN) return true;
+    if (cursor.class === CLASS.IN && isAddress(cursor)) return true;
+  }
+  return false;
+}
+
+function isAddress({ type, rdataStart, end }: RecordCursor): boolean {
+  const length = end - rdataStart;
+  return (
+    (type === TYPE.A && length === IPV4_BYTES) || (type === TYPE.AAAA && length === IPV6_BYTES)
+  );
+}
+
+/** RFC 9460: HTTPS and SVCB records, and the keys of the addresses in them. */
+function isServiceBinding(type: number): boolean {
+  return type === SVCB || type === HTTPS;
+}
+
+/** Whether an address, or a service binding with hints, leads to a network that is not on the internet. */
+function isPrivateRecord(
+  reply: Uint8Array,
+  cursor: RecordCursor,
+  allowsLocalhost: boolean,
+): boolean {
+  const { type, rdataStart, end } = cursor;
+  if (isServiceBinding(type)) return hasPrivateHint(reply, rdataStart, end, allowsLocalhost);
+  if (!isAddress(cursor)) return false;
+  return type === TYPE.A
+    ? isPrivateIpv4(reply, rdataStart, allowsLocalhost)
+    : isPrivateIpv6(reply, rdataStart, allowsLocalhost);
+}
+
+/** A priority, the name of a target, then keys with their values (RFC 9460 section 2.2). */
+function hasPrivateHint(
+  reply: Uint8Array,
+  start: number,
+  end: number,
+  allowsLocalhost: boolean,
+): boolean {
+  let at = skipName(reply, start + 2, end);
+  if (at < 0) return false;
+  while (at + 4 <= end) {
+    const key = readUint16(reply, at);
+    const valueEnd = at + 4 + readUint16(reply, at + 2);
+    if (valueEnd > end) return false;
+    const bytes = key === IPV4_HINT ? IPV4_BYTES : IPV6_BYTES;
+    const isHint = key === IPV4_HINT || key === IPV6_HINT;
+    for (at += 4; isHint && at + bytes <= valueEnd; at += bytes) {
+      const isPrivate =
+        key === IPV4_HINT
+          ? isPrivateIpv4(reply, at, allowsLocalhost)
+          : isPrivateIpv6(reply, at, allowsLocalhost);
+      if (isPrivate) return true;
+    }
+    at = valueEnd;
   }
   return false;
 }
@@ -332,7 +394,10 @@ const PRIVATE_IPV6 = [
   prefix(8, 0xfd),
   prefix(32, 0x20, 0x01, 0x0d, 0xb8),
 ];
+/** Before the IPv4 address in an IPv6 one. */
 const MAPPED_BYTES = 12;
+/** NAT64 (RFC 6052 section 2.1): the IPv4 address is reached. */
+const NAT64 = prefix(96, 0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0);
 
 /** Whether the IPv4 address at an offset belongs to a network that is not on the internet. */
 export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
@@ -340,9 +405,12 @@ export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: bo
   return startsWithAny(bytes, at, PRIVATE_IPV4);
 }
 
-/** The same for an IPv6 address; of an IPv4-mapped one (`::ffff:10.0.0.1`) the IPv4 address counts. */
+/** The same for an IPv6 address; of one for an IPv4 address (`::ffff:10.0.0.1`, `64:ff9b::10.0.0.1`) that counts. */
 export function isPrivateIpv6(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
-  if (isMapped(bytes, at)) return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
+  const isNat64 = hasPrefix(bytes, at, NAT64.bytes, NAT64.bits);
+  if (isNat64 || isMapped(bytes, at)) {
+    return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
+  }
   if (isUnspecifiedOrLoopback(bytes, at)) return !allowsLocalhost;
   return startsWithAny(bytes, at, PRIVATE_IPV6);
 }

@@ -107,10 +107,13 @@ export class DnsmasqReplies implements ReplyPolicy {
 
   /**
    * Servers speak for the names that are routed to them: a target of their CNAMEs is cached under its own
-   * name only when the question for it would have been sent to them, too.
+   * name only when the question for it would have been sent to them, too. `--address` answers what the cache does not have, so
+   * that it must not have a name with an address.
    */
   mayStoreTarget(target: CacheableAnswer): boolean {
-    return this.#options.router.routes.find(target) === this.#route;
+    const { router, local } = this.#options;
+    if (local.hasName(target.name, target.nameLength)) return false;
+    return router.routes.find(target) === this.#route;
   }
 
   finish(reply: Buffer): Buffer {
