@@ -107,7 +107,7 @@ describe('the status page of dnsmasq', () => {
         from: '--local=/lan/ (the command line)',
       },
     ]);
-    const zone = { zone: 'z', serial: null, lastChangeSeconds: null, keptAnswers: 0 };
+    const zone = { zone: 'z', serial: null, lastChangeSeconds: null, pinnedAnswers: 0 };
     expect(await rowsOf('Zones')).toMatchObject([
       { server: zoneServer, ...zone },
       { server: other, ...zone },

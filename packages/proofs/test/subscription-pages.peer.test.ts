@@ -41,7 +41,7 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   const pageOf = (row: object) => ({ subscriptions: [{ ...here, zones: ZONES, ...row }] });
   await ask(dnsmasq.ports.dns, NAME);
   expect(await page(dnsmasq.ports.metrics, 'subscriptions')).toMatchObject(
-    pageOf({ state: 'live', keptAnswers: 1, droppedAnswers: 0 }),
+    pageOf({ state: 'live', pinnedAnswers: 1, droppedAnswers: 0 }),
   );
   expect(await page(kubedns.ports.readiness, 'subscribers')).toMatchObject({
     subscribers: [{ unreadBytes: 0 }],
@@ -58,7 +58,7 @@ it('what is live, kept and dropped is in the pages, metrics and statistics of bo
   kubedns.server.signal('SIGKILL');
   await dnsmasq.server.waitForLine(/announces no changes any more/);
   expect(await page(dnsmasq.ports.metrics, 'subscriptions')).toMatchObject(
-    pageOf({ state: 'down', keptAnswers: 0, events: { started: 1, lost: 1 } }),
+    pageOf({ state: 'down', pinnedAnswers: 0, events: { started: 1, lost: 1 } }),
   );
   const live = { ...here, zone: 'cluster.local' };
   expect((await dnsmasq.metrics()).sum('dnsmasq_subscription_live', live)).toBe(0);

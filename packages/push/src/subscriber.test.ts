@@ -3,7 +3,7 @@ import { subscriptionRow } from './testing/index.js';
 import { subscriptionsPage, zoneRows } from './subscriber.js';
 
 it('the page of subscriptions says what is live, what is not and why, and how old that is', () => {
-  const live = subscriptionRow({ sinceMs: 1_000, lastSeenMs: 9_500, serial: 7, keptAnswers: 3 });
+  const live = subscriptionRow({ sinceMs: 1_000, lastSeenMs: 9_500, serial: 7, pinnedAnswers: 3 });
   const down = subscriptionRow({
     server: '[::1]#53',
     state: 'down',
@@ -24,7 +24,7 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
         lastMessageAgeSeconds: 0.5,
         serial: 7,
         processes: 1,
-        keptAnswers: 3,
+        pinnedAnswers: 3,
         droppedAnswers: 0,
         events,
         flushes,
@@ -36,7 +36,7 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
         reason: 'no heartbeat',
         forSeconds: 1,
         processes: 0,
-        keptAnswers: 0,
+        pinnedAnswers: 0,
         droppedAnswers: 0,
         events,
         flushes,
@@ -48,10 +48,10 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
 describe('the rows of zones', () => {
   it('have what is counted of a server once, not for each of its zones', () => {
     const rows = [
-      subscriptionRow({ zones: ['a', 'b', 'c'], keptAnswers: 23, droppedAnswers: 4 }),
-      subscriptionRow({ zones: ['d'], keptAnswers: 5, state: 'down' }),
+      subscriptionRow({ zones: ['a', 'b', 'c'], pinnedAnswers: 23, droppedAnswers: 4 }),
+      subscriptionRow({ zones: ['d'], pinnedAnswers: 5, state: 'down' }),
     ];
-    const shown = zoneRows(rows).map((row) => [row.zone, row.keptAnswers, row.droppedAnswers]);
+    const shown = zoneRows(rows).map((row) => [row.zone, row.pinnedAnswers, row.droppedAnswers]);
     expect(shown).toEqual([
       ['d', 5, 0],
       ['a', 23, 4],

@@ -44,7 +44,7 @@ export interface SubscriptionRow extends SubscriptionStatus {
   /** When something changed last, in milliseconds of `performance.now()`; undefined before that. */
   readonly changedMs: number | undefined;
   /** Cached answers that stay until the server says that they changed. */
-  readonly keptAnswers: number;
+  readonly pinnedAnswers: number;
   /** Cached answers that were dropped because their names changed. */
   readonly droppedAnswers: number;
   readonly events: Readonly<Record<string, number>>;
@@ -203,7 +203,7 @@ export class ZoneServer {
       zones: this.#zoneNames,
       processes: this.liveCount,
       changedMs: this.#changedMs,
-      keptAnswers: this.#pinnedAnswers,
+      pinnedAnswers: this.#pinnedAnswers,
       droppedAnswers: this.#dropped,
       events: this.#events,
       flushes: this.#flushes,
@@ -612,7 +612,7 @@ export function subscriptionsPage(
     lastMessageAgeSeconds: ageSeconds(row.lastSeenMs),
     serial: row.serial,
     processes: row.processes,
-    keptAnswers: row.keptAnswers,
+    pinnedAnswers: row.pinnedAnswers,
     droppedAnswers: row.droppedAnswers,
     events: row.events,
     flushes: row.flushes,
@@ -642,7 +642,7 @@ export function zoneRows(
       lastMessageSeconds: ageSeconds(row.lastSeenMs),
       processes: row.processes,
       // Of the server, not of a zone: once.
-      keptAnswers: index === 0 ? row.keptAnswers : null,
+      pinnedAnswers: index === 0 ? row.pinnedAnswers : null,
       droppedAnswers: index === 0 ? row.droppedAnswers : null,
       flushes: index === 0 ? flushesText(row) : null,
     })),
@@ -701,7 +701,7 @@ export function subscriptionFamilies(
     gauge(
       'subscription_kept_answers',
       'Cached answers that stay until their names change.',
-      byServer(({ keptAnswers }) => keptAnswers),
+      byServer(({ pinnedAnswers }) => pinnedAnswers),
     ),
     counter(
       'subscription_dropped_answers_total',

@@ -6,7 +6,7 @@ import { subscriptionRow } from './testing/index.js';
 it('the metrics of subscriptions leave out servers that never announced changes', async () => {
   const lastSeenMs = performance.now();
   const rows = [
-    subscriptionRow({ zones: ['a', 'b'], lastSeenMs, keptAnswers: 4, droppedAnswers: 5 }),
+    subscriptionRow({ zones: ['a', 'b'], lastSeenMs, pinnedAnswers: 4, droppedAnswers: 5 }),
     subscriptionRow({ server: 'down#53', state: 'down' }),
     subscriptionRow({ server: 'other#53', state: 'unsupported' }),
   ];

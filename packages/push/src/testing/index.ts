@@ -12,7 +12,7 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     serial: 0,
     processes: 1,
     changedMs: undefined,
-    keptAnswers: 0,
+    pinnedAnswers: 0,
     droppedAnswers: 0,
     events: { started: 1, lost: 0, changed: 0 },
     flushes: { 'new-subscription': 1, 'by-server': 0, 'missed-message': 0 },

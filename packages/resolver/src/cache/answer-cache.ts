@@ -74,8 +74,8 @@ export interface CachedEntry {
   /** Its TTL when it was stored, and what is left of that, negative when it is over. */
   readonly lifetimeSeconds: number;
   readonly secondsLeft: number;
-  /** `kept`: pinned by a subscription, also past its TTL; `gone`: expired, and no client gets it any more. */
-  readonly state: 'fresh' | 'kept' | 'expired' | 'gone';
+  /** `pinned`: pinned by a subscription, also past its TTL; `gone`: expired, and no client gets it any more. */
+  readonly state: 'fresh' | 'pinned' | 'expired' | 'gone';
   /** Since when it has expired, and until when clients may get it, from now on; 0 unless it has expired. */
   readonly expiredSeconds: number;
   readonly staleSecondsLeft: number;
@@ -115,7 +115,7 @@ export interface EntryCounts {
   /** Those that have expired. */
   stale: number;
   /** Those that a subscription keeps. */
-  kept: number;
+  pinned: number;
   /** Of those that are cached now, as far as hits are counted. */
   hits: number;
   bytes: number;
@@ -362,7 +362,7 @@ export class AnswerCache {
       const zone = zoneOf(name, this.#store.copyName(slot, name));
       let counts = zones.get(zone);
       if (counts === undefined) {
-        counts = { entries: 0, records: 0, negative: 0, stale: 0, kept: 0, hits: 0, bytes: 0 };
+        counts = { entries: 0, records: 0, negative: 0, stale: 0, pinned: 0, hits: 0, bytes: 0 };
         zones.set(zone, counts);
       }
       this.#countIn(counts, slot);
@@ -752,7 +752,7 @@ export class AnswerCache {
 
   #stateOf(slot: number, now: number): CachedEntry['state'] {
     if (now < this.#store.columns.expiresAt[slot]!) return 'fresh';
-    if (this.#isPinned(slot, now)) return 'kept';
+    if (this.#isPinned(slot, now)) return 'pinned';
     return now >= this.#goneAt(slot) ? 'gone' : 'expired';
   }
 
@@ -764,7 +764,7 @@ export class AnswerCache {
     counts.bytes += this.#store.bytesAt(slot);
     if (setSize[slot] === 0) counts.negative++;
     if (this.#isExpired(slot, this.#now())) counts.stale++;
-    else if (subscription[slot] !== 0) counts.kept++;
+    else if (subscription[slot] !== 0) counts.pinned++;
   }
 
   #messageOf(slot: number): CachedAnswer {

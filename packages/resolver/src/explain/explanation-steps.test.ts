@@ -111,7 +111,7 @@ describe('what is said of the cache', () => {
       text:
         'The cache has 1 A record, stored 40 s ago: its TTL is over, and it is kept. ' +
         '127.0.0.1#10053 announces what changes in z (serial 42); until then it is right.',
-      state: 'kept',
+      state: 'pinned',
       subscription: { server: '127.0.0.1#10053', zones: ['z'], state: 'live', serial: 42 },
     });
     const lost = subscriptionRow({ zones: ['z'], state: 'down', reason: 'connection refused' });

@@ -85,7 +85,7 @@ export function outcomeStep(
 
 /** Whether a client gets it without a question to servers. */
 function hasAnswer(entry: CachedEntry | undefined): entry is CachedEntry {
-  return entry?.state === 'fresh' || entry?.state === 'kept';
+  return entry?.state === 'fresh' || entry?.state === 'pinned';
 }
 
 /** The servers that were not asked, and why, if `entry` was no answer; `asked` are the steps of the others. */
@@ -117,7 +117,7 @@ function entryText(entry: CachedEntry, { type, stale }: CacheLook): string {
   switch (state) {
     case 'fresh':
       return `The cache has ${what}, ${age}; ${Math.ceil(secondsLeft)} s of its TTL are left.`;
-    case 'kept':
+    case 'pinned':
       return `The cache has ${what}, ${age}: its TTL is over, and it is kept.`;
     case 'expired': {
       const rule =
@@ -165,7 +165,8 @@ function entryFacts(entry: CachedEntry) {
 function subscriptionText({ state, secondsLeft }: CachedEntry, row: SubscriptionRow): string {
   const zones = row.zones.join(', ');
   if (row.state === 'live') {
-    const until = state === 'kept' || secondsLeft > 0 ? 'until then it is right' : 'it is not kept';
+    const until =
+      state === 'pinned' || secondsLeft > 0 ? 'until then it is right' : 'it is not kept';
     return `${row.server} announces what changes in ${zones} (serial ${row.serial ?? 0}); ${until}.`;
   }
   return `${row.server} announced what changes in ${zones}, and does not now (${row.reason}): it expires by its TTL.`;

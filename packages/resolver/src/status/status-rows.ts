@@ -5,12 +5,12 @@ import type { CacheFacts, EntryCounts } from '../cache/answer-cache.js';
 /** A row for each zone that names in the cache are of, the largest first. */
 export function cacheRows(zones: ReadonlyMap<string, EntryCounts>): StatusFacts[] {
   const rows = [...zones].sort(([, one], [, other]) => other.entries - one.entries);
-  return rows.map(([zone, { entries, records, negative, kept, stale, bytes }]) => ({
+  return rows.map(([zone, { entries, records, negative, pinned, stale, bytes }]) => ({
     zone,
     entries,
     records,
     negative,
-    kept,
+    pinned,
     stale,
     usedBytes: bytes,
   }));
