@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { StatusFacts, StatusSource } from '@kube-dns/daemon';
 import { Telemetry } from '@kube-dns/telemetry';
-import { ask, ownedBy, type Response, type Script } from '@kube-dns/testkit';
+import { ask, ownedBy, type Response, type Script, until } from '@kube-dns/testkit';
 import type { AppliedCorefile } from '../src/config/corefile-source.js';
 import { readServerBlocks } from '../src/corefile/read-server-blocks.js';
 import { nodeCacheStatus } from '../src/status.js';
@@ -114,7 +114,14 @@ describe('the status page of node-cache', () => {
   it('says which servers do not reply, and why it is not ready', async () => {
     const { testbed, status } = await start(() => address, WORLD);
     await testbed.upstream.close();
-    await ask(testbed.port, 'a.example');
+    let isAnswered = false;
+    const asked = ask(testbed.port, 'a.example').finally(() => (isAnswered = true));
+    // Probes find out that its port is closed.
+    await until(async () => {
+      await jest.advanceTimersByTimeAsync(100);
+      return isAnswered && status.problems?.().length === 1;
+    });
+    await asked;
     expect(status.problems?.()).toEqual([
       expect.stringMatching(/^no server for names of no other domain replies: 127\.0\.0\.1#\d+ \(/),
     ]);
