@@ -258,6 +258,7 @@ export class DnsmasqServer {
     this.#configDirectory.close();
     await this.#port.leave();
     await this.#resolver.settle();
+    this.#notifies.close();
     this.#local.close();
     this.#router.close();
     this.#subscriptions.close();

@@ -140,7 +140,7 @@ describe('the subscribers of a Publisher', () => {
     for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
     for (const address of ['10.1.0.1', '10.1.1.1']) {
       const session = new FakeSession(address);
-      expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+      expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
     }
     expect(publisher.count).toBe(250);
   });
@@ -152,7 +152,7 @@ describe('the subscribers of a Publisher', () => {
   ])('give a place of the client that has most to one %s', (_, address, greedy) => {
     const first = subscribed(greedy);
     for (let i = 1; i < 250; i++) subscribed(greedy);
-    expect(request(new FakeSession(greedy), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    expect(request(new FakeSession(greedy), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
     const session = subscribed(address);
     expect([first.isClosed, session.isClosed, publisher.count]).toEqual([true, false, 250]);
   });
@@ -161,8 +161,32 @@ describe('the subscribers of a Publisher', () => {
     for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
     const session = subscribed('127.0.0.1');
     const other = new FakeSession('10.1.1.1');
-    expect(request(other, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    expect(request(other, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
     expect([session.isClosed, publisher.count]).toEqual([false, 250]);
+  });
+
+  it('attack 24: keepalives of 0, retry delays, and TLVs without end change nothing for others', () => {
+    const own = subscribed('127.0.0.1');
+    const node = '10.9.9.9';
+    const RETRY_DELAY = 2;
+    for (let i = 0; i < 300; i++) {
+      const session = new FakeSession(node);
+      // A session that is begun, and nothing else: it takes no slot.
+      expect(request(session, DSO_TYPE.KEEPALIVE, new Uint8Array(8))).toBe(RCODE.NOERROR);
+      expect(request(session, RETRY_DELAY, new Uint8Array(4))).not.toBe(RCODE.NOERROR);
+      const tlvs = Array.from({ length: 17 }, () => ({ type: 0xff00, data: new Uint8Array(0) }));
+      publisher.receive(writeDso({ id: 6, isResponse: false, rcode: 0, tlvs }), session);
+    }
+    expect(publisher.count).toBe(1);
+    for (let i = 0; i < 400; i++) request(new FakeSession(node), DSO_TYPE.SUBSCRIBE, APEX);
+    const other = subscribed('10.1.0.1');
+    change();
+    pass(10_000);
+    expect([own.isClosed, other.isClosed, publisher.count]).toEqual([false, false, 250]);
+    expect([own.told, other.told]).toEqual([[DSO_TYPE.CHANGED], [DSO_TYPE.CHANGED]]);
+    // Those that say nothing more are disconnected, and take no slot for ever.
+    pass(40_000);
+    expect(publisher.count).toBe(0);
   });
 
   it('that read slowly are sent nothing, then that everything may have changed', () => {

@@ -187,7 +187,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (rcode !== RCODE.NOERROR) return rcode;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
     const evicted = evictedFor(this.#subscribers, session);
-    if (evicted === 'own') return RCODE.REFUSED;
+    // It is asked again soon: REFUSED is also what servers say that know no subscriptions.
+    if (evicted === 'own') return RCODE.SERVFAIL;
     if (evicted !== 'none') this.#drop(evicted);
     const now = this.#now();
     this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined });

@@ -6,6 +6,7 @@ import {
   DSO_TYPE,
   type DsoMessage,
   encodeKey,
+  keepaliveTlv,
   RCODE,
   serialTlv,
   subscribedTlv,
@@ -185,6 +186,22 @@ describe('a subscription', () => {
     pass(1);
     await until('live', () => events.includes('live'));
     expect(events).toEqual(['live']);
+  });
+
+  it('attack 24: takes no pause and no pace from its server', async () => {
+    const { peer, events, subscription } = await live();
+    const RETRY_DELAY = 2;
+    const asked = peer.requests.length;
+    peer.tell(keepaliveTlv(0));
+    peer.tell({ type: RETRY_DELAY, data: new Uint8Array(4).fill(0xff) });
+    peer.tell({ type: 0xff00, data: new Uint8Array(9) });
+    peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
+    await until('the change', () => events.includes('a.b'));
+    expect([subscription.isLive, peer.requests.length]).toEqual([true, asked]);
+    peer.cut();
+    await until('lost', () => events.length >= 3 && isPausing());
+    pass(FIRST_PAUSE_MS);
+    await until('live again', () => events.filter((event) => event === 'live').length === 2);
   });
 
   it('is lost with its connection, and begins again at once', async () => {

@@ -252,8 +252,9 @@ export class SubscriptionConnection {
 const SILENCE_MS = 12_000;
 /** A server that does not announce changes is asked again after this time. */
 const UNSUPPORTED_PAUSE_MS = 60_000;
-/** A server that cannot announce them now: its zone is not complete yet. */
-const BUSY_PAUSE_MS = 1_000;
+/** Pauses for a server that cannot announce them now, as its zone is not complete or it has too many subscribers. */
+const FIRST_BUSY_MS = 1_000;
+const LAST_BUSY_MS = 8_000;
 /** Pauses after a lost connection: each is twice the last one. */
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 5_000;
@@ -300,6 +301,11 @@ export class ZoneSubscription {
     longestMs: LAST_PAUSE_MS,
     randomPart: 0,
   });
+  readonly #busyBackOff = new BackOff({
+    firstMs: FIRST_BUSY_MS,
+    longestMs: LAST_BUSY_MS,
+    randomPart: 0,
+  });
   #wasEverLive = false;
   #isClosed = false;
   #isKnownUnsupported = false;
@@ -331,6 +337,7 @@ export class ZoneSubscription {
       {
         onLive: (subscribed) => {
           this.#backOff.reset();
+          this.#busyBackOff.reset();
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
           this.#sinceMs = performance.now();
@@ -378,7 +385,7 @@ export class ZoneSubscription {
 
   /** One that announced changes before is starting again when it does not. */
   #nextPauseMs(outcome: Outcome): number {
-    if (outcome === 'busy') return BUSY_PAUSE_MS;
+    if (outcome === 'busy') return this.#busyBackOff.next();
     if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
     return this.#backOff.next();
   }

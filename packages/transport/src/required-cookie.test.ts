@@ -30,7 +30,7 @@ function strict() {
   return { ask, counters };
 }
 
-describe('a query without a good cookie, where one is required', () => {
+describe('attack 28: a query without a good cookie, where one is required', () => {
   it('gets BADCOOKIE with a good one, which is answered', () => {
     const { ask, counters } = strict();
     for (const cookie of [CLIENT, `${CLIENT}${'00'.repeat(16)}`]) {

@@ -138,6 +138,20 @@ describe('an expired answer', () => {
     expect((await get()).rcode).toBe('SERVFAIL');
   });
 
+  it('attack 27: is gone when it is too old, however often it was asked for', async () => {
+    await startExpired({ stale: { ...STALE, maxAgeSeconds: 20 } });
+    says = silent;
+    const given: boolean[] = [];
+    // It has expired for 5 s.
+    for (let second = 6; second <= 21; second++) {
+      testbed.now++;
+      testbed.pass(FAILURE_MS);
+      const [answer] = await Promise.all([getLast()]);
+      given.push(answer.texts.join() === OLD);
+    }
+    expect(given).toEqual([...Array<boolean>(14).fill(true), false, false]);
+  });
+
   it('of the cluster is gone after a minute', async () => {
     await startExpired({ options: { isOfCluster: () => true } });
     says = silent;

@@ -1,5 +1,5 @@
 import { TokenBucket } from '@kube-dns/base';
-import { type Answerer, type Client, NO_ANSWER_YET } from '@kube-dns/transport';
+import type { Answerer, Client } from '@kube-dns/transport';
 import {
   AnswerWriter,
   checkTsig,
@@ -23,8 +23,10 @@ import {
 import { PROHIBITED } from '../explanations.js';
 import { isInRange, type NotifyRule } from '../options/values.js';
 
-/** NOTIFY messages that may drop answers, a second: a flood costs no more refetches than that. */
+/** NOTIFY messages that drop the answers of a name, a second: a flood costs no more refetches than that. */
 const MAX_DROPS_PER_SECOND = 100;
+/** Beyond them the whole zone is dropped, once in this time: a flood takes nothing from an honest one. */
+const ZONE_PAUSE_MS = 100;
 /** What a response has not (RFC 1996 section 3). */
 const NO_QUERY_FLAGS = ~(FLAG.RD | FLAG.RA | FLAG.CD) & 0xffff;
 
@@ -58,6 +60,9 @@ export class NotifyAnswerer implements Answerer {
   readonly #limit: TokenBucket;
   readonly #wallNow: () => number;
   readonly #writer = new AnswerWriter();
+  /** Zones that are to be dropped, and when. */
+  readonly #due = new Set<Uint8Array>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: NotifyAnswererOptions) {
     this.#options = options;
@@ -77,9 +82,14 @@ export class NotifyAnswerer implements Answerer {
     if (rule === undefined) return this.#respond('refused', RCODE.REFUSED, query, out);
     const isSignatureWanted = this.#options.key !== undefined;
     if (isSignatureWanted) return this.#respond('bad_signature', RCODE.REFUSED, query, out);
-    return this.#drop(rule, query)
-      ? this.#respond('accepted', RCODE.NOERROR, query, out)
-      : NO_ANSWER_YET;
+    return this.#respond(this.#drop(rule, query), RCODE.NOERROR, query, out);
+  }
+
+  /** Drops nothing any more. May be called twice. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#due.clear();
   }
 
   #answerSigned(query: Query, out: Uint8Array, rule: NotifyRule | undefined, tsig: Tsig): number {
@@ -99,11 +109,10 @@ export class NotifyAnswerer implements Answerer {
       const times = error === TSIG_ERROR.BADTIME ? { serverTimeSeconds: nowSeconds } : {};
       return signMessage(out, length, key, { timeSeconds, requestMac, error, ...times });
     }
-    if (rule !== undefined && !this.#drop(rule, query)) return NO_ANSWER_YET;
     const length =
       rule === undefined
         ? this.#respond('refused', RCODE.REFUSED, query, out)
-        : this.#respond('accepted', RCODE.NOERROR, query, out);
+        : this.#respond(this.#drop(rule, query), RCODE.NOERROR, query, out);
     return signMessage(out, length, key, { timeSeconds: nowSeconds, requestMac });
   }
 
@@ -115,17 +124,21 @@ export class NotifyAnswerer implements Answerer {
     );
   }
 
-  /**
-   * False beyond the limit. There is no response then: any response ends the retransmissions of the sender (RFC 1996
-   * section 3.6), and without one it sends the NOTIFY again, when it may drop.
-   */
-  #drop({ zone }: NotifyRule, { name, nameLength }: Query): boolean {
-    if (!this.#limit.take()) {
-      this.results.limited++;
-      return false;
+  /** Beyond the limit the whole zone is dropped in a moment, for all that arrive until then. */
+  #drop({ zone }: NotifyRule, { name, nameLength }: Query): NotifyResult {
+    if (this.#limit.take()) {
+      this.#options.drop(name.slice(0, nameLength), zone);
+      return 'accepted';
     }
-    this.#options.drop(name.slice(0, nameLength), zone);
-    return true;
+    this.#due.add(zone);
+    this.#timer ??= setTimeout(() => this.#dropDue(), ZONE_PAUSE_MS).unref();
+    return 'limited';
+  }
+
+  #dropDue(): void {
+    const zones = [...this.#due];
+    this.close();
+    for (const zone of zones) this.#options.drop(zone, zone);
   }
 
   #respond(result: NotifyResult, rcode: number, query: Query, out: Uint8Array): number {

@@ -234,6 +234,27 @@ describe('an ExternalName outside of the cluster', () => {
   });
 });
 
+it('attack 14: a chain of CNAMEs that grows with each reply costs one question, whatever its length', async () => {
+  alias('ext', 'c0.example.com');
+  const links = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      type: 'CNAME' as const,
+      name: `c${i}.example.com`,
+      ttl: 9,
+      data: `c${i + 1}.example.com`,
+    }));
+  for (const [count, name] of [
+    [1, EXT],
+    [100, EXT],
+    [100, 'c0.example.com'],
+  ] as const) {
+    upstream.script = () => ({ answers: links(count) });
+    const before = upstream.asked.length;
+    expect((await answers.ask(name, 'A')).answers.length).toBeLessThanOrEqual(17);
+    expect(upstream.asked.length - before).toBe(1);
+  }
+});
+
 describe('an ExternalName inside of the cluster', () => {
   beforeEach(() => {
     answers.cluster.services.put(serviceObject());
