@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import {
   buildImage,
+  checkNode,
   ENGINE_NAMES,
   findEngine,
   ImageError,
@@ -149,6 +150,7 @@ function main() {
     const start = Date.now();
     try {
       buildImage(engine, { file, tag, platforms, buildArgs, context: root, extra });
+      if (platforms === undefined) checkNode(engine, tag);
     } catch (error) {
       const advice = error instanceof ImageError ? withoutRegistry(engine, bases) : undefined;
       throw advice === undefined ? error : new ImageError(`${error.message}\n${advice}`);

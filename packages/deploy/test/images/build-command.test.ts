@@ -60,6 +60,20 @@ describe('npm run images', () => {
     for (const call of calls) expect(call).toMatch(/ \.$/);
   });
 
+  it('fails where the Node of the base is too old for the program', () => {
+    engine('podman', 'if [ "$1" = run ]; then echo "kubedns: needs Node 22.19" >&2; exit 1; fi');
+    const { status, stderr } = build('kubedns');
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      `images: localhost/kubedns:${version} does not start: kubedns: needs Node 22.19; give a --base with a newer Node\n`,
+    );
+  });
+
+  it('builds where an image cannot be run', () => {
+    engine('podman', 'if [ "$1" = run ]; then echo "no right to" >&2; exit 125; fi');
+    expect(build('kubedns').status).toBe(0);
+  });
+
   it('says what it builds, from what, with what, and how large it became', () => {
     engine('podman', 'if [ "$1" = image ]; then echo 124900000; fi');
     const { stdout } = build('--base', 'localhost/base', 'dnsmasq');
