@@ -29,6 +29,29 @@ describe('finishHash', () => {
   });
 });
 
+describe('hash collisions: names that share a bucket for one seed', () => {
+  const BUCKETS = 1_024;
+  const NAMES = 400;
+  const bucketOf = (seed: number, name: Uint8Array) =>
+    finishHash(hashBytes(seed, name, 0, name.length)) & (BUCKETS - 1);
+
+  it('are spread for every other one, so who does not know it cannot choose them', () => {
+    const names: Uint8Array[] = [];
+    for (let i = 0; names.length < NAMES; i++) {
+      const name = Buffer.from(`n${i.toString(36)}`);
+      if (bucketOf(1, name) === 0) names.push(name);
+    }
+    for (let seed = 2; seed < 50; seed++) {
+      const buckets = new Map<number, number>();
+      for (const name of names) {
+        const bucket = bucketOf(Math.imul(seed, 0x9e37_79b1), name);
+        buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
+      }
+      expect(Math.max(...buckets.values())).toBeLessThan(NAMES / 16);
+    }
+  });
+});
+
 describe('randomSeed', () => {
   it('is another one each time', () => {
     expect(new Set(Array.from({ length: 8 }, randomSeed)).size).toBeGreaterThan(1);

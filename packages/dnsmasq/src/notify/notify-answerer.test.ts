@@ -209,7 +209,7 @@ describe('a NOTIFY with a key', () => {
     },
   );
 
-  it('whose MAC is cut is malformed, and a replay costs no more than another drop', () => {
+  it('TSIG replay: whose MAC is cut is malformed, and a replay costs no more than another drop', () => {
     const message = signed(notify('cluster.local'));
     const macBytesAt = message.length - 6 - 32 - 2;
     const cut = Buffer.concat([
