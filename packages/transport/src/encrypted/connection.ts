@@ -52,8 +52,9 @@ export interface ConnectionShare {
   readonly turn: EndOfTurn;
   /** When the last tick was, which is precise enough for all but the clock of a question. */
   readonly nowMs: number;
-  /** Milliseconds of CPU that the event loop has used since that tick. */
-  cpuSinceTick(): number;
+  /** Milliseconds of CPU that the event loop has used, until now and until that tick. */
+  cpuMs(): number;
+  readonly cpuAtTickMs: number;
 }
 
 /** Is notified by its connections. */
@@ -107,6 +108,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   #bytesAtTick = 0;
   #repliesAtTick = 0;
   #uselessBytes = 0;
+  #cpuAtOpeningMs = 0;
   #state: ConnectionState = 'waits for its turn';
 
   constructor(handler: ConnectionHandler, serial: number) {
@@ -172,6 +174,8 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
         const isHttps = encryption.protocol === 'https';
         this.#openEncrypted(openTls(target, trust, ticket, isHttps ? undefined : onArrived));
       }
+      // The first one reads the trusted certificates, which is no work of the server.
+      this.#cpuAtOpeningMs = this.#handler.share.cpuMs();
     } catch (error) {
       // The source is no address.
       setImmediate(() => this.onEnd(codeOf(error)));
@@ -229,11 +233,17 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   onEnd(code?: string): void {
     if (this.#state === 'over') return;
     const { share } = this.#handler;
-    const hasFailedSlowly = this.#state === 'opening' && share.cpuSinceTick() >= LONG_TURN_MS;
+    const hasFailedSlowly = this.#state === 'opening' && this.#turnCpuMs >= LONG_TURN_MS;
     this.#state = 'over';
     share.handshakes.release(this);
     if (code !== undefined) this.#socket?.destroy();
     this.#handler.onEnd(this, code === undefined || !hasFailedSlowly ? code : 'SLOW_HANDSHAKE');
+  }
+
+  /** CPU since the last tick, or since the handshake has begun: what an opening connection has used in this turn, and a bit more. */
+  get #turnCpuMs(): number {
+    const { share } = this.#handler;
+    return share.cpuMs() - Math.max(share.cpuAtTickMs, this.#cpuAtOpeningMs);
   }
 
   get #openingMs(): number {

@@ -54,8 +54,8 @@ export class EncryptedServers implements ConnectionShare {
   /** Milliseconds since the epoch. */
   readonly wallNow: () => number;
   readonly #now: () => number;
-  readonly #cpuMs: () => number;
-  #cpuAtTickMs = 0;
+  readonly cpuMs: () => number;
+  cpuAtTickMs = 0;
   readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
   readonly #servers = new Set<ServerConnections>();
   #timer: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export class EncryptedServers implements ConnectionShare {
     cpuMs = threadCpuMs,
   ) {
     this.#now = now;
-    this.#cpuMs = cpuMs;
+    this.cpuMs = cpuMs;
     this.wallNow = wallNow;
     this.turn = new EndOfTurn(together);
     this.nowMs = now();
@@ -102,7 +102,7 @@ export class EncryptedServers implements ConnectionShare {
   /** Does what is due; called by a timer. */
   tick(): void {
     this.nowMs = this.#now();
-    this.#cpuAtTickMs = this.#cpuMs();
+    this.cpuAtTickMs = this.cpuMs();
     this.handshakes.tick();
     let isUnused = true;
     for (const server of this.#servers) {
@@ -117,12 +117,8 @@ export class EncryptedServers implements ConnectionShare {
   wake(): void {
     if (this.#timer !== undefined) return;
     this.nowMs = this.#now();
-    this.#cpuAtTickMs = this.#cpuMs();
+    this.cpuAtTickMs = this.cpuMs();
     this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
-  }
-
-  cpuSinceTick(): number {
-    return this.#cpuMs() - this.#cpuAtTickMs;
   }
 
   /** For ServerConnections: whether one more connection may be opened; an idle one of another server gives way. */
