@@ -51,7 +51,7 @@ export {
   wordsOption,
 } from './options.js';
 export { hideUrlSecrets, MAX_QUOTED, quote, shownText, shownUrl } from './text.js';
-export { TLS_CLIENT, watchTickets } from './tls-client.js';
+export { threadCpuMs, TLS_CLIENT, watchTickets } from './tls-client.js';
 export { TokenBucket } from './token-bucket.js';
 export { Trace, TraceKind } from './trace.js';
 export { layOut, usageText, wrap } from './usage.js';

@@ -44,7 +44,12 @@ afterEach(async () => {
 });
 
 /** An API server that answers the first request of a connection with these bytes, the last ones without an end. */
-async function serve(tls: TlsOptions | undefined, first: string, again = ''): Promise<string> {
+async function serve(
+  tls: TlsOptions | undefined,
+  first: string,
+  again = '',
+  cpuMs?: () => number,
+): Promise<string> {
   const bytes = Buffer.from(again.repeat(1_000));
   const repeat = (socket: Socket) => {
     while (bytes.length > 0 && !socket.destroyed && socket.write(bytes));
@@ -72,7 +77,7 @@ async function serve(tls: TlsOptions | undefined, first: string, again = ''): Pr
     skipTLSVerify: tls === undefined,
   };
   config.loadFromClusterAndUser(cluster, { name: 'nobody' });
-  client = new ApiClient(config, 'test');
+  client = new ApiClient(config, 'test', undefined, cpuMs);
   return url;
 }
 
@@ -119,6 +124,18 @@ describe.each([
     await serve(tls, few + chunk(EVENT));
     expect(await watch(1)).toEqual([JSON.parse(EVENT)]);
   });
+});
+
+it.each([
+  ['is not tried again soon where it took 30 ms of CPU', 30, 1],
+  ['is tried again where it was cheap', 1, 3],
+])('finding 2: a handshake with the API server that failed %s', async (_what, cpuMs, expected) => {
+  const stranger = new TestAuthority('other').issue({ names: [ADDRESS] });
+  let usedMs = 0;
+  // Each look is later: what is used between two is the cost of what was between them.
+  await serve(stranger, HEAD, '', () => (usedMs += cpuMs));
+  for (let i = 0; i < 3; i++) await expect(watch()).rejects.toThrow(/certificate|issuer/);
+  expect(accepted).toBe(expected);
 });
 
 describe('an API server with old ciphers', () => {

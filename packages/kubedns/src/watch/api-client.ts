@@ -4,10 +4,11 @@ import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { createGunzip } from 'node:zlib';
-import { errorText, shownUrl, TLS_CLIENT, watchTickets } from '@kube-dns/base';
+import { errorText, shownUrl, threadCpuMs, TLS_CLIENT, watchTickets } from '@kube-dns/base';
 import {
   connectionReason,
   denialAdvice,
+  isHandshakeFailure,
   loadKubeconfig,
   readTextFile,
   StartupError,
@@ -43,6 +44,9 @@ const KEEP_ALIVE_MS = 15_000;
  * informational responses, which take 150 ms.
  */
 const READ_BYTES = 16 * 1024;
+/** After a handshake that failed and took so much CPU there is no other one for the pause. */
+const COSTLY_HANDSHAKE_MS = 20;
+const COSTLY_PAUSE_MS = 10_000;
 /** An API server sends none. */
 const MAX_INFORMATIONAL = 8;
 
@@ -71,7 +75,19 @@ export class ApiClient implements ApiReader {
   readonly #httpWatchAgent = plainAgent({ keepAlive: false });
   readonly #httpsWatchAgent = new https.Agent({ keepAlive: false });
 
-  constructor(config: KubeConfig, userAgent: string, headLimitMs = HEAD_LIMIT_MS) {
+  readonly #cpuMs: () => number;
+  /** Why no request is sent until then. */
+  #refusal: ApiError | undefined;
+  #refusedUntilMs = -Infinity;
+
+  /** `cpuMs`: what the thread has used. */
+  constructor(
+    config: KubeConfig,
+    userAgent: string,
+    headLimitMs = HEAD_LIMIT_MS,
+    cpuMs = threadCpuMs,
+  ) {
+    this.#cpuMs = cpuMs;
     this.#config = config;
     this.#userAgent = userAgent;
     this.#headLimitMs = headLimitMs;
@@ -109,14 +125,19 @@ export class ApiClient implements ApiReader {
   }
 
   async #send(request: ApiRequest, signal: AbortSignal): Promise<http.IncomingMessage> {
+    if (performance.now() < this.#refusedUntilMs) throw this.#refusal!;
     const options = await this.#optionsFor(request, signal);
     const base = this.server.replace(/\/+$/, '');
     const url = new URL(`${base}${request.path}?${request.query.toString()}`);
     try {
-      return await sendOnce(url, options);
+      return await sendOnce(url, options, this.#cpuMs);
     } catch (error) {
+      if (error instanceof CostlyHandshakeError) {
+        this.#refusal = error;
+        this.#refusedUntilMs = performance.now() + COSTLY_PAUSE_MS;
+      }
       // The server closed an idle connection at the moment of its reuse: a normal race, so retry.
-      if (error instanceof StaleConnectionError) return sendOnce(url, options);
+      if (error instanceof StaleConnectionError) return sendOnce(url, options, this.#cpuMs);
       throw error;
     }
   }
@@ -165,6 +186,9 @@ export class ApiClient implements ApiReader {
 /** A reused connection broke before the answer. */
 class StaleConnectionError extends ApiError {}
 
+/** The handshake failed, and has stopped what else this program does: each try would again. */
+class CostlyHandshakeError extends ApiError {}
+
 function plainAgent(options: http.AgentOptions): http.Agent {
   const agent = new http.Agent(options);
   agent.createConnection = (target) => {
@@ -179,10 +203,20 @@ function plainAgent(options: http.AgentOptions): http.Agent {
   return agent;
 }
 
-function sendOnce(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
+function sendOnce(
+  url: URL,
+  options: https.RequestOptions,
+  cpuMs: () => number,
+): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'http:' ? http : https).get(url, options, resolve);
-    request.once('socket', (socket) => prepare(socket, request.reusedSocket));
+    let cpuAtConnectMs = Infinity;
+    request.once('socket', (socket) => {
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      if (request.reusedSocket || !(socket instanceof TLSSocket)) return;
+      socket.once('connect', () => (cpuAtConnectMs = cpuMs()));
+      watchTickets(socket, () => socket.destroy(flood('session tickets')));
+    });
     let informational = 0;
     request.on('information', () => {
       if (++informational > MAX_INFORMATIONAL) request.destroy(flood('informational responses'));
@@ -195,16 +229,15 @@ function sendOnce(url: URL, options: https.RequestOptions): Promise<http.Incomin
       }
       const isStaleSocket =
         request.reusedSocket && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
-      const Failure = isStaleSocket ? StaleConnectionError : ApiError;
+      const isCostly = isHandshakeFailure(cause) && cpuMs() - cpuAtConnectMs >= COSTLY_HANDSHAKE_MS;
+      const Failure = isStaleSocket
+        ? StaleConnectionError
+        : isCostly
+          ? CostlyHandshakeError
+          : ApiError;
       reject(new Failure(0, connectionReason(cause, url.origin), 0, { cause }));
     });
   });
-}
-
-function prepare(socket: Socket, isReused: boolean): void {
-  socket.setKeepAlive(true, KEEP_ALIVE_MS);
-  if (isReused || !(socket instanceof TLSSocket)) return;
-  watchTickets(socket, () => socket.destroy(flood('session tickets')));
 }
 
 function flood(what: string): StreamError {

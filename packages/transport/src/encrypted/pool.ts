@@ -1,4 +1,4 @@
-import { BackOff } from '@kube-dns/base';
+import { BackOff, threadCpuMs } from '@kube-dns/base';
 import { descriptorShare } from '../descriptor-limit.js';
 import type {
   QuerySocket,
@@ -134,13 +134,6 @@ export class EncryptedServers implements ConnectionShare {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
-}
-
-function threadCpuMs(): number {
-  // Node 22 has no such function: there, other threads are counted, too.
-  const thread: Partial<Pick<NodeJS.Process, 'threadCpuUsage'>> = process;
-  const { user, system } = thread.threadCpuUsage?.() ?? process.cpuUsage();
-  return (user + system) / 1_000;
 }
 
 /** What is shown of an encrypted server. */
