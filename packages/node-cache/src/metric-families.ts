@@ -298,7 +298,7 @@ function forwardFamilies({ blocks, upstreams, subscriptions }: NodeCacheServer):
     counter('proxy_conn_cache_misses_total', 'Connections that were opened.', connections(false)),
     OWN.gauge(
       'subscription_live',
-      'Whether the DNS of the cluster announces its changes, so that answers are kept until then.',
+      'Whether the DNS of the cluster announces its changes, so that answers are pinned until then.',
       by('server', () =>
         subscriptions.rows().map(({ server, state }) => [server, Number(state === 'live')]),
       ),

@@ -321,7 +321,7 @@ export class ZoneServer {
     const { log } = this.#options;
     if (isFirst) {
       log.info(
-        `${this.text} announces the changes of ${this.#zoneNames.join(', ')}: its answers are kept until then`,
+        `${this.text} announces the changes of ${this.#zoneNames.join(', ')}: its answers are pinned until one changes`,
       );
     } else log.info(`${this.text} has ${this.liveCount} processes that announce changes`);
   }
