@@ -330,7 +330,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
         if (!this.#attempts.some(isOpen)) {
           if (!this.#isDisturbed || this.group.isDown(false)) this.#end(this.#best);
           // At once, and then with each tick.
-          else if (this.#resends === 0) this.#sendAfterDisturbance(nowMs);
+          else if (this.isInFlight && this.#resends === 0) this.#sendAfterDisturbance(nowMs);
         } else if (this.#best !== null) {
           this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + this.#graceMs);
         }
