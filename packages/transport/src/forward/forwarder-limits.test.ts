@@ -87,7 +87,7 @@ describe('between clients', () => {
       await answered(again);
     });
 
-    it('has 150 in all, where they join others and whatever their servers', async () => {
+    it('finding 8: has 150 in all, where they join others and whatever their servers', async () => {
       await fixture.close();
       fixture = new ForwarderFixture({ maxInFlight: 1_500 });
       const { group } = await fixture.groupOf([silent]);
@@ -125,7 +125,7 @@ describe('between clients', () => {
       expect(resultsOf(clients)).toEqual({ '': 400 });
     });
 
-    it('shares its part among domains: a silent one leaves new names of others their answers', async () => {
+    it('attack 16: shares its part among domains: a silent one leaves new names of others their answers', async () => {
       await fixture.close();
       fixture = new ForwarderFixture({ maxInFlight: 1_500 });
       const { group } = await fixture.groupOf([slow]);
