@@ -71,7 +71,7 @@ describe('finding 10: a URL that is malformed', () => {
     },
   );
 
-  it.each(['10.0.0.1#53@eth0', 'fd00::1#53@eth0', 'https://h/dns-query', 'a.b', ''])(
+  it.each(['10.0.0.1#53@eth0', 'fd00::1#53@eth0', 'https://h/dns-query', 'a.b', '/metrics?x', ''])(
     'is shown whole when it is well-formed and has none: %j',
     (text) => {
       expect(shownUrl(text)).toBe(text);

@@ -39,6 +39,8 @@ const HIDDEN = '***';
  * that may be user and password before its last `@`.
  */
 export function shownUrl(text: string): string {
+  // The path of a page or of a file, and not of a server.
+  if (text.startsWith('/') && !text.includes('://')) return hideUrlSecrets(text);
   const shown = text.replace(/\?[^]+$/, `?${HIDDEN}`);
   return hideUrlSecrets(shown.replace(/^([^]*?:\/\/)[^]*@/, `$1${HIDDEN}@`));
 }
