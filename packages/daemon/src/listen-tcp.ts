@@ -19,14 +19,11 @@ export interface ListenAddress {
 /** The exit code of the Go programs when they cannot serve HTTP (klog's Fatal). */
 const EXIT_CANNOT_LISTEN = 255;
 
-/** Connections that the system accepts before the program does; see the TCP listener of `transport`. */
-const BACKLOG = 4_096;
-
 /** Listens; returns the port. Rejects with a StartupError that names the purpose, the address and the reason. */
 export async function listenTcp(server: Server, address: ListenAddress): Promise<number> {
   const { host, port, purpose } = address;
   try {
-    server.listen({ host: bindAddress(host), port, backlog: BACKLOG });
+    server.listen({ host: bindAddress(host), port });
     await once(server, 'listening'); // rejects on 'error'
   } catch (error) {
     // Without a host, as Go's `:53`: every address.

@@ -29,12 +29,6 @@ export interface TcpLimits {
 /** Of the descriptors of the process: upstream servers, files and metrics need some too. */
 const SHARE_OF_DESCRIPTORS = 1 / 2;
 
-/**
- * Connections that the system accepts before the program does, as many as Linux allows by default (`net.core.somaxconn`): beyond,
- * a client waits a second for its second SYN.
- */
-const BACKLOG = 4_096;
-
 /** Accepts DNS over TCP and passes the queries to a handler. */
 export class TcpListener {
   readonly #handler: MessageHandler;
@@ -62,8 +56,7 @@ export class TcpListener {
   async open(address: string, port: number, reusesPort = false): Promise<void> {
     const host = address === EVERY_ADDRESS ? '::' : address;
     const ipv6Only = isIPv6(address);
-    const backlog = BACKLOG;
-    this.#server.listen({ host, port, ipv6Only, exclusive: true, reusePort: reusesPort, backlog });
+    this.#server.listen({ host, port, ipv6Only, exclusive: true, reusePort: reusesPort });
     await once(this.#server, 'listening');
     this.#server.on('error', () => this.#counters.tcpRefused++);
   }
