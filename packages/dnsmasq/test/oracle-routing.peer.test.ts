@@ -33,6 +33,7 @@ interface Outcome {
 
 const RACE_LOST = 'a better answer is waited for before SERVFAIL is passed on';
 const ANSWER_ALWAYS = 'the client gets an error when all have failed; dnsmasq sends nothing';
+const GUESSED = 'IDs may be guessed at that port: the question goes over TCP';
 const WHOLE = 'a cut answer is fetched over TCP; dnsmasq passes it on without records';
 
 const CASES: Record<Mode, Record<string, Case>> = {
@@ -51,7 +52,10 @@ const CASES: Record<Mode, Record<string, Case>> = {
     'a refusal, and silence behind an answer': { servers: ['refused', 'silent', 'good'] },
     silence: { servers: ['silent'] },
     'silence of one': { servers: ['silent', 'good'], questions: ['udp', 'udp'] },
-    'a wrong ID': { servers: ['wrong ID'] },
+    'a wrong ID': {
+      servers: ['wrong ID'],
+      ours: { got: ['nothing'], asked: ['1 udp, 1 tcp'], why: GUESSED },
+    },
     'a wrong name': { servers: ['wrong name'] },
     'a wrong type': { servers: ['wrong type'] },
     'a query in place of a response': { servers: ['no response'] },

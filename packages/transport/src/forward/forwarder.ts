@@ -58,8 +58,6 @@ const MAX_POOLED = 256;
 const FIRST_BUCKETS = 64;
 /** dnsmasq src/config.h, FTABSIZ: its limit for all clients together. */
 const MAX_UNPROVEN = 150;
-/** The program itself, the pod, or the machine: nothing from outside has such a source. */
-const LOCAL_ADDRESS = /^(?:127\.|::1$|$)/;
 const NO_WAITERS: readonly Waiter[] = [];
 
 /** What a client gets at once in place of an answer. */
@@ -583,7 +581,12 @@ export class QueryForwarder {
 
 /** Whether the source of a query may be forged, so that answers to it may hit another. */
 function isUnproven({ isOverTcp, hasGoodCookie }: Query, client: string): boolean {
-  return !isOverTcp && !hasGoodCookie && !LOCAL_ADDRESS.test(client);
+  return !isOverTcp && !hasGoodCookie && !isLocal(client);
+}
+
+/** The program itself, the pod, or the machine: nothing from outside has such a source. */
+function isLocal(client: string): boolean {
+  return client === '' || client === '::1' || client.startsWith('127.');
 }
 
 /** What happens to the question is noted in the trace of a query that is explained. */
