@@ -88,7 +88,7 @@ export class DnsmasqServer {
     const kubedns = kubednsServer(flags, log);
     const servers = subscribedServers(options, kubedns);
     const subscriptions = new Subscriptions({ servers, log });
-    const relay = new Relay(subscriptions);
+    const relay = new Relay(subscriptions, { networks: options.subscribers, log });
     this.#subscriptions = subscriptions;
     this.#relay = relay;
     this.#local = new LocalData({ options, log, onChange: () => relay.onReconfigured() });

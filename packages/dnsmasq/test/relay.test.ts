@@ -86,7 +86,7 @@ describe('several servers that announce changes', () => {
     servers.length = 0;
     now = 100;
     const subscriptions = { servers, lastSeen, passOnTo: () => undefined };
-    relayed = new Relay(subscriptions as unknown as Subscriptions, () => now);
+    relayed = new Relay(subscriptions as unknown as Subscriptions, undefined, () => now);
   });
   afterEach(() => relayed.close());
 

@@ -1,5 +1,6 @@
+import { networkInterfaces } from 'node:os';
 import { afterEach, expect, it } from '@jest/globals';
-import { ask, Dnsmasq, ownedBy, until, untilEqual } from '@kube-dns/testkit';
+import { ask, Dnsmasq, ownedBy, unless, until, untilEqual } from '@kube-dns/testkit';
 import { ZonePublisher } from './zone-publisher.js';
 
 const own = ownedBy(afterEach);
@@ -20,6 +21,11 @@ async function startHops(publisher: ZonePublisher, ...args: string[]): Promise<[
   const second = await startDnsmasq(`--server=/zone.test/127.0.0.1#${first.ports.dns}`);
   return [first, second];
 }
+
+/** An address of this machine that is not on loopback. */
+const outside = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
 async function answerOf({ ports }: Dnsmasq, name = WEB): Promise<string> {
   const { rcode, texts } = await ask(ports.dns, name);
@@ -85,3 +91,17 @@ it('answers expire by their TTLs behind a cache that does not pass changes on', 
   const [, second] = await startHops(publisher, '--no-announce-changes');
   await second.server.waitForLine(/does not announce changes of zone.test/);
 });
+
+unless(outside === undefined ? 'no IPv4 address but loopback' : undefined, it)(
+  'attack 24: --subscribers has other clients REFUSED, and those of this machine subscribed',
+  async () => {
+    const publisher = own(await ZonePublisher.start({ ttl: 3_600 }));
+    const args = ['--subscribers=203.0.113.77', `--listen-address=${outside!}`];
+    const [first, second] = await startHops(publisher, ...args);
+    await second.server.waitForLine(LIVE);
+    const other = await startDnsmasq(`--server=/zone.test/${outside!}#${first.ports.dns}`);
+    await other.server.waitForLine(/does not announce changes of zone.test .*rcode 5/);
+    await first.server.waitForLine(`${outside!} may not subscribe to changes`);
+    expect((await first.metrics()).sum('dnsmasq_subscribers')).toBe(1);
+  },
+);

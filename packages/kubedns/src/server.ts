@@ -149,7 +149,11 @@ export class KubednsServer {
     this.#upstreams = upstreams;
     this.#federations = federations;
     this.watch = watch;
-    this.#publisher = new Publisher({ zones: clusterZones(zone.apex, watch), feed });
+    this.#publisher = new Publisher({
+      zones: clusterZones(zone.apex, watch),
+      feed,
+      rules: { networks: flags.subscribers, log },
+    });
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);
     this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });

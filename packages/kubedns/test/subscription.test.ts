@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { networkInterfaces } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { type SubscriptionEvents, ZoneSubscription } from '@kube-dns/push';
@@ -10,6 +11,7 @@ import {
   freePort,
   Inbox,
   ScriptedNameServer,
+  unless,
   until,
 } from '@kube-dns/testkit';
 
@@ -99,6 +101,30 @@ async function session() {
   };
   return { socket, send, request, inbox };
 }
+
+/** An address of this machine that is not on loopback. */
+const outside = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+
+unless(outside === undefined ? 'no IPv4 address but loopback' : undefined, it)(
+  'attack 24: --subscribers has other clients REFUSED, and those of this machine subscribed',
+  async () => {
+    const args = ['--subscribers=203.0.113.77', '--dns-bind-address=0.0.0.0'];
+    const program = await startKubedns(api, upstream, args).ready();
+    await subscribe(program);
+    const told = new Told();
+    const server = { address: outside!, port: await program.port() };
+    const subscription = new ZoneSubscription({ zones: ZONES, server, events: told });
+    opened.push(subscription);
+    subscription.start();
+    await until('refused', () => told.events.length > 0);
+    expect(told.events).toEqual([expect.stringMatching(/^unsupported: .*rcode 5/)]);
+    expect(program.program.output).toContain(
+      `${outside!} may not subscribe to changes: it is not in --subscribers`,
+    );
+  },
+);
 
 describe('a subscription at kubedns', () => {
   it('announces the names of a service that changes, with its reverse names', async () => {

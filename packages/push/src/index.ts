@@ -13,9 +13,11 @@ export {
   type SubscriberCounts,
   subscriberFamilies,
   type SubscriberRow,
+  type SubscriberRules,
   subscribersPage,
 } from './publisher.js';
 export { Relay } from './relay.js';
+export { SubscriberNetworks } from './subscriber-networks.js';
 export {
   type ChangeListener,
   type ChangeSink,

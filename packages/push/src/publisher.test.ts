@@ -10,6 +10,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { Publisher, subscribersPage } from './publisher.js';
+import { SubscriberNetworks } from './subscriber-networks.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -187,6 +188,33 @@ describe('the subscribers of a Publisher', () => {
     // Those that say nothing more are disconnected, and take no slot for ever.
     pass(40_000);
     expect(publisher.count).toBe(0);
+  });
+
+  it('attack 24: are of the networks of --subscribers, and of this machine; others are REFUSED and named once a minute', () => {
+    const networks = new SubscriberNetworks('10.1.0.0/16,fd00::/64');
+    const lines: string[] = [];
+    const log = { warn: (line: string) => lines.push(line) };
+    publisher.close();
+    publisher = new Publisher({
+      zones,
+      reasons: ['configuration'],
+      now: () => now,
+      rules: { networks, log },
+    });
+    const all = ['10.1.0.1', 'fd00::1', '127.0.0.1', '::1'].map(subscribed);
+    const others = ['10.2.0.1', 'fd00:0:0:1::1'].map((address) => new FakeSession(address));
+    for (const session of others) {
+      expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    }
+    change();
+    expect(all.map(({ told }) => told)).toEqual(all.map(() => [DSO_TYPE.CHANGED]));
+    expect(others.map(({ told, stays }) => [told, stays])).toEqual(others.map(() => [[], false]));
+    const line = (address: string) =>
+      `${address} may not subscribe to changes: it is not in --subscribers`;
+    expect(lines).toEqual([line('10.2.0.1')]);
+    now += 60_000;
+    request(others[1]!, DSO_TYPE.SUBSCRIBE, APEX);
+    expect(lines).toEqual([line('10.2.0.1'), line('fd00:0:0:1::1')]);
   });
 
   it('that read slowly are sent nothing, then that everything may have changed', () => {

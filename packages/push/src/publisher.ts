@@ -2,6 +2,7 @@ import { formatHostPort } from '@kube-dns/base';
 import {
   type BucketHistogram,
   byKey,
+  type Log,
   type MetricFamily,
   type MetricPrefix,
 } from '@kube-dns/daemon';
@@ -23,6 +24,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { type ChangeObserver, ChangeFeed } from './change-feed.js';
+import type { SubscriberNetworks } from './subscriber-networks.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
 const HEARTBEAT_MS = 2_000;
@@ -35,6 +37,8 @@ const MAX_UNSENT_BYTES = 64 * 1024;
 const BEHIND_MS = 10_000;
 /** Half of the TCP connections of the DNS port; others ask for TTLs. */
 const MAX_SUBSCRIBERS = 250;
+/** Between lines of the log about clients that may not subscribe: each asks again every minute. */
+const MS_BETWEEN_LINES = 60_000;
 
 interface Subscriber {
   readonly sinceMs: number;
@@ -65,11 +69,21 @@ export interface PublishedZones {
   rcodeFor(zone: Uint8Array): number;
 }
 
+/** Who may subscribe. */
+export interface SubscriberRules {
+  /** Clients in these and those of this machine or pod; all unless given. */
+  readonly networks?: SubscriberNetworks | undefined;
+  /** Names a client that may not, once a minute. */
+  readonly log: Pick<Log, 'warn'>;
+}
+
 export interface PublisherOptions<Reason extends string> {
   readonly zones: PublishedZones;
   /** What it announces; its own feed, with these reasons why else everything may have changed, unless given. */
   readonly feed?: ChangeFeed<Reason>;
   readonly reasons?: readonly Reason[];
+  /** Every client may subscribe unless given. */
+  readonly rules?: SubscriberRules | undefined;
   /** Milliseconds that never fall; the process's unless given. */
   readonly now?: () => number;
 }
@@ -84,13 +98,17 @@ export class Publisher<Reason extends string = never> implements SessionService,
   /** Subscribers that were disconnected because they did not read, or sent nothing, or for one of another client. */
   dropped = 0;
   readonly #zones: PublishedZones;
+  readonly #rules: SubscriberRules | undefined;
   readonly #subscribers = new Map<Session, Subscriber>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
+  /** When the log named a client that may not subscribe. */
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: PublisherOptions<Reason>) {
     const { zones, reasons, now = () => performance.now() } = options;
     this.#zones = zones;
+    this.#rules = options.rules;
     this.#now = now;
     this.feed = options.feed ?? new ChangeFeed(reasons, now);
   }
@@ -182,6 +200,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   }
 
   #subscribe(zone: Uint8Array, session: Session): number {
+    if (!this.#maySubscribe(session)) return RCODE.REFUSED;
     if (plainNameEnd(zone, 0) !== zone.length) return RCODE.FORMERR;
     const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
     if (rcode !== RCODE.NOERROR) return rcode;
@@ -197,6 +216,18 @@ export class Publisher<Reason extends string = never> implements SessionService,
     session.stay();
     session.onClose(() => this.#leave(session));
     return RCODE.NOERROR;
+  }
+
+  #maySubscribe(session: Session): boolean {
+    if (this.#rules?.networks === undefined || isLoopback(session)) return true;
+    const { networks, log } = this.#rules;
+    if (networks.has(session.address)) return true;
+    const now = this.#now();
+    if (now - this.#loggedAtMs >= MS_BETWEEN_LINES) {
+      this.#loggedAtMs = now;
+      log.warn(`${session.address} may not subscribe to changes: it is not in --subscribers`);
+    }
+    return false;
   }
 
   #drop(session: Session): void {

@@ -9,7 +9,7 @@ import {
   type ZoneVersion,
   zoneVersionAt,
 } from '@kube-dns/wire';
-import { type PublishedZones, Publisher } from './publisher.js';
+import { type PublishedZones, Publisher, type SubscriberRules } from './publisher.js';
 import type { ChangeListener, PublisherProcess, Subscriptions } from './subscriber.js';
 import { overlaps, versionLabels } from './version.js';
 
@@ -38,10 +38,15 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   labelCount = 0;
 
   /** `now`: seconds of the clock of `lastSeen`. */
-  constructor(subscriptions: RelayedSubscriptions, now = () => performance.now() / 1_000) {
+  constructor(
+    subscriptions: RelayedSubscriptions,
+    rules?: SubscriberRules,
+    now = () => performance.now() / 1_000,
+  ) {
     this.#subscriptions = subscriptions;
     this.#now = now;
-    this.publisher = new Publisher({ zones: this, reasons: ['by-server', 'configuration'] });
+    const reasons = ['by-server', 'configuration'] as const;
+    this.publisher = new Publisher({ zones: this, reasons, rules });
     subscriptions.passOnTo(this);
   }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { nearest } from '@kube-dns/base';
+import type { SubscriberNetworks } from '@kube-dns/push';
 import type { PrefetchOptions } from '@kube-dns/resolver';
 import {
   COOKIELESS_PER_SECOND,
@@ -64,6 +65,7 @@ import {
   parsePrefetch,
   parseStale,
   parseSubnets,
+  parseSubscribers,
   parseType,
   parseUmbrella,
   shortNumber,
@@ -483,6 +485,15 @@ const FIELDS = {
       false,
     ),
     flag('--no-tell-changes', 'the same, by its former name', false),
+  ),
+  /** Who may subscribe besides this machine or pod; undefined: everyone. */
+  subscribers: field<SubscriberNetworks | undefined>(
+    undefined,
+    setting(
+      '--subscribers=',
+      'extension: IP[/bits][,IP[/bits]…]: who may subscribe to changes besides this machine or pod; default: everyone',
+      parseSubscribers,
+    ),
   ),
   /** Who may send a NOTIFY; none means that they are not implemented, as in dnsmasq. */
   notifyRules: listField<NotifyRule>(

@@ -205,6 +205,7 @@ describe('an invalid command line', () => {
     ['-S /dom/1.2.3.4#99999', 'bad port (--server: bad port "99999")'],
     ['--filter-rr=FOO', 'bad RR type (--filter-rr: unknown record type "FOO")'],
     ['--cname=a,b --cname=A,c', 'duplicate CNAME (--cname: "A" has a target already)'],
+    ['--subscribers=10.0.0.0/8,b', 'try --help (--subscribers: "b" is not IP or IP/bits)'],
     ['--allow-notify=z', 'try --help (--allow-notify: "z" is not /zone/IP[/bits],…)'],
     ['--allow-notify=/z/', 'try --help (--allow-notify: "/z/" is not /zone/IP[/bits],…)'],
     ['--allow-notify=/a..b/::1', 'try --help (--allow-notify: bad zone: name "a..b": empty label)'],

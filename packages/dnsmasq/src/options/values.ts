@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { MAX_PORT, parseGoDuration } from '@kube-dns/base';
+import { errorText, MAX_PORT, parseGoDuration } from '@kube-dns/base';
+import { SubscriberNetworks } from '@kube-dns/push';
 import { MAX_HITS, type PrefetchOptions } from '@kube-dns/resolver';
 import {
   encodeKey,
@@ -272,6 +273,15 @@ export function parseNotifyRule(text: string): NotifyRule {
     zone: parseZone(zone),
     sources: sources.split(',').map((source) => parseAddressRange(source.trim())),
   };
+}
+
+/** Reads `IP[/bits][,IP[/bits]…]`. Throws an OptionError. */
+export function parseSubscribers(text: string): SubscriberNetworks {
+  try {
+    return new SubscriberNetworks(text);
+  } catch (error) {
+    throw new OptionError(errorText(error));
+  }
 }
 
 function parseZone(text: string): Uint8Array {

@@ -34,6 +34,7 @@ describe('the flags', () => {
       notify: [],
       'notify-key': '',
       status: false,
+      subscribers: undefined,
       'tls-ca': '',
       pods: 'insecure',
       profiling: false,

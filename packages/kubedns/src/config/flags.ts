@@ -23,6 +23,7 @@ import {
   STATUS_FLAG,
   VERSION,
 } from '@kube-dns/daemon';
+import { SubscriberNetworks } from '@kube-dns/push';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, type ServerAddress, UDP_ENGINES } from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS, MAX_TTL_SECONDS } from '@kube-dns/wire';
@@ -139,6 +140,9 @@ export const KUBEDNS_FLAGS = {
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
   ),
   status: STATUS_FLAG,
+  subscribers: networksFlag(
+    'who may subscribe to changes besides this machine or pod; default: everyone',
+  ),
   'tls-ca': stringFlag(
     '',
     'file with the authorities of tls:// and https:// name servers, as PEM; default: those of the system',
@@ -249,6 +253,17 @@ function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
     initial: [],
     help,
     valueName: 'ip[:port],…',
+    formatDefault: () => '',
+  };
+}
+
+/** Networks, `ip[/bits],…`; the last flag wins. */
+function networksFlag(help: string): FlagDefinition<SubscriberNetworks | undefined> {
+  return {
+    parse: (text) => new SubscriberNetworks(text),
+    initial: undefined,
+    help,
+    valueName: 'ip[/bits],…',
     formatDefault: () => '',
   };
 }
