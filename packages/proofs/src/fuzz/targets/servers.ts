@@ -488,11 +488,15 @@ function replyWith(query: Buffer, body: Buffer): Buffer {
   return reply;
 }
 
-/** A copy of `body` as it came, which is no reply to the query: its ID is another one. */
+/**
+ * A copy of `body` as it came, which is no reply to the query: its ID is another one. It is no response either: one with
+ * a wrong ID makes the question go over TCP.
+ */
 function strangeReply(query: Buffer, body: Buffer): Buffer {
   const reply = Buffer.from(body);
   // By chance it is the same, once in 65,536 queries.
   if (reply.length >= 2 && readUint16(reply, 0) === readUint16(query, 0)) reply[0]! ^= 0xff;
+  if (reply.length > 2) reply[2]! &= ~(FLAG.QR >> 8);
   return reply;
 }
 
