@@ -57,6 +57,25 @@ describe('attack 28: a query without a good cookie, where one is required', () =
     expect(counters).toMatchObject({ badCookies: 0, cookieless: 2, truncated: 2 });
   });
 
+  it('attack 2: gets BADCOOKIE or TC with the ID and the case of its own query, whatever others asked before', () => {
+    const { ask } = strict();
+    const names = ['web.x', 'WEB.x', 'wEb.X', 'wEB.x'];
+    for (let i = 0; i < 200; i++) {
+      const name = names[i % names.length]!;
+      const plain = question(name, 1 + i * 327);
+      const queries = [plain, withCookie(plain, CLIENT), withOpt(plain, 1_232)];
+      for (const query of queries) {
+        const reply = ask(query, clientAt(`192.0.2.${i % 5}`));
+        const { id, questions, answers } = decodeMessage(reply);
+        expect([id, questions, answers]).toEqual([
+          1 + i * 327,
+          [expect.objectContaining({ name })],
+          [],
+        ]);
+      }
+    }
+  });
+
   it('is answered for the containers of the pod and its probes', () => {
     const { ask } = strict();
     for (const query of [question(), withCookie(question(), CLIENT)]) {
