@@ -296,6 +296,11 @@ function forwardFamilies({ blocks, upstreams, subscriptions }: NodeCacheServer):
       connections(true),
     ),
     counter('proxy_conn_cache_misses_total', 'Connections that were opened.', connections(false)),
+    OWN.counter(
+      'upstream_guessed_ports_total',
+      'Ports at which a reply had an ID that no question there has, or had: what waited there is asked over TCP.',
+      () => upstreams.guessedPorts,
+    ),
     OWN.gauge(
       'subscription_live',
       'Whether the DNS of the cluster announces its changes, so that answers are pinned until then.',

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
-import { ask, ownedBy } from '@kube-dns/testkit';
+import { addressRecords, ask, encodeReply, ownedBy } from '@kube-dns/testkit';
 import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies } from '../src/metric-families.js';
 import { holdTime } from './support/held-time.js';
@@ -45,4 +45,21 @@ it('has every metric of the original with its labels, and no series twice', asyn
   expect(text).toMatch(/coredns_dns_do_requests_total\{.*zone="\.".*\} 1\n/);
   const replies = /coredns_proxy_request_duration_seconds_count\{.*rcode="NOERROR".*\} (\d+)/;
   expect(replies.exec(text)?.[1]).toBe('3');
+});
+
+it('attack 1: counts a port where IDs are guessed', async () => {
+  const testbed = opened(
+    await Testbed.create((request) => {
+      const response = { answers: addressRecords(30, '10.0.0.1') };
+      if (request.protocol === 'tcp' || request.count > 0) return response;
+      const reply = encodeReply(request.query, response);
+      const guess = Buffer.from(reply);
+      guess.writeUInt16BE(reply.readUInt16BE() ^ 1);
+      return [guess, reply];
+    }),
+  );
+  await testbed.serve(ZONE);
+  expect(await page(testbed)).toContain('\nnodecache_upstream_guessed_ports_total 0\n');
+  expect((await ask(testbed.port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+  expect(await page(testbed)).toContain('\nnodecache_upstream_guessed_ports_total 1\n');
 });

@@ -58,6 +58,11 @@ export class Upstreams {
     for (const servers of this.#byAuthorities.values()) yield* servers.all;
   }
 
+  /** Ports at which a reply had an ID that no question there has, or had. */
+  get guessedPorts(): number {
+    return this.#sockets.guessedPorts;
+  }
+
   /** A server has said something, over another connection than those of questions. */
   noteAlive(server: ServerAddress): void {
     for (const servers of this.#byAuthorities.values()) servers.noteAlive(server);
