@@ -21,7 +21,7 @@ export interface ServerEndpoint {
 }
 
 /** The first label of a probe for a loop, which may be the only one: the root is probed, too. */
-const LOOP_LABEL = /^[0-9a-f]{16}(?:\.|$)/;
+const LOOP_LABEL = /^loop-[0-9a-f]{16}(?:\.|$)/;
 
 /** One query at a scripted name server. */
 export class NameServerRequest {

@@ -292,7 +292,7 @@ export class QueryForwarder {
 
   /** Why the question that was looked for failed a moment ago, unless it is in flight again; or it is a loop's. */
   #recentFailure(existing: UpstreamQuery | undefined): Failure | undefined {
-    if (this.#loops.catches(this.#key)) return LOOP;
+    if (this.#loops.catches(this.#key, existing)) return LOOP;
     return existing?.isInFlight === true ? undefined : this.#failures.find(this.#key);
   }
 

@@ -18,8 +18,12 @@ const MAX_PROBES = 64;
 const PROBE_MS = 5_000;
 /** A question that was asked again, and has no reply for so long, is suspect. */
 const ASKED_AGAIN_MS = 250;
-/** The hexadecimal digits of the label in front of the name. */
-const LABEL_BYTES = 16;
+/** What the label in front of the name begins with, so that other forwarders know a probe, and its hexadecimal digits. */
+const PROBE_PREFIX = Buffer.from('loop-');
+const RANDOM_BYTES = 8;
+const LABEL_BYTES = PROBE_PREFIX.length + 2 * RANDOM_BYTES;
+/** The bit that a letter has in lower case; a hyphen has it, too. */
+const LOWER_CASE = 0x20;
 
 interface LoopProbe {
   readonly question: Uint8Array;
@@ -54,8 +58,15 @@ export class LoopProbes implements ReplyHandler {
     }
   }
 
-  /** Whether a question is a probe: then the one that it is for ends. */
-  catches({ question, length }: QuestionKey): boolean {
+  /**
+   * Whether a question shows a loop: it is a probe, and then the one that it is for ends; or it is the probe of another
+   * forwarder and comes again while it is in flight, and then it ends itself.
+   */
+  catches({ question, length }: QuestionKey, existing?: UpstreamQuery): boolean {
+    if (existing?.isInFlight === true && isProbe(question)) {
+      existing.fail(LOOP);
+      return true;
+    }
     if (this.#probes.length === 0) return false;
     const query = this.#byQuestion.get(question, 0, length)?.query;
     if (query?.isInFlight === true) query.fail(LOOP);
@@ -79,7 +90,10 @@ export class LoopProbes implements ReplyHandler {
     // As a reply.
   }
 
-  /** Not when too many questions are suspect, or the name is too long. */
+  /**
+   * Not when too many questions are suspect, or the name is too long. Nor for the probe of another forwarder: in a circle with
+   * several servers for a domain there would be probes for probes, each time more.
+   */
   #probe(query: UpstreamQuery, nowMs: number): void {
     if (query.isProbed || query.state === 'queued') return;
     query.isProbed = query.isPinned = true;
@@ -88,9 +102,9 @@ export class LoopProbes implements ReplyHandler {
       ? ROOT_NAME
       : question.subarray(0, -QUESTION_FIXED_BYTES);
     const isRoom = name.length + LABEL_BYTES < MAX_NAME_BYTES && this.#probes.length < MAX_PROBES;
-    if (!isRoom) return;
-    const label = randomBytes(LABEL_BYTES / 2).toString('hex');
-    const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), Buffer.from(label), name]);
+    if (!isRoom || isProbe(question)) return;
+    const label = Buffer.from(randomBytes(RANDOM_BYTES).toString('hex'));
+    const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), PROBE_PREFIX, label, name]);
     const end = question.subarray(-QUESTION_FIXED_BYTES);
     const sent = query.group.servers.flatMap(({ sockets, health, encryption }) => {
       const message = Buffer.from(buildQuery(probed, readUint16(end, 0)));
@@ -108,4 +122,12 @@ export class LoopProbes implements ReplyHandler {
     this.#probes.push(probe);
     this.#byQuestion.set(probe.question, probe);
   }
+}
+
+/** Whether the name of a question is that of a probe, of this forwarder or another one. */
+function isProbe(question: Uint8Array): boolean {
+  return (
+    question[0] === LABEL_BYTES &&
+    PROBE_PREFIX.every((byte, at) => (question[at + 1]! | LOWER_CASE) === byte)
+  );
 }
