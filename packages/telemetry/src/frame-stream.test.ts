@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -127,6 +127,36 @@ describe('a stream of messages', () => {
     await stream.close();
     expect(readFileSync(path)).toEqual(Buffer.concat([START, frame('one'), STOP]));
     expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('outsider 4: is a file of mode 0600, also where there was one that others might read', async () => {
+    const path = join(folder(), 'file');
+    writeFileSync(path, 'of before, and longer than what is written now'.repeat(9));
+    chmodSync(path, 0o666);
+    const { stream } = open(`file:${path}`);
+    await until(() => stream.isOpen);
+    await stream.close();
+    expect(readFileSync(path)).toEqual(Buffer.concat([START, STOP]));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('outsider 4: changes no file that a symbolic link leads to, and says so', async () => {
+    const path = join(folder(), 'file');
+    writeFileSync(path, 'precious', { mode: 0o644 });
+    symlinkSync(path, `${path}.link`);
+    const { lines } = open(`file:${path}.link`);
+    await until(() => lines.length > 0);
+    expect(lines).toEqual([
+      `dnstap file:${path}.link: the path is a symbolic link, which is not followed: name the file itself; messages are dropped until that is mended`,
+    ]);
+    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['precious', 0o644]);
+  });
+
+  it('outsider 4: leaves the mode of a device as it is', async () => {
+    const { mode } = statSync('/dev/null');
+    const { stream } = open('file:/dev/null');
+    await until(() => stream.isOpen);
+    expect(statSync('/dev/null').mode).toBe(mode);
   });
 
   it('may end before there is a file or a reader', async () => {

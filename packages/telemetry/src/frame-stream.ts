@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { constants, createWriteStream, fchmodSync, fstatSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
 import { BackOff, systemReason } from '@kube-dns/base';
@@ -192,6 +192,9 @@ interface ConnectionEvents {
 
 /** Files have what clients ask. */
 const FILE_MODE = 0o600;
+/** A link may lead to a file that is to stay as it is. */
+const FILE_FLAGS =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 /**
  * One stream of frames to a reader, or into a file. A reader is asked first (READY, ACCEPT), and says in the end that it
@@ -212,11 +215,11 @@ class FrameConnection {
     const stream =
       target.kind === 'file' ? openFile(target.path) : this.#connect(target, handshakeMs);
     this.#stream = stream;
-    if (this.#isFile) stream.once('open', () => this.#start());
+    if (this.#isFile) stream.once('open', (fd: number) => this.#startFile(fd));
     stream.on('drain', () => {
       if (this.#state === 'open') events.onDrained();
     });
-    stream.on('error', (error) => this.#end(error));
+    stream.on('error', (error) => this.#end(this.#isFile ? fileError(error) : error));
     stream.on('close', () => this.#end(new Error('the reader has gone')));
   }
 
@@ -270,6 +273,16 @@ class FrameConnection {
     return false;
   }
 
+  #startFile(fd: number): void {
+    try {
+      makePrivate(fd);
+    } catch (error) {
+      this.#end(error as Error);
+      return;
+    }
+    this.#start();
+  }
+
   #start(): void {
     // A file may be there only after its end.
     if (this.#state !== 'opening') return;
@@ -290,7 +303,18 @@ class FrameConnection {
 }
 
 function openFile(path: string): Writable {
-  return createWriteStream(path, { mode: FILE_MODE });
+  // Flags may be a number, as those of fs.open, which the types of the stream leave out.
+  return createWriteStream(path, { flags: FILE_FLAGS as unknown as string, mode: FILE_MODE });
+}
+
+/** A file that was there before has the mode that it had; a device is everyone's. */
+function makePrivate(fd: number): void {
+  if (fstatSync(fd).isFile()) fchmodSync(fd, FILE_MODE);
+}
+
+function fileError(error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'ELOOP') return error;
+  return new Error('the path is a symbolic link, which is not followed: name the file itself');
 }
 
 /** Frames one after the other, as they are written to a reader. */

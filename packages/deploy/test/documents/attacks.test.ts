@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ROOT } from '../support/root.js';
 
 /** What a title of a test, and a row of the table, begin with. */
-const ID = /\b(attack|finding) (\d+)\b/;
+const ID = /\b(attack|finding|outsider) (\d+)\b/;
 const TEST_FILE = /`(packages\/[^`]+\.test\.ts)`/g;
 const HEADING = '## Attacks and their tests';
 
@@ -18,7 +18,7 @@ function rowsOfTable(): readonly Row[] {
   return section
     .split(/^## /m)[0]!
     .split('\n')
-    .filter((line) => /^\| (attack|finding) \d/.test(line))
+    .filter((line) => /^\| (attack|finding|outsider) \d/.test(line))
     .map((line) => ({
       id: ID.exec(line)![0],
       files: [...line.matchAll(TEST_FILE)].map(([, file = '']) => file),
@@ -43,7 +43,7 @@ function testFiles(): readonly string[] {
 /** The ids that titles of tests in a file begin with. */
 function titlesOf(file: string): ReadonlySet<string> {
   const text = readFileSync(join(ROOT, file), 'utf8');
-  const titles = text.matchAll(/['"`](?:[^'"`\n]*\W)?((?:attack|finding) \d+): /g);
+  const titles = text.matchAll(/['"`](?:[^'"`\n]*\W)?((?:attack|finding|outsider) \d+): /g);
   return new Set([...titles].map(([, id = '']) => id));
 }
 

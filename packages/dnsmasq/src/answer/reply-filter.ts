@@ -8,7 +8,6 @@ import {
   hasPrefix,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
-  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
@@ -22,7 +21,7 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-import { FILTERED_TYPE } from '../explanations.js';
+import { FILTERED_TYPE, REBINDING } from '../explanations.js';
 import { type AddressAlias, type AddressRange, isInRange } from '../options/values.js';
 
 /** Types and keys of RFC 9460. */
@@ -61,6 +60,9 @@ export class ReplyFilter {
   readonly #rules: ReplyRules;
   readonly #cursor = new RecordCursor();
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  readonly #isPrivateTarget: RecordPredicate = (record, reply) =>
+    record.section !== SECTION.ANSWER &&
+    isPrivateRecord(reply, record, this.#rules.allowsLocalhostRebind);
 
   constructor(rules: ReplyRules) {
     this.#rules = rules;
@@ -81,16 +83,20 @@ export class ReplyFilter {
     const { stopsRebind, allowsLocalhostRebind } = this.#rules;
     if (!stopsRebind) return false;
     const cursor = this.#cursor.reset(reply, reply.length);
-    const questionType = readUint16(reply, cursor.end - QUESTION_FIXED_BYTES);
-    // Clients of a service binding take the addresses of its target from there (RFC 9460 section 4.1).
-    const last = isServiceBinding(questionType) ? SECTION.ADDITIONAL : SECTION.ANSWER;
-    while (cursor.next() && cursor.section <= last) {
-      if (cursor.class !== CLASS.IN || !isPrivateRecord(reply, cursor, allowsLocalhostRebind)) {
-        continue;
-      }
-      return !this.#isExempt(reply);
+    while (cursor.next() && cursor.section === SECTION.ANSWER) {
+      if (isPrivateRecord(reply, cursor, allowsLocalhostRebind)) return !this.#isExempt(reply);
     }
     return false;
+  }
+
+  /**
+   * A reply without the private addresses that were not asked for, those of the targets of SRV, MX and HTTPS, which
+   * clients take from there, too (RFC 9460 section 4.1); the reply itself when it has none. Undefined when it is malformed.
+   */
+  withoutPrivateTargets(reply: Buffer): Buffer | undefined {
+    if (!this.#rules.stopsRebind) return reply;
+    const rest = withoutRecords(reply, this.#isPrivateTarget, REBINDING);
+    return rest !== reply && this.#isExempt(reply) ? reply : rest;
   }
 
   /** Replaces addresses by the rules of `--alias`, if any; the reply is then not authoritative (no AA). */
@@ -142,10 +148,12 @@ export class FilteredTypes {
   readonly #types: ReadonlySet<number>;
   readonly #cursor = new RecordCursor();
   /** A CNAME leads to the requested records, so it is removed only when it was asked for itself. */
-  readonly #isUnwanted = (type: number): boolean => type !== TYPE.CNAME && this.#types.has(type);
-  readonly #isUnwantedCname = (type: number): boolean => this.#types.has(type);
-  readonly #isUnwantedInAny = (type: number): boolean =>
-    this.#types.has(type) || !ALLOWED_IN_ANY.has(type);
+  readonly #isUnwanted: RecordPredicate = ({ section, type }) =>
+    section === SECTION.ANSWER && type !== TYPE.CNAME && this.#types.has(type);
+  readonly #isUnwantedCname: RecordPredicate = ({ section, type }) =>
+    section === SECTION.ANSWER && this.#types.has(type);
+  readonly #isUnwantedInAny: RecordPredicate = ({ section, type }) =>
+    section === SECTION.ANSWER && (this.#types.has(type) || !ALLOWED_IN_ANY.has(type));
 
   constructor(types: readonly number[]) {
     this.#types = new Set(types);
@@ -185,9 +193,10 @@ export class FilteredTypes {
   /** A reply to a question of this type without the unwanted records; undefined when it is malformed. */
   apply(reply: Buffer, questionType: number): Buffer | undefined {
     if (this.isEmpty) return reply;
-    if (questionType === TYPE.CNAME) return withoutTypes(reply, this.#isUnwantedCname);
     const isAny = questionType === TYPE.ANY && this.#types.has(TYPE.ANY);
-    return withoutTypes(reply, isAny ? this.#isUnwantedInAny : this.#isUnwanted);
+    const isUnwanted = isAny ? this.#isUnwantedInAny : this.#isUnwanted;
+    const isCname = questionType === TYPE.CNAME;
+    return withoutRecords(reply, isCname ? this.#isUnwantedCname : isUnwanted, FILTERED_TYPE);
   }
 }
 
@@ -218,6 +227,7 @@ function isPrivateRecord(
   allowsLocalhost: boolean,
 ): boolean {
   const { type, rdataStart, end } = cursor;
+  if (cursor.class !== CLASS.IN) return false;
   if (isServiceBinding(type)) return hasPrivateHint(reply, rdataStart, end, allowsLocalhost);
   if (!isAddress(cursor)) return false;
   return type === TYPE.A
@@ -308,29 +318,32 @@ function addOption(message: Uint8Array, optAt: number, end: number, option: Uint
   message.set(option, end);
 }
 
+type RecordPredicate = (record: RecordCursor, reply: Uint8Array) => boolean;
+
 /**
- * A copy of a reply without the answer records of some types. Its names are uncompressed, because a
- * remaining name may point into a removed record. OPT, if there is one, gets the error "Filtered". Returns the
- * reply itself when it has no such record; undefined when it is malformed or the copy would be too large.
+ * A copy of a reply without some records. Its names are uncompressed, because a remaining name may point into a removed
+ * record. OPT, if there is one, gets the option. Returns the reply itself when it has no such record; undefined when it is
+ * malformed or the copy would be too large.
  */
-export function withoutTypes(
+function withoutRecords(
   reply: Buffer,
-  isUnwanted: (type: number) => boolean,
+  isUnwanted: RecordPredicate,
+  option: Uint8Array,
 ): Buffer | undefined {
   const cursor = new RecordCursor();
-  if (!hasAnswerOf(cursor.reset(reply, reply.length), isUnwanted)) return reply;
+  if (!hasRecord(cursor.reset(reply, reply.length), reply, isUnwanted)) return reply;
   const counts = new Uint16Array(3);
   cursor.reset(reply, reply.length);
   let to = cursor.end;
   scratch.set(reply.subarray(0, to));
   while (cursor.next()) {
-    if (cursor.section === SECTION.ANSWER && isUnwanted(cursor.type)) continue;
+    if (isUnwanted(cursor, reply)) continue;
     const start = to;
     to = copyRecord(reply, cursor, to);
-    if (to < 0 || to + FILTERED_TYPE.length > scratch.length) return undefined;
+    if (to < 0 || to + option.length > scratch.length) return undefined;
     if (cursor.type === TYPE.OPT && cursor.section === SECTION.ADDITIONAL && scratch[start] === 0) {
-      addOption(scratch, start, to, FILTERED_TYPE);
-      to += FILTERED_TYPE.length;
+      addOption(scratch, start, to, option);
+      to += option.length;
     }
     counts[cursor.section]!++;
   }
@@ -339,9 +352,9 @@ export function withoutTypes(
   return Buffer.from(scratch.subarray(0, to));
 }
 
-function hasAnswerOf(cursor: RecordCursor, isUnwanted: (type: number) => boolean): boolean {
-  while (cursor.next() && cursor.section === SECTION.ANSWER) {
-    if (isUnwanted(cursor.type)) return true;
+function hasRecord(cursor: RecordCursor, reply: Uint8Array, isWanted: RecordPredicate): boolean {
+  while (cursor.next()) {
+    if (isWanted(cursor, reply)) return true;
   }
   return false;
 }
@@ -395,9 +408,18 @@ const PRIVATE_IPV6 = [
   prefix(32, 0x20, 0x01, 0x0d, 0xb8),
 ];
 /** Before the IPv4 address in an IPv6 one. */
-const MAPPED_BYTES = 12;
-/** NAT64 (RFC 6052 section 2.1): the IPv4 address is reached. */
-const NAT64 = prefix(96, 0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0);
+const EMBEDDED_AT = 12;
+/** Where the last bytes are an IPv4 address, which is what is reached. */
+const WITH_IPV4 = [
+  // Compatible and mapped (RFC 4291 section 2.5.5); `::` and `::1` are in "this network", too.
+  prefix(96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+  prefix(96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff),
+  // Translated (RFC 2765 section 2.1).
+  prefix(96, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0),
+  // NAT64, the well-known prefix and the local one (RFC 6052 section 2.1, RFC 8215).
+  prefix(96, 0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0),
+  prefix(96, 0x00, 0x64, 0xff, 0x9b, 0, 1, 0, 0, 0, 0, 0, 0),
+];
 
 /** Whether the IPv4 address at an offset belongs to a network that is not on the internet. */
 export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
@@ -407,22 +429,10 @@ export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: bo
 
 /** The same for an IPv6 address; of one for an IPv4 address (`::ffff:10.0.0.1`, `64:ff9b::10.0.0.1`) that counts. */
 export function isPrivateIpv6(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
-  const isNat64 = hasPrefix(bytes, at, NAT64.bytes, NAT64.bits);
-  if (isNat64 || isMapped(bytes, at)) {
-    return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
+  if (startsWithAny(bytes, at, WITH_IPV4)) {
+    return isPrivateIpv4(bytes, at + EMBEDDED_AT, allowsLocalhost);
   }
-  if (isUnspecifiedOrLoopback(bytes, at)) return !allowsLocalhost;
   return startsWithAny(bytes, at, PRIVATE_IPV6);
-}
-
-function isUnspecifiedOrLoopback(bytes: Uint8Array, at: number): boolean {
-  for (let i = 0; i < 15; i++) if (bytes[at + i] !== 0) return false;
-  return bytes[at + 15]! <= 1;
-}
-
-function isMapped(bytes: Uint8Array, at: number): boolean {
-  for (let i = 0; i < 10; i++) if (bytes[at + i] !== 0) return false;
-  return bytes[at + 10] === 0xff && bytes[at + 11] === 0xff;
 }
 
 function startsWithAny(bytes: Uint8Array, at: number, prefixes: readonly Prefix[]): boolean {

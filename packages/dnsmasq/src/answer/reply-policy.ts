@@ -81,7 +81,7 @@ export class DnsmasqReplies implements ReplyPolicy {
     const reply = this.#filter.replaceAddresses(received)
       ? withReason(received, ALIASED)
       : received;
-    return this.#filter.isIgnored(reply) ? null : reply;
+    return this.#filter.isIgnored(reply) ? null : this.#withoutPrivateTargets(reply);
   }
 
   judge(reply: Buffer, replies: ReplyPipeline): Buffer | undefined {
@@ -128,6 +128,13 @@ export class DnsmasqReplies implements ReplyPolicy {
     if (length < 0) return false;
     const isLocal = this.#options.local.hasName(this.#name.subarray(0, length));
     return isLocal || replies.isCachedName(this.#name, length);
+  }
+
+  #withoutPrivateTargets(reply: Buffer): Buffer {
+    const rest = this.#filter.withoutPrivateTargets(reply);
+    if (rest === reply || !this.#isOfDefaultServers(reply)) return reply;
+    this.#logRebinding(reply);
+    return rest ?? emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
   }
 
   /** The cluster and stub domains have private addresses: only other names are protected from them. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import {
@@ -59,6 +60,24 @@ function signed(message: Uint8Array, key = KEY, timeSeconds = NOW_SECONDS): Buff
   const buffer = Buffer.alloc(1_000);
   buffer.set(message);
   return buffer.subarray(0, signMessage(buffer, message.length, key, { timeSeconds }));
+}
+
+/** Signed by one that allows so many seconds of difference, which the writer of signatures does not. */
+function signedWithFudge(message: Uint8Array, timeSeconds: number, fudgeSeconds: number): Buffer {
+  const whole = signed(message, KEY, timeSeconds);
+  const { start, mac } = tsigOf(whole);
+  const algorithmAt = start + KEY.name.length + 10;
+  const timeAt = algorithmAt + KEY.algorithm.length;
+  writeUint16(whole, timeAt + 6, fudgeSeconds);
+  const expected = createHmac(KEY.hash, KEY.secret)
+    .update(message)
+    .update(KEY.name)
+    .update(Uint8Array.of(0, 255, 0, 0, 0, 0))
+    .update(whole.subarray(algorithmAt, timeAt + 8))
+    .update(Buffer.alloc(4));
+  whole.set(expected.digest(), timeAt + 10);
+  expect(mac).toHaveLength(32);
+  return whole;
 }
 
 /** The answer to a message; empty when there is none. */
@@ -208,6 +227,46 @@ describe('a NOTIFY with a key', () => {
       expect(dropped).toEqual([]);
     },
   );
+
+  it('outsider 3: that was signed long ago gets BADTIME, whatever difference its signer allows', () => {
+    const message = signedWithFudge(notify('cluster.local'), NOW_SECONDS - 5_000, 65_535);
+    expect(tsigOf(message).fudgeSeconds).toBe(65_535);
+    const reply = answer(message);
+    expect(tsigOf(reply)).toMatchObject({ error: TSIG_ERROR.BADTIME });
+    expect(dropped).toEqual([]);
+  });
+
+  it('outsider 3: with a wrong MAC is checked 25 times in 250 ms of one sender; those of others are', () => {
+    const forged = signed(notify('cluster.local'), OTHER);
+    const flood = (sender: string) => {
+      let answers = 0;
+      for (let i = 0; i < 1_000; i++) if (answer(forged, sender).length > 0) answers++;
+      return answers;
+    };
+    expect(flood('10.9.8.7')).toBe(25);
+    expect(answerer.results).toMatchObject({ bad_signature: 25, unchecked: 975 });
+    // Not even a good one of the forged sender, until the window has passed.
+    expect(answer(signed(notify('cluster.local')))).toHaveLength(0);
+    expect(rcodeOf(answer(signed(notify('cluster.local')), '10.9.8.8'))).toBe(RCODE.NOERROR);
+    nowMs += 250;
+    expect(rcodeOf(answer(signed(notify('cluster.local'))))).toBe(RCODE.NOERROR);
+    expect(dropped).toHaveLength(2);
+  });
+
+  it('outsider 3: with a wrong MAC is checked 1,000 times a second, 100 at once, of all senders', () => {
+    const forged = signed(notify('cluster.local'), OTHER);
+    let checked = 0;
+    const flood = () => {
+      for (let i = 0; i < 250; i++) if (answer(forged, `10.9.8.${i}`).length > 0) checked++;
+    };
+    flood();
+    expect(checked).toBe(100);
+    for (let i = 0; i < 20; i++) {
+      nowMs += 50;
+      flood();
+    }
+    expect(checked).toBe(1_100);
+  });
 
   it('TSIG replay: whose MAC is cut is malformed, and a replay costs no more than another drop', () => {
     const message = signed(notify('cluster.local'));

@@ -1,5 +1,5 @@
 import { TokenBucket } from '@kube-dns/base';
-import type { Answerer, Client } from '@kube-dns/transport';
+import { type Answerer, type Client, NO_ANSWER_YET } from '@kube-dns/transport';
 import {
   AnswerWriter,
   checkTsig,
@@ -27,11 +27,18 @@ import { isInRange, type NotifyRule } from '../options/values.js';
 const MAX_DROPS_PER_SECOND = 100;
 /** Beyond them the whole zone is dropped, once in this time: a flood takes nothing from an honest one. */
 const ZONE_PAUSE_MS = 100;
+/** Signatures that are checked a second, and at once, of all senders: at most some percent of a core. */
+const MAX_CHECKS_PER_SECOND = 1_000;
+const MAX_CHECKS_AT_ONCE = 100;
+/** Those of one address in a window: a tenth of them all, and more than an honest sender has at once. */
+const MAX_CHECKS_OF_SENDER = 25;
+const CHECKS_WINDOW_MS = 250;
 /** What a response has not (RFC 1996 section 3). */
 const NO_QUERY_FLAGS = ~(FLAG.RD | FLAG.RA | FLAG.CD) & 0xffff;
 
 /** How a NOTIFY was answered. */
-export type NotifyResult = 'accepted' | 'limited' | 'refused' | 'bad_signature' | 'malformed';
+export type NotifyResult =
+  'accepted' | 'limited' | 'refused' | 'bad_signature' | 'unchecked' | 'malformed';
 
 export interface NotifyAnswererOptions {
   readonly rules: readonly NotifyRule[];
@@ -54,10 +61,12 @@ export class NotifyAnswerer implements Answerer {
     limited: 0,
     refused: 0,
     bad_signature: 0,
+    unchecked: 0,
     malformed: 0,
   };
   readonly #options: NotifyAnswererOptions;
   readonly #limit: TokenBucket;
+  readonly #checks: SignatureChecks;
   readonly #wallNow: () => number;
   readonly #writer = new AnswerWriter();
   /** Zones that are to be dropped, and when. */
@@ -67,6 +76,7 @@ export class NotifyAnswerer implements Answerer {
   constructor(options: NotifyAnswererOptions) {
     this.#options = options;
     this.#limit = new TokenBucket(MAX_DROPS_PER_SECOND, MAX_DROPS_PER_SECOND, options.now);
+    this.#checks = new SignatureChecks(options.now);
     this.#wallNow = options.wallNow ?? Date.now;
   }
 
@@ -74,13 +84,18 @@ export class NotifyAnswerer implements Answerer {
     if (query.type !== TYPE.SOA) return this.#respond('malformed', RCODE.NOTIMP, query, out);
     const allowed = this.#rulesFor(address);
     if (allowed.length === 0) return this.#respond('refused', RCODE.REFUSED, query, out);
+    const isSignatureWanted = this.#options.key !== undefined;
+    if (isSignatureWanted && query.hasOtherRecords && !this.#checks.take(address)) {
+      // No answer: an honest sender sends it again (RFC 1996 section 3.6).
+      this.results.unchecked++;
+      return NO_ANSWER_YET;
+    }
     const rule = ruleFor(query, allowed);
     // A message without other records has no TSIG.
     const tsig = query.hasOtherRecords ? readTsig(messageOf(query)) : 'none';
     if (tsig === 'malformed') return this.#respond('malformed', RCODE.FORMERR, query, out);
     if (tsig !== 'none') return this.#answerSigned(query, out, rule, tsig);
     if (rule === undefined) return this.#respond('refused', RCODE.REFUSED, query, out);
-    const isSignatureWanted = this.#options.key !== undefined;
     if (isSignatureWanted) return this.#respond('bad_signature', RCODE.REFUSED, query, out);
     return this.#respond(this.#drop(rule, query), RCODE.NOERROR, query, out);
   }
@@ -149,6 +164,33 @@ export class NotifyAnswerer implements Answerer {
     const length = this.#writer.finish();
     writeUint16(out, 2, readUint16(out, 2) & NO_QUERY_FLAGS);
     return length;
+  }
+}
+
+/** How many signatures are checked: a wrong one costs as much as a right one, and anyone can forge a source. */
+class SignatureChecks {
+  readonly #ofAll: TokenBucket;
+  readonly #now: () => number;
+  /** By the sender's address, in this window. */
+  readonly #bySender = new Map<string, number>();
+  #windowEndMs = Number.NEGATIVE_INFINITY;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#ofAll = new TokenBucket(MAX_CHECKS_PER_SECOND, MAX_CHECKS_AT_ONCE, now);
+    this.#now = now;
+  }
+
+  /** Whether one more of this sender is checked now; it counts then. */
+  take(sender: string): boolean {
+    const nowMs = this.#now();
+    if (nowMs >= this.#windowEndMs) {
+      this.#bySender.clear();
+      this.#windowEndMs = nowMs + CHECKS_WINDOW_MS;
+    }
+    const checks = this.#bySender.get(sender) ?? 0;
+    if (checks >= MAX_CHECKS_OF_SENDER || !this.#ofAll.take()) return false;
+    this.#bySender.set(sender, checks + 1);
+    return true;
   }
 }
 

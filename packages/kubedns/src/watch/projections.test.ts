@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { endpointsObject, HEADLESS, serviceObject } from '../../test/support/objects.js';
-import { countOf, projectEndpoints, projectService } from './projections.js';
+import {
+  endpointsObject,
+  HEADLESS,
+  serviceObject,
+  sliceObject,
+} from '../../test/support/objects.js';
+import { countOf, projectEndpoints, projectEndpointSlice, projectService } from './projections.js';
 
 const rejected: string[] = [];
 const reading = { names: 'hash', onRejected: (reason: string) => rejected.push(reason) } as const;
@@ -113,6 +118,15 @@ describe('projectEndpoints', () => {
     });
     expect(project(object).groups).toEqual([]);
     expect(rejected).toEqual(['endpoint "here" is not an IP address']);
+  });
+
+  it('outsider 5: leaves out what is null in a list, and has the rest', () => {
+    const addresses = [null, { ip: '10.1.0.1' }] as { ip: string }[];
+    expect(project(endpointsObject({ subsets: [{ addresses }] })).groups.map(countOf)).toEqual([1]);
+    const endpoints = [{ addresses: ['10.1.0.1'] }, null] as { addresses: string[] }[];
+    const slice = Object.assign(sliceObject(), { endpoints });
+    expect(projectEndpointSlice(slice, reading).groups.map(countOf)).toEqual([1]);
+    expect(rejected).toEqual(['an address is null', 'an endpoint is null']);
   });
 
   it('names endpoints by their pods where it is to', () => {

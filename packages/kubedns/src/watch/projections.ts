@@ -316,7 +316,8 @@ export function projectEndpointSlice(
   // The schema has no records for slices of names, even where a name looks like an address.
   if (addressType === 'FQDN') return { version: '', listNumber: 0, service, groups: [] };
   const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
-  const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  const listed = presentOnly(object.endpoints ?? [], 'an endpoint', reading);
+  const ready = listed.filter(({ conditions }) => conditions?.ready !== false);
   const endpoints = ready.flatMap(({ addresses, hostname, targetRef }) => {
     const pod = podOf(targetRef);
     return limit.take(addresses).map((address) => ({ address, hostname, pod }));
@@ -427,7 +428,8 @@ export function projectEndpoints(object: V1Endpoints, reading: ObjectReading): E
   const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
   const subsetLimit = new CountLimit('subsets', MAX_SUBSETS);
   const groups = subsetLimit.take(object.subsets ?? []).flatMap(({ addresses, ports }) => {
-    const endpoints = limit.take(addresses ?? []).map(({ ip, hostname, targetRef }) => ({
+    const listed = presentOnly(addresses ?? [], 'an address', reading);
+    const endpoints = limit.take(listed).map(({ ip, hostname, targetRef }) => ({
       address: ip,
       hostname,
       pod: podOf(targetRef),
@@ -437,6 +439,13 @@ export function projectEndpoints(object: V1Endpoints, reading: ObjectReading): E
   limit.report(reading);
   subsetLimit.report(reading);
   return { version: '', listNumber: 0, service: `${namespace}/${name}`, groups };
+}
+
+/** The items of a list without those that are null, which the API does not promise. */
+function presentOnly<T>(items: readonly T[], what: string, { onRejected }: ObjectReading): T[] {
+  const present = items.filter((item) => item !== null);
+  if (present.length < items.length) onRejected(`${what} is null`);
+  return present;
 }
 
 /** Takes the first items of an object's lists, as many as are used, and counts the others. */
