@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { encodeQuery, heldReply } from '@kube-dns/testkit';
+import { encodeQuery, heldReply, until } from '@kube-dns/testkit';
 import type { Script } from '@kube-dns/testkit';
 import { Query, readQuery, readUint16 } from '@kube-dns/wire';
 import { DirectServers } from '../../test/direct-servers.js';
@@ -14,6 +14,17 @@ import {
 import { says, silent } from '../../test/scripts.js';
 import { GroupLoad } from './quota.js';
 import type { ServerGroup } from './servers.js';
+
+/** A query that cannot be joined: it has a record of its own. */
+const unshareable = (name: string, number: number) => {
+  const record = Buffer.from([0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 3, 2, number >> 8, number & 255]);
+  const message = Buffer.concat([encodeQuery({ name }), record]);
+  message.writeUInt16BE(1, 8);
+  return readQuery(message);
+};
+/** Servers are silent to such queries, and answer others. */
+const silentToUnshareable: Script = (request) =>
+  request.query[9] === 1 ? null : says('10.0.0.1')(request);
 
 describe('between clients', () => {
   let fixture: ForwarderFixture;
@@ -204,6 +215,103 @@ describe('between clients', () => {
     });
   });
 
+  describe('queries for one name that cannot be joined', () => {
+    it('outsider 1: are 300 of one client: the plain question of others is answered, also with DO', async () => {
+      const { group } = await fixture.groupOf([silentToUnshareable]);
+      const flood = (first: number) =>
+        Array.from({ length: 100 }, (_none, i) =>
+          fixture.pass(unshareable('a', first + i), group, from('10.0.0.1')),
+        );
+      const floods: WaitingClient[] = [];
+      for (let round = 0; round < 3; round++) {
+        floods.push(...flood(100 * round));
+        const others = [1, 2, 3].map((i) => fixture.ask(group, 'a', from(`10.0.1.${i}`)));
+        others.push(
+          fixture.ask(group, { name: 'a', ednsBytes: 1232, isDnssecOk: true }, from('10.0.1.4')),
+        );
+        await answered(...others);
+        expect(resultsOf(others)).toEqual({ 'A 10.0.0.1': 4 });
+      }
+      expect(resultsOf(floods)).toEqual({ '': 2 + 64, REFUSED: 300 - 66 });
+    });
+
+    it.each([
+      ['IPv4', (i: number) => `10.0.0.${i}`, (i: number) => `10.0.1.${i}`],
+      ['one IPv6 network', (i: number) => `2001:db8::${i}`, (i: number) => `2001:db8:1::${i}`],
+    ])('outsider 1: each of two clients has its part of them, %s', async (kind, first, second) => {
+      const { group, own } = await fixture.groupOf([silent]);
+      const many = (address: (i: number) => string, start: number) =>
+        Array.from({ length: 300 }, (_none, i) => {
+          const client = from(address(kind === 'IPv4' ? 1 : (i % 9) + 1));
+          return fixture.pass(unshareable('a', start + i), group, client);
+        });
+      const clients = [many(first, 0), many(second, 300)];
+      expect(clients.map(resultsOf)).toEqual([
+        { '': 2 + 32, REFUSED: 300 - 34 },
+        { '': 32, REFUSED: 300 - 32 },
+      ]);
+      await fixture.asked(2);
+      expect(questionsAt(own[0]!)).toHaveLength(2);
+      fixture.wait(TIMEOUT_MS);
+      fixture.wait(10_000);
+      expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+      expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+    });
+
+    it('outsider 1: the one of another client is the next to be sent', async () => {
+      const held: (() => void)[] = [];
+      const script: Script = async (request) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        return says('10.0.0.1')(request);
+      };
+      const { group } = await fixture.groupOf([script]);
+      for (let i = 0; i < 100; i++) fixture.pass(unshareable('a', i), group, from('10.0.0.1'));
+      const other = fixture.pass(unshareable('a', 100), group, from('10.0.1.1'));
+      await until(() => held.length === 2);
+      held[0]!();
+      await until(() => held.length === 3);
+      held[2]!();
+      await answered(other);
+      expect(other.result).toBe('A 10.0.0.1');
+      for (const release of held) release();
+    });
+
+    it('outsider 1: those that joined one go on when its client has too many', async () => {
+      const { group } = await fixture.groupOf([silent]);
+      const variant = (i: number) => {
+        const message = encodeQuery({ name: 'a' });
+        message.writeUInt16BE(i + 2, message.length - 2);
+        return readQuery(message);
+      };
+      const attacker = Array.from({ length: 66 }, (_none, i) =>
+        fixture.pass(variant(i), group, from('10.0.0.1')),
+      );
+      const joined = fixture.pass(variant(2), group, from('10.0.1.1'));
+      const other = fixture.pass(variant(66), group, from('10.0.1.2'));
+      expect([joined, other].map(({ result }) => result)).toEqual(['', '']);
+      expect(resultsOf(attacker)).toEqual({ '': 64, REFUSED: 2 });
+      expect(attacker[2]!.result).toBe('REFUSED');
+    });
+
+    it('outsider 1: have four pairs of ID and port with the plain ones, and none of both waits for the other', async () => {
+      const { group, own } = await fixture.groupOf([silent]);
+      const plain = [false, true].flatMap((isDnssecOk) =>
+        [1, 2].map((i) =>
+          fixture.ask(group, { name: 'a', ednsBytes: 1232, isDnssecOk }, from(`10.0.1.${i}`)),
+        ),
+      );
+      for (let i = 0; i < 300; i++) fixture.pass(unshareable('a', i), group, from('10.0.0.1'));
+      await fixture.asked(4);
+      fixture.wait(1_000);
+      await fixture.asked(8);
+      const pairs = questionsAt(own[0]!).map(
+        ({ query, peer }) => `${readUint16(query, 0)} ${peer.port}`,
+      );
+      expect(new Set(pairs).size).toBe(4);
+      expect(resultsOf(plain)).toEqual({ '': 4 });
+    });
+  });
+
   describe('clients that join a question', () => {
     it('leave places to those of another address', async () => {
       const few = new ForwarderFixture({ maxInFlight: 20 });
@@ -273,21 +381,21 @@ describe('in all', () => {
       expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
     });
 
-    it('have four IDs at a time, whatever their classes', async () => {
+    it('have three IDs at a time, whatever their classes: that of the Internet has its own', async () => {
       const { group } = await fixture.groupOf([silent]);
       for (let i = 0; i < 40; i++) {
         const message = encodeQuery({ name: i % 2 === 0 ? 'a' : 'A' });
         message.writeUInt16BE(i + 1, message.length - 2);
         fixture.pass(readQuery(message), group, from(i + 1));
       }
-      await fixture.asked(4);
-      expect(group.servers[0]!.counts.queries).toBe(4);
+      await fixture.asked(3);
+      expect(group.servers[0]!.counts.queries).toBe(3);
       fixture.wait(TIMEOUT_MS);
       fixture.wait(10_000);
       expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
     });
 
-    it('have four IDs at a time when each has a record of its own, as others end and begin', async () => {
+    it('have two IDs at a time when each has a record of its own, as others end and begin', async () => {
       await fixture.close();
       const servers = new DirectServers();
       fixture = new ForwarderFixture({ maxInFlight: 3_000 }, false, servers.engine);
@@ -311,8 +419,8 @@ describe('in all', () => {
         // Those that only wait for a late reply, too.
         most = Math.max(most, open + remembered - inFlight);
       }
-      expect(asked.size).toBeGreaterThan(4);
-      expect(most).toBe(4);
+      expect(asked.size).toBeGreaterThan(2);
+      expect(most).toBe(2);
     });
 
     it('are asked four at a time, all in turn, and other names at once', async () => {

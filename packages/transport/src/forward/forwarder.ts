@@ -35,6 +35,7 @@ import {
 import { LoopProbes } from './loop-probes.js';
 import { ExchangeObservers } from './observers.js';
 import { type QueryContext, UpstreamQuery, type Waiter } from './query.js';
+import { QueryTable } from './query-table.js';
 import { QuestionKey } from './question.js';
 import { FairSlots } from './quota.js';
 import type { ServerGroup } from './servers.js';
@@ -44,18 +45,10 @@ import { CallbackWaiter, ClientWaiter } from './waiter.js';
 const TICK_MS = 50;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
-/**
- * Queries of one name and type that wait for replies at the same time, whatever else differs: each has IDs and
- * ports of its own, and one more that a forged reply could hit.
- */
-const MAX_OPEN = 4;
-/** Queries of one name and type that wait until one of those ends. */
-const MAX_QUEUED = 64;
 /** Of the questions in flight, at most this share are prefetches; one is always allowed. */
 const MAX_PREFETCH_SHARE = 0.1;
 /** This many objects are pooled for the next questions, and clients: a few batches of replies end as many. */
 const MAX_POOLED = 256;
-const FIRST_BUCKETS = 64;
 /** dnsmasq src/config.h, FTABSIZ: its limit for all clients together. */
 const MAX_UNPROVEN = 150;
 const NO_WAITERS: readonly Waiter[] = [];
@@ -285,8 +278,8 @@ export class QueryForwarder {
   // Admission: a question is found in flight, or a query is made for it.
 
   /** The query of the same question, if there is one; the key is that of this question afterwards. */
-  #find(query: Query, { bytes }: AddedOptions): UpstreamQuery | undefined {
-    this.#key.fill(query, bytes);
+  #find(query: Query, { bytes, hasClientSubnet }: AddedOptions): UpstreamQuery | undefined {
+    this.#key.fill(query, bytes, hasClientSubnet);
     return this.#queries.find(this.#key);
   }
 
@@ -332,7 +325,7 @@ export class QueryForwarder {
     if (!group.load.questionSlots.makeRoom(client, maxInFlight, domain)) return TOO_MANY_WAITING;
     // One that was in flight may have given way a moment ago.
     const isThere = existing !== undefined && existing.index >= 0;
-    const started = isThere ? existing : this.#create(query, group);
+    const started = isThere ? existing : this.#create(query, client, group);
     if (started === undefined) return TOO_MANY_VARIANTS;
     started.inspector = inspector;
     started.deadlineMs = deadlineMs;
@@ -351,11 +344,17 @@ export class QueryForwarder {
     return started;
   }
 
-  /** A query for the question that was looked for; undefined when there are too many of its name. */
-  #create(query: Query, group: ServerGroup): UpstreamQuery | undefined {
+  /** A query for the question that was looked for; undefined when the client has its part of those of the name. */
+  #create(query: Query, client: string, group: ServerGroup): UpstreamQuery | undefined {
     const created = this.#freeQueries.pop() ?? new UpstreamQuery(this.#context);
     created.begin(query, this.#key, group);
-    return this.#queries.add(created) ? created : undefined;
+    created.client = client;
+    while (!this.#queries.add(created)) {
+      const queued = this.#queries.evictable(created);
+      if (queued === undefined) return undefined;
+      this.#evictClient(queued, TOO_MANY_VARIANTS);
+    }
+    return created;
   }
 
   /** Prefetches are the last to be sent. */
@@ -374,14 +373,20 @@ export class QueryForwarder {
       if (query.waiters.length === 0) this.#abandon(query);
       return;
     }
-    // Where clients of another address wait, too, one of them has the slot now.
+    this.#evictClient(query, TOO_MANY_WAITING);
+  }
+
+  /** The client of a question gives it up: where those of another address wait, too, one of them has the slot now. */
+  #evictClient(query: UpstreamQuery, failure: Failure): void {
     const other = query.waiters.findIndex(({ client }) => client !== query.client);
     const count = other < 0 ? query.waiters.length : other;
-    for (const each of this.#removeFirst(query, count)) this.#evictWaiter(each, query.group);
+    for (const each of this.#removeFirst(query, count)) {
+      this.#evictWaiter(each, query.group, failure);
+    }
     if (query.waiters.length === 0) this.#abandon(query);
   }
 
-  #evictWaiter(waiter: Waiter, group: ServerGroup, failure = TOO_MANY_WAITING): void {
+  #evictWaiter(waiter: Waiter, group: ServerGroup, failure: Failure): void {
     waiter.fail(failure, RCODE.REFUSED);
     this.#noteOverflow(group, failure);
   }
@@ -606,123 +611,4 @@ function giveNow(stale: StaleAnswer, out: Uint8Array, client: Client): number {
   stale.onGiven('known');
   out.set(stale.message);
   return stale.message.length;
-}
-
-/** The queries that are in flight or linger, by the hash of the question, and in a list. */
-class QueryTable {
-  /** The first query of a bucket, the oldest, which names the `following` one. */
-  #buckets = new Array<UpstreamQuery | undefined>(FIRST_BUCKETS).fill(undefined);
-  /** Each has its `index` here; the last one moves to the index of a removed one. */
-  readonly #all: UpstreamQuery[] = [];
-
-  /** A loop from the end to the beginning may remove them. */
-  get all(): readonly UpstreamQuery[] {
-    return this.#all;
-  }
-
-  /** The query that others with this key may join. */
-  find(key: QuestionKey): UpstreamQuery | undefined {
-    for (let each = this.#oldest(key.hash); each !== undefined; each = each.following) {
-      if (each.question.isJoinedBy(key)) return each;
-    }
-    return undefined;
-  }
-
-  /**
-   * Adds a new query, which is queued while there are too many of its question; false when no more can queue. Of a
-   * question some linger or some are queued, never both: one is queued only when none lingers, and while one is
-   * queued none begins to (`#abandon`). So a lingering one that makes room has no queued one to go first.
-   */
-  add(query: UpstreamQuery): boolean {
-    let open = 0;
-    let queued = 0;
-    let lingering: UpstreamQuery | undefined;
-    for (let each = this.#oldest(query.question.hash); each !== undefined; each = each.following) {
-      if (!each.question.isNamedAs(query.question)) continue;
-      if (each.state === 'queued') queued++;
-      else open++;
-      if (each.state === 'lingering') lingering ??= each;
-    }
-    if (queued >= MAX_QUEUED) return false;
-    query.hasSibling = open > 0;
-    if (open >= MAX_OPEN) {
-      if (lingering === undefined) query.enqueue();
-      else {
-        lingering.cancel();
-        this.remove(lingering);
-      }
-    }
-    if (this.#all.length >= this.#buckets.length) this.#grow();
-    this.#link(query);
-    query.index = this.#all.push(query) - 1;
-    return true;
-  }
-
-  /** Removes a query that is there; returns a queued one of the same question that may start now. */
-  remove(query: UpstreamQuery): UpstreamQuery | undefined {
-    const last = this.#all.pop()!;
-    if (last !== query) {
-      this.#all[query.index] = last;
-      last.index = query.index;
-    }
-    query.index = -1;
-    return this.#unlink(query);
-  }
-
-  /** Whether a query of the same question is queued. */
-  hasQueued({ question }: UpstreamQuery): boolean {
-    for (let each = this.#oldest(question.hash); each !== undefined; each = each.following) {
-      if (each.state === 'queued' && each.question.isNamedAs(question)) return true;
-    }
-    return false;
-  }
-
-  #bucketOf(hash: number): number {
-    return hash & (this.#buckets.length - 1);
-  }
-
-  #oldest(hash: number): UpstreamQuery | undefined {
-    return this.#buckets[this.#bucketOf(hash)];
-  }
-
-  #link(query: UpstreamQuery): void {
-    const bucket = this.#bucketOf(query.question.hash);
-    let last = this.#buckets[bucket];
-    if (last === undefined) {
-      this.#buckets[bucket] = query;
-      return;
-    }
-    while (last.following !== undefined) last = last.following;
-    last.following = query;
-  }
-
-  #unlink(query: UpstreamQuery): UpstreamQuery | undefined {
-    const { question } = query;
-    let before: UpstreamQuery | undefined;
-    let open = 0;
-    let queued: UpstreamQuery | undefined;
-    for (let each = this.#oldest(question.hash); each !== undefined; each = each.following) {
-      if (each.following === query) before = each;
-      if (each === query || !each.question.isNamedAs(question)) continue;
-      if (each.state === 'queued') queued ??= each;
-      else open++;
-    }
-    if (before === undefined) this.#buckets[this.#bucketOf(question.hash)] = query.following;
-    else before.following = query.following;
-    query.following = undefined;
-    return open >= MAX_OPEN ? undefined : queued;
-  }
-
-  #grow(): void {
-    const buckets = this.#buckets;
-    this.#buckets = new Array<undefined>(buckets.length * 2).fill(undefined);
-    for (const oldest of buckets) {
-      for (let each = oldest; each !== undefined;) {
-        const { following } = each;
-        each.following = undefined;
-        this.#link(each);
-        each = following;
-      }
-    }
-  }
 }

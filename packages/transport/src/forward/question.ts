@@ -1,4 +1,5 @@
 import {
+  CLASS,
   finishHash,
   FLAG,
   hashByte,
@@ -57,6 +58,8 @@ export class QuestionKey implements QuestionVariant {
   hash = 0;
   variant = 0;
   options: Uint8Array = NO_BYTES;
+  /** Not what most clients ask, and join: one client can make any number of such questions of a name. */
+  isVariant = false;
   readonly #seed = randomSeed();
   readonly #flags: number;
 
@@ -65,8 +68,8 @@ export class QuestionKey implements QuestionVariant {
     this.#flags = passesAd ? FLAGS : FLAGS & ~FLAG.AD;
   }
 
-  /** Builds the key of a query that is sent with these options. */
-  fill(query: Query, options: Uint8Array): void {
+  /** Builds the key of a query that is sent with these options; `hasClientSubnet`: one of them is as the client likes. */
+  fill(query: Query, options: Uint8Array, hasClientSubnet: boolean): void {
     const { question } = this;
     const { name, nameLength } = query;
     let hash = this.#seed;
@@ -84,6 +87,8 @@ export class QuestionKey implements QuestionVariant {
     this.variant = query.hasOtherRecords
       ? UNSHARED
       : flags | (query.isDnssecOk ? IS_DNSSEC_OK : 0) | (query.isOverTcp ? IS_OVER_TCP : 0);
+    const isCommon = (flags & (FLAG.RD | FLAG.CD)) === FLAG.RD && query.class === CLASS.IN;
+    this.isVariant = !isCommon || hasClientSubnet || query.hasOtherRecords;
   }
 
   /** Whether a question of the same name, type and class is the same in all else, and may be shared. */
@@ -98,6 +103,7 @@ export class ForwardedQuestion implements QuestionVariant {
   hash = 0;
   variant = UNSHARED;
   options: Uint8Array = NO_BYTES;
+  isVariant = false;
   /** Others may join, and the reply be cached: the question is shared, and its servers are still the same. */
   isShared = false;
   /** Servers get its name in mixed case, which their replies must have, too. */
@@ -114,10 +120,11 @@ export class ForwardedQuestion implements QuestionVariant {
 
   /** Becomes that of a client's query, which has this key; the message before is written over. */
   set(query: Query, key: QuestionKey, mixesCase: boolean, maxUdpBytes: number): void {
-    const { length, hash, variant, options } = key;
+    const { length, hash, variant, options, isVariant } = key;
     this.hash = hash;
     this.variant = variant;
     this.options = options;
+    this.isVariant = isVariant;
     this.#bytes = length;
     this.isShared = variant !== UNSHARED;
     this.hasMixedCase = mixesCase && this.isShared;
