@@ -89,6 +89,17 @@ describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
       expect(listener.counters.formErrors).toBe(1);
     });
 
+    it('outsider 2: a datagram of more than 4,096 bytes is refused with FORMERR', async () => {
+      const { listener, client } = await start(oneAddress);
+      const long = (length: number) => Buffer.concat([question()], length);
+      for (const length of [4_097, 4_221, 60_021]) {
+        const reply = await client.ask(long(length));
+        expect([reply.length, reply[3]! & 0xf]).toEqual([12, 1]);
+      }
+      expect(listener.counters.formErrors).toBe(3);
+      expect(decodeMessage(await client.ask(long(4_096))).answers).toHaveLength(1);
+    });
+
     it('refuses another opcode with NOTIMP and echoes the opcode', async () => {
       const { listener, client } = await start(oneAddress);
       expect(await client.ask(header(0x2900, 0))).toEqual(header(0xa904));

@@ -106,6 +106,8 @@ export const MAX_LABEL_BYTES = 63;
 export const CLASSIC_UDP_BYTES = 512;
 /** Most bytes of any message: the length prefix over TCP has 16 bits (RFC 1035 section 4.2.2). */
 export const MAX_MESSAGE_BYTES = 65_535;
+/** The longest query or reply over UDP; EDNS sizes above it are not in use (RFC 6891 section 6.2.5). */
+export const MAX_DATAGRAM_BYTES = 4_096;
 /** The longest TTL (RFC 2181 section 8). */
 export const MAX_TTL_SECONDS = 0x7fff_ffff;
 /** The largest UDP message that IP is unlikely to fragment (DNS flag day 2020). */

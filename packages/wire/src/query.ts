@@ -13,6 +13,7 @@ import {
   CLASSIC_UDP_BYTES,
   FLAG,
   HEADER_BYTES,
+  MAX_DATAGRAM_BYTES,
   MAX_LABEL_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
@@ -100,6 +101,7 @@ export class Query {
     this.id = readUint16(bytes, 0);
     this.flags = readUint16(bytes, 2);
     if ((this.flags & FLAG.QR) !== 0) return 'drop';
+    if (!isOverTcp && length > MAX_DATAGRAM_BYTES) return 'formerr';
     if ((this.flags & OPCODE_MASK) !== 0) return 'notimp';
     return readUint16(bytes, 4) === 0 ? this.#readCookie() : this.readBody();
   }

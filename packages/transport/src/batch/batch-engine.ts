@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { copyStart, EVERY_ADDRESS } from '@kube-dns/wire';
+import { copyStart, EVERY_ADDRESS, MAX_DATAGRAM_BYTES } from '@kube-dns/wire';
 import { holdClock, releaseClock } from '../batch-clock.js';
 import type { ListenerCounters } from '../counters.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
@@ -144,7 +144,10 @@ class BatchListenerSocket implements DatagramSocket, SocketHandler {
   onDatagram(slot: number): void {
     const { inbox } = this.#hub;
     this.#sender.pointTo(inbox, slot);
-    this.#onDatagram(inbox.payloads[slot]!, inbox.lengthOf(slot), this.#sender);
+    const length = inbox.lengthOf(slot);
+    // What does not fit is refused for its length: it must not be answered as if its end were not there.
+    const isCut = length === MAX_DATAGRAM_BYTES && (inbox.flagsOf(slot) & MSG_TRUNC) !== 0;
+    this.#onDatagram(inbox.payloads[slot]!, isCut ? length + 1 : length, this.#sender);
   }
 
   onError(): void {
@@ -269,8 +272,6 @@ class BatchUpstreamPort implements UpstreamPort, SocketHandler {
   }
 }
 
-/** The largest query or reply that is received whole; the rest of a larger one is lost. */
-const MAX_DATAGRAM_BYTES = 4_096;
 /** Datagrams that come merged are this long together at most; pages that nothing is received into take no memory. */
 const MERGED_BYTES = 65_536;
 /** So many datagrams are received from one socket in a row before the others' turn; the last batch is handled whole. */
