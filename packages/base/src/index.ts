@@ -36,6 +36,7 @@ export {
   OPEN_BRACKET,
   QUOTE,
 } from './json-shape.js';
+export { atOnce, inTurns, LoopTurn } from './loop-turn.js';
 export {
   type GivenOptions,
   numberOption,

@@ -36,7 +36,7 @@ async function follow(options: Partial<ConfigDirectoryOptions> = {}): Promise<Co
     path: folder,
     periodMs: 100,
     log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
-    onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
+    onChange: ({ files }) => void delivered.push(Object.fromEntries(files)),
     ...options,
   });
   followed.push(directory);
@@ -209,13 +209,41 @@ describe('ConfigDirectory', () => {
     expect(directory.rejected).toBe(1);
   });
 
+  it('outsider 2: reads again only when a version is applied, however many turns that takes', async () => {
+    await volume.put({ key: '1' });
+    let isApplied = false;
+    let reads = 0;
+    const started = follow({
+      read: () => {
+        reads++;
+        return Promise.resolve({ version: '1', files: new Map() });
+      },
+      onChange: async () => {
+        for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+        expect(reads).toBe(1);
+        isApplied = true;
+      },
+    });
+    const directory = await started;
+    expect([isApplied, directory.rejected]).toEqual([true, 0]);
+  });
+
+  it('outsider 2: a version that is refused after some turns is logged and counted', async () => {
+    await volume.put({ key: '1' });
+    const directory = await follow({
+      onChange: () => Promise.reject(new ConfigError(['bad key'])),
+    });
+    expect(directory.rejected).toBe(1);
+    expect(directory.refused?.reasons).toEqual(['bad key']);
+  });
+
   it('delivers nothing once it is closed, even when a read is in progress', async () => {
     await volume.put({ key: '1' });
     const directory = new ConfigDirectory({
       path: folder,
       periodMs: 100,
       log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
-      onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
+      onChange: ({ files }) => void delivered.push(Object.fromEntries(files)),
     });
     const started = directory.start();
     directory.close();

@@ -184,8 +184,8 @@ export interface ConfigDirectoryOptions {
   readonly path: string;
   readonly periodMs: number;
   readonly log: Log;
-  /** Applies a new version; throws to refuse it. */
-  readonly onChange: (files: ConfigFiles) => void;
+  /** Applies a new version, perhaps in several turns of the event loop; throws or rejects to refuse it. */
+  readonly onChange: (files: ConfigFiles) => Promise<void> | void;
   /** Default: `readConfigDirectory`. */
   readonly read?: (path: string) => Promise<ConfigFiles>;
 }
@@ -260,7 +260,7 @@ export class ConfigDirectory {
     this.#watch();
     try {
       const { path, read = readConfigDirectory } = this.#options;
-      this.#deliver(await read(path));
+      await this.#deliver(await read(path));
       this.#interruptedReads = 0;
     } catch (error) {
       if (error instanceof ConfigChangingError) this.#interruptedReads++;
@@ -283,7 +283,7 @@ export class ConfigDirectory {
     return this.#interruptedReads > 0 && this.#interruptedReads < MAX_INTERRUPTED_READS;
   }
 
-  #deliver(files: ConfigFiles): void {
+  async #deliver(files: ConfigFiles): Promise<void> {
     if (this.#isClosed) return;
     if (this.#lastFailure !== '') {
       this.#options.log.info(`config: ${this.#options.path} is readable again`);
@@ -296,7 +296,7 @@ export class ConfigDirectory {
     if (files.version === this.#version) return;
     this.#version = files.version;
     try {
-      this.#options.onChange(files);
+      await this.#options.onChange(files);
       this.#refusedVersion = undefined;
     } catch (error) {
       this.#rejected++;

@@ -26,7 +26,7 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
 const MAX_UPSTREAMS = 3;
 /** As of a file of a directory; a ConfigMap that is read through the API may be larger. */
 const MAX_KEY_CHARACTERS = 1024 * 1024;
-/** A configuration is applied without a pause, and the event loop must not be blocked for more than 50 ms. */
+/** Reading a configuration, and putting it in force, are one turn of the event loop each, which must not take more than 50 ms. */
 const MAX_STUB_DOMAINS = 2_048;
 /** Of all stub domains together, each time they are given. */
 const MAX_STUB_SERVERS = 2_048;

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { inTurns } from '@kube-dns/base';
 import {
   collectGarbage,
   ConfigDirectory,
@@ -277,13 +278,13 @@ export class DnsmasqServer {
     void this.#local.reload();
   }
 
-  /** Throws for an invalid configuration; the last good one stays active. */
-  #reconfigure(config: DnsConfig, version: string): void {
+  /** Rejects for an invalid configuration; the last good one stays active. */
+  async #reconfigure(config: DnsConfig, version: string): Promise<void> {
     if (this.#isStarted && !this.#flags.restartDnsmasq) {
       this.#log.info('the configuration changed; not applied, as -restartDnsmasq=false says');
       return;
     }
-    this.#router.configure(config);
+    await inTurns(this.#router.configuring(config));
     this.telemetry.useQueryLog(config.queryLog ?? this.#flags['query-log']);
     this.#config.note(version);
   }

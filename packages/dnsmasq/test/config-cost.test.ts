@@ -58,3 +58,49 @@ it('a ConfigMap of 2,048 stub domains takes twice the steps of one with half as 
   expect(whole.lookups).toBeLessThanOrEqual(2.5 * half.lookups);
   expect(whole.comparisons).toBeLessThanOrEqual(2.5 * half.comparisons);
 });
+
+it('outsider 2: 2,048 stub domains are applied in steps of 64 servers, and the old ones are in force until the last', () => {
+  const sockets = new UpstreamSockets();
+  const upstreams = new UpstreamServers(sockets, new ServerStatistics());
+  const at = upstreams.at.bind(upstreams);
+  let lookups = 0;
+  upstreams.at = (...address) => {
+    lookups++;
+    return at(...address);
+  };
+  const router = new Router({ rules: [], log: recordedLog(), upstreams });
+  own({
+    close: () => {
+      router.close();
+      sockets.close();
+      return Promise.resolve();
+    },
+  });
+  router.load();
+  const old = router.routes;
+  let mostDropped = 0;
+  let dropped = 0;
+  router.listen({
+    onRulesRead: () => undefined,
+    onRoutesChanged: () => undefined,
+    onResolvFileChanged: () => undefined,
+    onDomainsChanged: (domains) => {
+      dropped += domains.length;
+      mostDropped = Math.max(mostDropped, domains.length);
+    },
+  });
+  const domains = Array.from({ length: 2_048 }, (_, i) => [`d${i}`, [`10.1.${i >> 8}.${i & 255}`]]);
+  const stubDomains = JSON.stringify(Object.fromEntries(domains));
+  const work = router.configuring(parseDnsConfig(new Map([['stubDomains', stubDomains]])));
+  let stepsBefore = 0;
+  for (let step = work.next(); step.done !== true; step = work.next()) {
+    if (router.routes === old) {
+      stepsBefore++;
+      expect(lookups).toBeLessThanOrEqual(64);
+    }
+    lookups = 0;
+  }
+  expect(stepsBefore).toBe(32);
+  expect(router.routes.routes).toHaveLength(2_049);
+  expect([dropped, mostDropped]).toEqual([2_048, 128]);
+});

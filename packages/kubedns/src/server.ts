@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS, shownUrl } from '@kube-dns/base';
+import { inTurns, MAX_TIMER_MS, shownUrl } from '@kube-dns/base';
 import {
   BucketHistogram,
   collectGarbage,
@@ -173,8 +173,8 @@ export class KubednsServer {
       flags,
       client,
       log,
-      apply: (applied) => {
-        upstreams.apply(applied);
+      apply: async (applied) => {
+        await inTurns(upstreams.applying(applied));
         federations.apply(applied.federations);
         zone.hasFederations = federations.isActive;
         this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);

@@ -46,3 +46,42 @@ it.each<[string, (i: number) => string]>([
   expect(whole).toBeLessThan(DOMAINS * MAX_STEPS_OF_DOMAIN);
   expect(whole).toBeLessThan(half * MAX_GROWTH);
 });
+
+it('outsider 2: 2,048 stub domains are applied in steps, and the old ones are in force until the last', () => {
+  const sockets = new UpstreamSockets();
+  const upstreams = new Upstreams({
+    log: recordedLog(),
+    servers: new UpstreamServers(sockets, new UpstreamStatistics()),
+    domain: 'cluster.local.',
+    resolveOwn: () => ({ addresses: [], target: undefined, services: [] }),
+  });
+  const config = (count: number, net: number) => {
+    const entries = Array.from({ length: count }, (_, i) => [
+      `d${i}`,
+      [`10.${net}.${i >> 8}.${i & 255}`],
+    ]);
+    const stubDomains = JSON.stringify(Object.fromEntries(entries));
+    return parseDnsConfig(new Map([['stubDomains', stubDomains]]));
+  };
+  upstreams.apply(config(1, 1));
+  const used = () => upstreams.groups.slice(1).map(({ servers }) => servers[0]?.address);
+  const work = upstreams.applying(config(DOMAINS, 2));
+  const next = () => {
+    let isOver: boolean | undefined;
+    const steps = stepsOf(() => (isOver = work.next().done));
+    return { isOver, steps };
+  };
+  let slices = 0;
+  for (let slice = next(); slice.isOver !== true; slice = next()) {
+    slices++;
+    expect(slice.steps).toBeLessThan(64 * MAX_STEPS_OF_DOMAIN);
+    expect(used()).toEqual(['10.1.0.0']);
+    // What is made ready stays, whatever else changes meanwhile.
+    upstreams.serviceChanged('ns/name');
+  }
+  expect(slices).toBe(DOMAINS / 64);
+  expect(used()).toHaveLength(DOMAINS);
+  expect(used()[5]).toBe('10.2.0.5');
+  upstreams.close();
+  sockets.close();
+});

@@ -36,7 +36,7 @@ async function follow(options: Partial<ConfigMapSourceOptions> = {}): Promise<Co
     namespace: 'kube-system',
     name: 'kube-dns',
     log,
-    onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
+    onChange: ({ files }) => void delivered.push(Object.fromEntries(files)),
     random: () => 0,
     pace: { deniedPauseMs: 10, firstPauseMs: 10 },
     // Only a hang reaches it.
@@ -56,6 +56,24 @@ describe('ConfigMapSource', () => {
     await api.apply(configMap({ b: '2', a: '1' }));
     await follow();
     expect(delivered).toEqual([{ a: '1', b: '2' }]);
+  });
+
+  it('outsider 2: is applied before start resolves, however many turns that takes; then the latest one is', async () => {
+    await api.apply(configMap({ key: '1' }));
+    let [active, most] = [0, 0];
+    await follow({
+      onChange: async ({ files }) => {
+        most = Math.max(most, ++active);
+        for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+        active--;
+        delivered.push(Object.fromEntries(files));
+      },
+    });
+    expect(delivered).toEqual([{ key: '1' }]);
+    await watching();
+    for (const key of ['2', '3', '4']) await api.apply(configMap({ key }));
+    await until('the latest', () => delivered.at(-1)?.key === '4');
+    expect(most).toBe(1);
   });
 
   it('delivers no content for a missing ConfigMap, and its content when it is created', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ScriptedNameServer, until } from '@kube-dns/testkit';
+import { addressRecords, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { ServerHosts, type ServerHostsOptions, UpstreamSockets } from '@kube-dns/transport';
 import { type RecordedLog, recordedLog } from './support/recorded-log.js';
 
@@ -123,6 +123,58 @@ describe('ServerHosts', () => {
     server.script = () => null;
     hosts.follow(new Set(Array.from({ length: 70 }, (_, i) => `ns${i}.example.com`)));
     expect(log.lines[0]).toBe('W 70 servers by name; only the first 64 are used');
+  });
+
+  describe('with 64 names', () => {
+    const names = Array.from({ length: 64 }, (_, i) => `ns${i}.example.com`);
+    /** Large enough that nothing is asked twice. */
+    const ONCE = { minMs: 60_000, maxMs: 60_000, retryMs: 60_000, deadlineMs: 60_000 };
+
+    it('outsider 2: asks for one in a turn of the event loop', async () => {
+      const asked: string[] = [];
+      hosts = create({
+        pace: ONCE,
+        serversFor: (host) => {
+          asked.push(host);
+          return [];
+        },
+      });
+      hosts.follow(new Set(names));
+      for (let turns = 1; turns < names.length; turns++) {
+        expect(asked.length).toBeLessThanOrEqual(turns);
+        await new Promise(setImmediate);
+      }
+      await until('all', () => asked.length === names.length);
+    });
+
+    it('outsider 2: changes are reported together, not one by one', async () => {
+      server.script = ({ type }) =>
+        type === 'A' ? { answers: addressRecords(0, '192.0.2.1') } : {};
+      hosts = create({ pace: ONCE });
+      const startMs = performance.now();
+      hosts.follow(new Set(names));
+      await until('all', () => names.every((name) => hosts.addressesOf(name).length > 0));
+      await until('the report', () => changes > 0);
+      // One in 50 ms, and one when the last answer is there.
+      expect(changes).toBeLessThanOrEqual((performance.now() - startMs) / 50 + 1);
+      expect(changes).toBeLessThan(32);
+    });
+
+    it('outsider 2: those that fail for one reason are one line', async () => {
+      hosts = create({ pace: ONCE, serversFor: () => [] });
+      hosts.follow(new Set(names));
+      const failed = () => log.lines.filter((line) => line.startsWith('W'));
+      const count = () =>
+        failed().reduce(
+          (sum, line) => sum + Number(/resolve (\d+) servers/.exec(line)?.[1] ?? 1),
+          0,
+        );
+      await until('all', () => count() === names.length);
+      expect(failed().length).toBeLessThan(16);
+      expect(failed()[0]).toMatch(
+        /^W cannot resolve \d+ servers, ns0\.example\.com, .*: there is no/,
+      );
+    });
   });
 
   it('asks no server once it is closed', async () => {

@@ -45,7 +45,7 @@ export interface ServerHostsOptions {
   readonly serversFor: (host: string) => readonly ServerAddress[];
   /** As of UpstreamServers. */
   readonly tlsCa?: string | undefined;
-  /** Called when a host has other addresses than before. */
+  /** Called when hosts have other addresses than before: once for those that become known within 50 ms. */
   readonly onChange: () => void;
   readonly pace?: Partial<HostPace>;
 }
@@ -56,6 +56,8 @@ interface Host {
   /** Its pauses while it cannot be resolved. */
   readonly backOff: BackOff;
   isFailing: boolean;
+  /** Whether answers about it are outstanding. */
+  isAsked: boolean;
   timer: NodeJS.Timeout | undefined;
   /** Counts the rounds of questions: only answers of the latest round count. */
   round: number;
@@ -69,6 +71,13 @@ const DEFAULT_PACE: HostPace = {
 };
 /** A limit, because a ConfigMap has space for tens of thousands; each costs two questions per refresh. */
 const MAX_HOSTS = 64;
+/**
+ * How long results wait for others: each report makes routes anew, and is a log line. Without outstanding answers there is
+ * nothing to wait for.
+ */
+const REPORT_MS = 50;
+/** So many names are in one log line. */
+const MAX_LISTED = 8;
 /** These questions do not count in the metrics of the servers. */
 const UNCOUNTED: ServerCounter = {
   queries: 0,
@@ -80,7 +89,8 @@ const UNCOUNTED: ServerCounter = {
 
 /**
  * The addresses of name servers that are given by name. They are resolved in the background, again
- * when their TTL ends and after a failure; the last addresses stay in use until others arrive.
+ * when their TTL ends and after a failure; the last addresses stay in use until others arrive. One name is asked for in a
+ * turn of the event loop: opening sockets takes milliseconds.
  */
 export class ServerHosts {
   readonly #options: ServerHostsOptions;
@@ -89,6 +99,13 @@ export class ServerHosts {
   readonly #servers: UpstreamServers;
   readonly #forwarder: QueryForwarder;
   readonly #load = new GroupLoad();
+  /** Those that are to be resolved, one in each turn. */
+  readonly #queue = new Set<Host>();
+  #turn: NodeJS.Immediate | undefined;
+  /** Reasons that are not logged yet. */
+  readonly #failures = new Map<Host, string>();
+  #hasChanges = false;
+  #report: NodeJS.Timeout | undefined;
 
   constructor(options: ServerHostsOptions) {
     this.#options = options;
@@ -122,27 +139,47 @@ export class ServerHosts {
     }
     for (const name of followed) {
       const host = this.#hosts.get(name) ?? newHost(name, this.#pace);
+      stop(host);
       this.#hosts.set(name, host);
-      this.#resolve(host);
+      this.#queue.add(host);
     }
+    if (this.#turn === undefined) this.#resolveNext();
   }
 
   /** Ends all lookups; may be called twice. */
   close(): void {
     for (const host of this.#hosts.values()) this.#forget(host);
+    clearImmediate(this.#turn);
+    clearTimeout(this.#report);
     this.#forwarder.close();
   }
 
   #forget(host: Host): void {
     stop(host);
     this.#hosts.delete(host.name);
+    this.#queue.delete(host);
+    this.#failures.delete(host);
+  }
+
+  #resolveLater(host: Host): void {
+    this.#queue.add(host);
+    this.#turn ??= setImmediate(() => this.#resolveNext());
+  }
+
+  #resolveNext(): void {
+    const [host] = this.#queue;
+    this.#turn = undefined;
+    if (host === undefined) return;
+    this.#queue.delete(host);
+    if (this.#queue.size > 0) this.#turn = setImmediate(() => this.#resolveNext());
+    this.#resolve(host);
   }
 
   #resolve(host: Host): void {
     stop(host);
     const servers = this.#options.serversFor(host.name);
     if (servers.length === 0) {
-      const advice = `write its address in place of its name (tls://, https://: ADDRESS%${host.name})`;
+      const advice = 'write its address in place of its name (tls://, https://: ADDRESS%NAME)';
       this.#fail(host, `there is no name server to ask; ${advice}`);
       return;
     }
@@ -150,6 +187,7 @@ export class ServerHosts {
     const group = new ServerGroup('.', all, 'strict', this.#load);
     const answers = new Map<AddressFamily, HostAddresses>();
     const { round } = host;
+    host.isAsked = true;
     for (const family of FAMILIES) {
       askHostAddresses(this.#forwarder, group, host.name, family, (answer) => {
         answers.set(family, answer);
@@ -159,6 +197,7 @@ export class ServerHosts {
   }
 
   #take(host: Host, answers: ReadonlyMap<AddressFamily, HostAddresses>): void {
+    host.isAsked = false;
     const all = [...answers.values()];
     const found = all.filter(({ addresses }) => addresses.length > 0);
     if (found.length === 0) {
@@ -175,24 +214,65 @@ export class ServerHosts {
     const now = this.addressesOf(host.name).join(', ');
     if (now !== before) {
       this.#options.log.info(`the server ${host.name} is at ${now}`);
-      this.#options.onChange();
+      this.#hasChanges = true;
     }
     const ttlMs = Math.min(...found.map(({ ttlSeconds }) => ttlSeconds)) * 1_000;
     this.#wait(host, Math.min(Math.max(ttlMs, this.#pace.minMs), this.#pace.maxMs));
+    this.#reportSoon();
   }
 
   #fail(host: Host, reason: string): void {
     // The same failure repeats with each try; it is logged once.
-    if (!host.isFailing) {
-      this.#options.log.warn(`cannot resolve the server ${host.name}: ${reason}`);
-    }
+    if (!host.isFailing) this.#failures.set(host, reason);
     host.isFailing = true;
     this.#wait(host, host.backOff.next());
+    this.#reportSoon();
+  }
+
+  #reportSoon(): void {
+    if (!this.#hasChanges && this.#failures.size === 0) return;
+    const isWaiting =
+      this.#queue.size > 0 || [...this.#hosts.values()].some((host) => host.isAsked);
+    if (isWaiting) this.#report ??= setTimeout(() => this.#reportNow(), REPORT_MS).unref();
+    else this.#reportNow();
+  }
+
+  #reportNow(): void {
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    for (const line of failureLines(this.#failures)) this.#options.log.warn(line);
+    this.#failures.clear();
+    const { onChange } = this.#options;
+    if (this.#hasChanges) {
+      this.#hasChanges = false;
+      onChange();
+    }
   }
 
   #wait(host: Host, ms: number): void {
-    host.timer = setTimeout(() => this.#resolve(host), ms).unref();
+    host.timer = setTimeout(() => this.#resolveLater(host), ms).unref();
   }
+}
+
+/** A line for each reason. */
+function failureLines(failures: ReadonlyMap<Host, string>): string[] {
+  const byReason = new Map<string, string[]>();
+  for (const [{ name }, reason] of failures) {
+    const names = byReason.get(reason);
+    if (names === undefined) byReason.set(reason, [name]);
+    else names.push(name);
+  }
+  return Array.from(
+    byReason,
+    ([reason, names]) => `cannot resolve ${serversText(names)}: ${reason}`,
+  );
+}
+
+/** `the server a`, or `3 servers, a, b, c`. */
+function serversText(names: readonly string[]): string {
+  if (names.length === 1) return `the server ${names[0]}`;
+  const more = names.length > MAX_LISTED ? ', …' : '';
+  return `${names.length} servers, ${names.slice(0, MAX_LISTED).join(', ')}${more}`;
 }
 
 function newHost(name: string, { retryMs, maxMs }: HostPace): Host {
@@ -201,6 +281,7 @@ function newHost(name: string, { retryMs, maxMs }: HostPace): Host {
     addresses: { A: [], AAAA: [] },
     backOff: new BackOff({ firstMs: retryMs, longestMs: maxMs, randomPart: 0 }),
     isFailing: false,
+    isAsked: false,
     timer: undefined,
     round: 0,
   };
@@ -208,6 +289,7 @@ function newHost(name: string, { retryMs, maxMs }: HostPace): Host {
 
 function stop(host: Host): void {
   clearTimeout(host.timer);
+  host.isAsked = false;
   host.round++;
 }
 

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { atOnce } from '@kube-dns/base';
 import { type DnsConfig, EMPTY_DNS_CONFIG, type Log } from '@kube-dns/daemon';
 import { groupOf, LoopDetector } from '@kube-dns/resolver';
 import {
@@ -64,6 +65,10 @@ export interface RouterOptions {
   readonly hostPace?: Partial<HostPace>;
 }
 
+/** So many servers are made, or the answers of so many domains dropped, before other events may get their turn. */
+const STEP_SERVERS = 64;
+const STEP_DOMAINS = 128;
+
 /**
  * Builds the routes from their sources and rebuilds them on each change: the command line, the ConfigMap,
  * files, the addresses of servers given by name, and the loop detector. Queries in flight stay with their
@@ -85,6 +90,7 @@ export class Router {
   #sources: ReadonlyMap<string, readonly RuleSource[]> | undefined;
   #isLoaded = false;
   #isProbing = false;
+  #isClosed = false;
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -137,18 +143,32 @@ export class Router {
     return sources;
   }
 
-  /**
-   * Applies the ConfigMap, immediately when the routes are loaded. Throws for an invalid one; the last
-   * good one stays active.
-   */
+  /** As `configuring`, without a pause. */
   configure(config: DnsConfig): void {
+    atOnce(this.configuring(config));
+  }
+
+  /**
+   * Applies the ConfigMap, immediately when the routes are loaded, in steps: the old routes are in force until the new
+   * ones are whole. Throws for an invalid one; the last good one stays active.
+   */
+  *configuring(config: DnsConfig): Generator<void, void> {
     const configured = configuredRules(config);
     const changed = changedDomains(this.#config, config);
+    // New servers take most of the time.
+    for (const [i, { target }] of configured.rules.entries()) {
+      if (target.kind === 'server') this.#upstreamAt(target.server, target.source);
+      if ((i + 1) % STEP_SERVERS === 0) yield;
+    }
+    if (this.#isClosed) return;
     this.#config = config;
     this.#configured = configured;
     if (!this.#isLoaded) return;
     this.load();
-    if (changed.length > 0) this.#events.onDomainsChanged(changed);
+    for (let at = 0; at < changed.length; at += STEP_DOMAINS) {
+      if (at > 0 || changed.length > STEP_DOMAINS) yield;
+      this.#events.onDomainsChanged(changed.slice(at, at + STEP_DOMAINS));
+    }
   }
 
   /** Reads every source again and activates the new routes. */
@@ -184,6 +204,7 @@ export class Router {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#options.resolvFiles?.close();
     this.#hosts.close();
     this.loops.close();

@@ -21,8 +21,8 @@ export interface ConfigurationOptions {
   readonly flags: KubednsFlags;
   readonly client: ApiReader;
   readonly log: Log;
-  /** Applies a valid configuration as a whole. */
-  readonly apply: (config: DnsConfig) => void;
+  /** Applies a valid configuration as a whole, perhaps after some turns of the event loop. */
+  readonly apply: (config: DnsConfig) => Promise<void> | void;
 }
 
 /** Where the configuration comes from. */
@@ -64,8 +64,8 @@ export class Configuration {
     if (name !== '' && path !== '') {
       throw new StartupError('--config-map and --config-dir cannot both be used', EXIT_FATAL);
     }
-    const onChange = (content: ConfigMapContent) => {
-      this.#apply(parseDnsConfig(content.files), content.version);
+    const onChange = async (content: ConfigMapContent) => {
+      await this.#apply(parseDnsConfig(content.files), content.version);
       this.#files = content.files;
     };
     if (name !== '') {
@@ -115,14 +115,14 @@ export class Configuration {
     if (isUsed.federations) log.warn('--federations is deprecated: use the key of the ConfigMap');
     if (this.#source === undefined) {
       const { federations, nameservers } = flags;
-      this.#apply({ ...EMPTY_DNS_CONFIG, federations, upstreamNameservers: nameservers }, '');
+      await this.#apply({ ...EMPTY_DNS_CONFIG, federations, upstreamNameservers: nameservers }, '');
       return;
     }
     for (const [flag, isSet] of Object.entries(isUsed)) {
       if (isSet) log.warn(`--${flag} is not used: the configuration comes from the ${this.source}`);
     }
     await this.#source.start();
-    if (this.appliedMs === 0) this.#apply(EMPTY_DNS_CONFIG, '');
+    if (this.appliedMs === 0) await this.#apply(EMPTY_DNS_CONFIG, '');
   }
 
   /** Stops following the source; may be called twice. */
@@ -130,8 +130,8 @@ export class Configuration {
     await this.#source?.close();
   }
 
-  #apply(config: DnsConfig, version: string): void {
-    this.#options.apply(config);
+  async #apply(config: DnsConfig, version: string): Promise<void> {
+    await this.#options.apply(config);
     this.version = version;
     this.generation++;
     this.appliedMs = Date.now();
@@ -153,8 +153,8 @@ export interface ConfigMapSourceOptions {
   readonly namespace: string;
   readonly name: string;
   readonly log: Log;
-  /** Applies a new version; throws to refuse it. Gets no keys and version '' when the object does not exist. */
-  readonly onChange: (content: ConfigMapContent) => void;
+  /** Applies a new version; throws or rejects to refuse it. Gets no keys and version '' when the object does not exist. */
+  readonly onChange: (content: ConfigMapContent) => Promise<void> | void;
   /** How long the start waits for the API server. */
   readonly startLimitMs?: number;
   readonly random?: () => number;
@@ -176,6 +176,9 @@ export class ConfigMapSource {
   readonly #start = new Task();
   /** The version last delivered, refused or not. */
   #version: string | undefined;
+  /** What is to be applied next; only the latest counts. */
+  #next: ConfigMapContent | undefined;
+  #applying: Promise<void> | undefined;
   /** How many versions were refused. */
   rejected = 0;
   /** Why the version that is there now is not active; undefined when it is. */
@@ -226,6 +229,7 @@ export class ConfigMapSource {
     const { name, namespace, log, startLimitMs = START_LIMIT_MS } = this.#options;
     this.#watch.start();
     await this.#start.pause(startLimitMs);
+    await this.#applying;
     if (this.#version !== undefined) return;
     log.warn(
       `config: the ConfigMap ${namespace}/${name} could not be read yet; using the defaults`,
@@ -241,13 +245,23 @@ export class ConfigMapSource {
   #deliver(content: ConfigMapContent): void {
     if (content.version === this.#version) return;
     this.#version = content.version;
-    try {
-      this.#options.onChange(content);
-      this.refused = undefined;
-    } catch (error) {
-      this.rejected++;
-      this.refused = logRefusedConfig(this.#options.log, error);
+    this.#next = content;
+    this.#applying ??= this.#applyAll();
+  }
+
+  async #applyAll(): Promise<void> {
+    for (let content = this.#next; content !== undefined; content = this.#next) {
+      this.#next = undefined;
+      try {
+        // What it throws is a rejection, too: the loop must not end before its promise is assigned.
+        await Promise.resolve(content).then(this.#options.onChange);
+        this.refused = undefined;
+      } catch (error) {
+        this.rejected++;
+        this.refused = logRefusedConfig(this.#options.log, error);
+      }
     }
+    this.#applying = undefined;
   }
 }
 

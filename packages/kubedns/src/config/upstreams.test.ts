@@ -154,8 +154,8 @@ describe('a server that is this one itself', () => {
     expect(serversFor(upstreams, 'x.y')).toEqual(['192.0.2.1#53']);
     expect(serversFor(upstreams, 'a.b')).toEqual(['127.0.0.1#53']);
     expect(log.lines.filter((line) => line.startsWith('W'))).toEqual([
-      'W upstreamNameservers: 127.0.0.1#10053 is this server itself; left out',
       'W stubDomains: a.b: 127.0.0.1#10053 is this server itself; left out',
+      'W upstreamNameservers: 127.0.0.1#10053 is this server itself; left out',
     ]);
   });
 });
@@ -258,7 +258,7 @@ describe('an encrypted server', () => {
     expect(log.lines).toEqual([
       'I name servers: https://dns.example/q (dns.example#443)',
       'W cannot resolve the server dns.example: there is no name server to ask; ' +
-        'write its address in place of its name (tls://, https://: ADDRESS%dns.example)',
+        'write its address in place of its name (tls://, https://: ADDRESS%NAME)',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { errorText, type Trace, TraceKind } from '@kube-dns/base';
+import { atOnce, errorText, type Trace, TraceKind } from '@kube-dns/base';
 import { type DnsConfig, type Log, parseNameServer, readTextFile } from '@kube-dns/daemon';
 import {
   type HostPace,
@@ -59,6 +59,8 @@ export interface ServerRule {
 /** Which servers a name goes to. */
 export const ROUTED = new TraceKind<ServerRule>();
 
+/** So many stub domains are made ready before other events may get their turn. */
+const STEP_DOMAINS = 64;
 const RESOLV_CONF = '/etc/resolv.conf';
 const DEFAULT_PORT = 53;
 /** The domain of the default servers. */
@@ -79,7 +81,10 @@ export class Upstreams {
   /** In the order of the configuration, and by their names. */
   #stubs: readonly DomainServers[] = [];
   #stubTable = new NameTable<DomainServers>();
+  /** Of the configuration that is being made ready. */
+  #nextStubs: readonly DomainServers[] = [];
   #config: DnsConfig | undefined;
+  #isClosed = false;
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
@@ -96,10 +101,36 @@ export class Upstreams {
     });
   }
 
-  /** Replaces the configuration; questions in flight stay with their servers. */
+  /** As `applying`, without a pause. */
   apply(config: DnsConfig): void {
+    atOnce(this.applying(config));
+  }
+
+  /**
+   * Replaces the configuration: makes the new one ready in steps, between which the old one is in force. Questions in
+   * flight stay with their servers.
+   */
+  *applying(config: DnsConfig): Generator<void, void> {
+    const table = new NameTable<DomainServers>();
+    const stubs: DomainServers[] = [];
+    this.#nextStubs = stubs;
+    for (const [domain, texts] of config.stubDomains) {
+      // It counts as absent (kubernetes/dns pkg/dnsmasq/nanny.go, Configure).
+      if (texts.length === 0) continue;
+      const stub = this.#domain(domain, `stubDomains: ${domain}`, texts.map(parseServer));
+      if (!stub.hasNames) stub.group = this.#groupOf(domain, this.#usable(stub.key, stub.servers));
+      table.set(encodeKey(domain), stub);
+      if (stubs.push(stub) % STEP_DOMAINS === 0) yield;
+    }
+    if (this.#isClosed) return;
+    this.#stubs = stubs;
+    this.#stubTable = table;
+    this.#nextStubs = [];
+    this.#activate(config);
+  }
+
+  #activate(config: DnsConfig): void {
     this.#config = config;
-    this.#setStubs(config);
     const configured = config.upstreamNameservers.map(parseServer);
     this.#default =
       configured.length > 0
@@ -111,7 +142,7 @@ export class Upstreams {
     this.#ownHosts.follow(this.#namesOfServers().filter((host) => this.#isInZone(host)));
     this.#default.group = this.#groupOf(EVERY_NAME, this.#resolved(servers));
     this.#followOthers();
-    this.#fill(this.#stubs);
+    this.#fill(this.#stubs.filter(({ hasNames }) => hasNames));
     for (const [domain, texts] of config.stubDomains) {
       if (texts.length === 0)
         log.info(`stubDomains: ${domain} has no servers: it counts as absent`);
@@ -141,6 +172,7 @@ export class Upstreams {
 
   /** Stops resolving names of servers, and probing servers that are down; may be called twice. */
   close(): void {
+    this.#isClosed = true;
     this.#hosts.close();
     this.#options.servers.close();
   }
@@ -186,10 +218,10 @@ export class Upstreams {
 
   #fill(domains: readonly DomainServers[]): void {
     for (const each of domains) {
-      const servers = each.hasNames ? this.#resolved(each.servers) : each.servers;
-      each.group = this.#groupOf(each.domain, this.#usable(each.key, servers));
+      each.group = this.#groupOf(each.domain, this.#usable(each.key, this.#resolved(each.servers)));
     }
-    this.#options.servers.retain(this.groups.flatMap(({ servers }) => servers));
+    const next = this.#nextStubs.map(({ group }) => group);
+    this.#options.servers.retain([...this.groups, ...next].flatMap(({ servers }) => servers));
     this.#options.onChange?.();
   }
 
@@ -222,20 +254,6 @@ export class Upstreams {
       else usable.set(serverKey(server), server);
     }
     return [...usable.values()];
-  }
-
-  /** A domain with an empty list counts as absent (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
-  #setStubs({ stubDomains }: DnsConfig): void {
-    const stubs: DomainServers[] = [];
-    const table = new NameTable<DomainServers>();
-    for (const [domain, texts] of stubDomains) {
-      if (texts.length === 0) continue;
-      const stub = this.#domain(domain, `stubDomains: ${domain}`, texts.map(parseServer));
-      stubs.push(stub);
-      table.set(encodeKey(domain), stub);
-    }
-    this.#stubs = stubs;
-    this.#stubTable = table;
   }
 
   /** Without a group of its servers yet. */

@@ -1,4 +1,4 @@
-import { errorText } from '@kube-dns/base';
+import { errorText, LoopTurn } from '@kube-dns/base';
 import { type Log } from '@kube-dns/daemon';
 import { ApiError, StreamError } from '../errors.js';
 import type { ApiBody, ApiReader } from './api-client.js';
@@ -6,7 +6,6 @@ import { History, type Landmark } from './history.js';
 import { ItemReader, LineReader, listKind, readObjectHead, Unread } from './json-stream.js';
 import {
   DEFAULT_PACE,
-  LoopTurn,
   needsList,
   RESTART_REASONS,
   restartReason,

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { BackOff } from '@kube-dns/base';
 import { isHandshakeFailure } from '@kube-dns/daemon';
 import { ApiError, StreamError } from '../errors.js';
@@ -261,23 +260,5 @@ export async function withLimit<T>(
   } finally {
     // The signal stays: the body of an answer may outlive the limit of its head.
     clearTimeout(timer);
-  }
-}
-
-/** Maximum time of work before other events get their turn. Three lists at a time may have one each. */
-const TURN_MS = 4;
-
-/** Cuts long work into turns of the event loop, by time: `if (turn.isOver) await turn.next()`. */
-export class LoopTurn {
-  #endMs = performance.now() + TURN_MS;
-
-  get isOver(): boolean {
-    return performance.now() >= this.#endMs;
-  }
-
-  /** Resolves in another turn of the event loop, after timers and sockets were served. */
-  async next(): Promise<void> {
-    await setImmediate();
-    this.#endMs = performance.now() + TURN_MS;
   }
 }

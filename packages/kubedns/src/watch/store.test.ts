@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LoopTurn } from './pace.js';
+import { LoopTurn } from '@kube-dns/base';
 import { type ApiObject, ObjectStore, type Projection } from './store.js';
 
 interface StoredText extends Projection {

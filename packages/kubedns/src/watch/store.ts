@@ -1,6 +1,5 @@
-import { errorText } from '@kube-dns/base';
+import { errorText, type LoopTurn } from '@kube-dns/base';
 import { StreamError } from '../errors.js';
-import type { LoopTurn } from './pace.js';
 
 /** The common fields of all API objects. */
 export interface ApiObject {
