@@ -1,0 +1,54 @@
+import type * as http from 'node:http';
+import { SimulatedProcess } from '../machine/process.js';
+import type { Machine } from '../machine/machine.js';
+
+/** A pod that is probed. */
+interface Pod {
+  readonly machine: { readonly addresses: readonly string[] };
+}
+
+/** Between two probes of a pod. */
+const PROBE_MS = 1_000;
+const PROBE_LIMIT_MS = 1_000;
+/** In a row, until a pod is not ready (`failureThreshold`). */
+const FAILURES = 3;
+/** From a change of readiness to the rules of kube-proxy. */
+const RULES_MS = 200;
+
+/**
+ * The kubelet's readiness probes of the DNS pods, the endpoint controller and kube-proxy in one: the backends of the
+ * Service are the pods that answer on /readiness.
+ */
+export function followReadiness(
+  machine: Machine,
+  pods: readonly Pod[],
+  setBackends: (addresses: readonly string[]) => void,
+): void {
+  new SimulatedProcess(machine, {
+    name: 'kubelet',
+    program: (load) => {
+      const { get } = load('http') as typeof http;
+      const { setInterval, setTimeout } = load('timers') as typeof globalThis;
+      const failures = pods.map(() => FAILURES);
+      const update = () => {
+        const ready = pods.filter((_, index) => failures[index]! < FAILURES);
+        setTimeout(() => setBackends(ready.map((pod) => pod.machine.addresses[0]!)), RULES_MS);
+      };
+      const note = (index: number, isReady: boolean) => {
+        const before = failures[index]!;
+        failures[index] = isReady ? 0 : before + 1;
+        if (before < FAILURES !== failures[index] < FAILURES) update();
+      };
+      const probe = (pod: Pod, index: number) => {
+        const host = pod.machine.addresses[0]!;
+        const request = get({ host, port: 8081, path: '/readiness', agent: false }, (response) => {
+          response.resume();
+          note(index, response.statusCode === 200);
+        });
+        request.setTimeout(PROBE_LIMIT_MS, () => request.destroy(new Error('timeout')));
+        request.on('error', () => note(index, false));
+      };
+      setInterval(() => pods.forEach(probe), PROBE_MS);
+    },
+  }).start();
+}

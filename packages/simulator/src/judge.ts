@@ -1,0 +1,142 @@
+import type { Reply } from './cluster/client.js';
+import { outsideAddress } from './cluster/upstream.js';
+import type { ServiceHistory } from './model/history.js';
+import { expectedAnswer, type Expected, type ServiceQuestion } from './model/service-model.js';
+import type { Scheduler } from './scheduler.js';
+
+export type ViolationKind =
+  'answer' | 'no answer' | 'failure' | 'slow' | 'foreign' | 'twice' | 'error' | 'close';
+
+export interface Violation {
+  readonly atUs: number;
+  readonly kind: ViolationKind;
+  readonly text: string;
+}
+
+const SECOND_US = 1_000_000;
+/** After the last fault: probes, back-offs and subscriptions have come back. */
+const RECOVERY_US = 45 * SECOND_US;
+/** In calm times an answer is no older than this. */
+const FRESH_US = 0.3 * SECOND_US;
+/** An answer is older than its fault by no more than the TTLs of two caches, and the pauses of whatever comes back. */
+const CUT_OFF_US = 95 * SECOND_US;
+const SLOW_US = SECOND_US;
+
+/** A time in which things went wrong, one after the other, with the recovery at its end. */
+interface Disturbance {
+  readonly fromUs: number;
+  untilUs: number;
+  /** The longest single fault. */
+  longestUs: number;
+}
+
+/** Says whether answers are right: by the objects of the cluster, and by how long ago something went wrong. */
+export class Judge {
+  readonly violations: Violation[] = [];
+  questions = 0;
+  readonly #scheduler: Scheduler;
+  readonly #history: ServiceHistory;
+  readonly #disturbances: Disturbance[] = [];
+
+  constructor(scheduler: Scheduler, history: ServiceHistory) {
+    this.#scheduler = scheduler;
+    this.#history = history;
+  }
+
+  violation(kind: ViolationKind, text: string): void {
+    this.#scheduler.note(`violation ${kind} ${text}`);
+    this.violations.push({ atUs: this.#scheduler.nowUs, kind, text });
+  }
+
+  /** Something goes wrong until a time: for that time and the recovery after it, old answers and none are right. */
+  disturb(fromUs: number, untilUs: number): void {
+    let last = this.#disturbances.at(-1);
+    if (last === undefined || fromUs > last.untilUs) {
+      last = { fromUs, untilUs: fromUs, longestUs: 0 };
+      this.#disturbances.push(last);
+    }
+    last.longestUs = Math.max(last.longestUs, untilUs - fromUs);
+    last.untilUs = Math.max(last.untilUs, untilUs + RECOVERY_US);
+  }
+
+  /** What went wrong at some time between a question and its answer. */
+  #disturbanceOf({ askedUs, answeredUs }: Reply): Disturbance | undefined {
+    return this.#disturbances.findLast(
+      ({ fromUs, untilUs }) => fromUs <= answeredUs && untilUs >= askedUs,
+    );
+  }
+
+  /**
+   * How old the objects of an answer may be: what changed before the fault began was known everywhere by then, and what
+   * changed during it is known when it is over.
+   */
+  #oldestUs(reply: Reply): number {
+    const freshUs = reply.askedUs - FRESH_US;
+    const disturbance = this.#disturbanceOf(reply);
+    if (disturbance === undefined) return freshUs;
+    const { fromUs, longestUs } = disturbance;
+    const oldestUs = Math.max(fromUs - FRESH_US, reply.askedUs - longestUs - CUT_OFF_US);
+    return Math.min(freshUs, oldestUs);
+  }
+
+  /** The answer to a question for a service, a host or a port of it. */
+  service(service: string, question: ServiceQuestion, text: string, reply: Reply): void {
+    const message = this.#usable(text, reply);
+    if (message === undefined) return;
+    const fromUs = this.#oldestUs(reply);
+    const states = this.#history.between(service, fromUs, reply.answeredUs);
+    const possible = states.map((state) => expectedAnswer(state, question, outsideAddress));
+    const got = recordsOf(message);
+    if (possible.some((expected) => isEqual(expected, got))) return;
+    const wanted = [...new Set(possible.map(shown))].join(' or ');
+    this.violation('answer', `${text}: ${shown(got)}; right is ${wanted}`);
+  }
+
+  /** The answer to a question for a name outside of the cluster. */
+  outside(name: string, server: string, reply: Reply, record: string): void {
+    const text = `A ${name} at ${server}`;
+    const message = this.#usable(text, reply);
+    if (message === undefined) return;
+    const got = recordsOf(message);
+    const expected: Expected = { rcode: 'NOERROR', records: [record] };
+    if (!isEqual(expected, got)) {
+      this.violation('answer', `${text}: ${shown(got)}; right is ${shown(expected)}`);
+    }
+  }
+
+  /** The message, if it is one whose records are to be judged. */
+  #usable(text: string, reply: Reply): NonNullable<Reply['message']> | undefined {
+    this.questions++;
+    const { message, askedUs, answeredUs, extra, foreign } = reply;
+    this.#scheduler.note(`${text} ${message?.rcode} ${answeredUs - askedUs}`);
+    const isCalm = this.#disturbanceOf(reply) === undefined;
+    if (isCalm && foreign > 0) this.violation('foreign', `${text}: another ID or question`);
+    if (message === undefined) {
+      if (isCalm) this.violation('no answer', text);
+      return undefined;
+    }
+    const isFailure = message.rcode !== 'NOERROR' && message.rcode !== 'NXDOMAIN';
+    if (isCalm && extra > 0) this.violation('twice', `${text}: ${extra + 1} answers`);
+    if (isCalm && isFailure) this.violation('failure', `${text}: ${message.rcode}`);
+    if (isCalm && answeredUs - askedUs > SLOW_US) {
+      this.violation('slow', `${text}: ${(answeredUs - askedUs) / 1_000} ms`);
+    }
+    return isFailure || message.isTruncated ? undefined : message;
+  }
+}
+
+function recordsOf({ rcode, answers }: NonNullable<Reply['message']>): Expected {
+  const records = answers.map((record) => {
+    if (record.type === 'SRV') return `SRV ${record.data.port}`;
+    return `${record.type} ${String((record as { data?: unknown }).data)}`;
+  });
+  return { rcode: rcode as Expected['rcode'], records: records.sort() };
+}
+
+function isEqual(one: Expected, other: Expected): boolean {
+  return one.rcode === other.rcode && one.records.join() === other.records.join();
+}
+
+function shown({ rcode, records }: Expected): string {
+  return records.length === 0 ? rcode : records.join(', ');
+}

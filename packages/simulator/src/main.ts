@@ -1,0 +1,190 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  parseOptions,
+  type OptionValues,
+  numberOption,
+  textOption,
+  UsageError,
+} from '@kube-dns/base';
+import { describeOptions } from '@kube-dns/testkit';
+import { type Bundles, builtBundles } from './cluster/cluster.js';
+import { SABOTAGES, sabotaged } from './sabotage.js';
+import { drawScenario, FAULT_KINDS, type Fault, type Scenario } from './scenario.js';
+import { describe, shrink } from './shrink.js';
+import { type Outcome, simulate } from './simulation.js';
+
+const OPTIONS = {
+  seed: textOption('', 'TEXT', 'the first seed; default: one that the clock gives'),
+  seeds: numberOption(1, 'how many seeds, one after the other', { min: 1, max: 1_000_000 }),
+  minutes: numberOption(10, 'virtual minutes with changes and faults, of each seed', {
+    min: 1,
+    max: 10_000,
+  }),
+  pods: numberOption(1, 'DNS pods behind the Service', { min: 1, max: 20 }),
+  nodes: numberOption(0, 'nodes with a node-cache; 0: as the seed draws, 1 to 4', {
+    min: 0,
+    max: 5_000,
+  }),
+  faults: textOption(FAULT_KINDS.join(','), 'KINDS', 'kinds of faults; none: none'),
+  replay: textOption('', 'FILE', 'run the scenario of this file'),
+  save: textOption('', 'FILE', 'write the shrunk scenario of a violation to this file'),
+  trace: textOption('', 'NAME', 'draw the life of this name, message by message'),
+  sabotage: textOption(
+    '',
+    'NAME',
+    'plant this fault in the bundles; all: each of twenty, one after the other',
+  ),
+  log: textOption('', 'MACHINE', 'print the log lines of a machine; all: of all'),
+};
+
+type Values = OptionValues<typeof OPTIONS>;
+
+const EXIT_VIOLATION = 1;
+const EXIT_USAGE = 2;
+/** The figures of seeds that are added up. */
+const SUMMED = ['virtualSeconds', 'events', 'questions', 'changes', 'faults'] as const;
+const SABOTAGE_SEEDS = 8;
+
+async function main(args: readonly string[]): Promise<number> {
+  const given = parseOptions(args, OPTIONS, 'npm run simulate --');
+  if (given === 'help') {
+    process.stdout.write(`Usage: npm run simulate -- [options]\n\nRuns whole clusters of the built programs in virtual time, each from one seed, until a promise is broken.\n\n${describeOptions(OPTIONS)}`); // prettier-ignore
+    return 0;
+  }
+  const { values } = given;
+  if (values.sabotage === 'all') return findSabotages(values);
+  const startMs = performance.now();
+  const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
+  for (const scenario of scenarios(values)) {
+    const outcome = await run(scenario, values);
+    sums.seeds++;
+    for (const name of SUMMED) sums[name] += outcome.figures[name];
+    if (outcome.violations.length > 0) {
+      await report(outcome, values);
+      return EXIT_VIOLATION;
+    }
+    say(`seed ${scenario.seed}: right  (${describe(scenario)})  digest ${outcome.digest}`);
+  }
+  const seconds = (performance.now() - startMs) / 1_000;
+  const rate = (count: number) => Math.round(count / seconds).toLocaleString('en');
+  say(
+    `${sums.seeds} seeds, ${(sums.virtualSeconds / 3_600).toFixed(1)} virtual hours, ` +
+      `${sums.events.toLocaleString('en')} events (${rate(sums.events)} a second), ${sums.faults} faults, ` +
+      `${sums.changes.toLocaleString('en')} changes, ${sums.questions.toLocaleString('en')} questions judged; ` +
+      `${rate(sums.virtualSeconds)} x real time`,
+  );
+  return 0;
+}
+
+function* scenarios(values: Values): Generator<Scenario> {
+  if (values.replay !== '') {
+    yield JSON.parse(readFileSync(values.replay, 'utf8')) as Scenario;
+    return;
+  }
+  const first = values.seed === '' ? Date.now().toString(36) : values.seed;
+  const { pods, nodes, minutes } = values;
+  const options = {
+    pods,
+    seconds: minutes * 60,
+    faults: kindsOf(values.faults),
+    ...(nodes > 0 && { nodes }),
+  };
+  for (let i = 0; i < values.seeds; i++) {
+    yield drawScenario(i === 0 ? first : `${first}-${i}`, options);
+  }
+}
+
+function kindsOf(text: string): Fault['kind'][] {
+  if (text === 'none') return [];
+  return text.split(',').map((word) => {
+    const kind = FAULT_KINDS.find((known) => known === word);
+    if (kind === undefined)
+      throw new UsageError(`--faults: ${word} is none of ${FAULT_KINDS.join(', ')}`);
+    return kind;
+  });
+}
+
+/** Plants each fault, and runs seeds until it is found; 1 when more than one is not. */
+async function findSabotages(values: Values): Promise<number> {
+  let missed = 0;
+  for (const [at, { name }] of SABOTAGES.entries()) {
+    const startMs = performance.now();
+    let line = 'NOT FOUND';
+    for (const scenario of scenarios({
+      ...values,
+      seed: values.seed || 'sabotage',
+      seeds: SABOTAGE_SEEDS,
+    })) {
+      const { violations } = await run(scenario, { trace: '', log: '', sabotage: name });
+      const [violation] = violations;
+      if (violation === undefined) continue;
+      line = `seed ${scenario.seed}, at ${(violation.atUs / 1e6).toFixed(1)} s: ${violation.kind}`;
+      break;
+    }
+    if (line === 'NOT FOUND') missed++;
+    const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
+    say(`${String(at + 1).padStart(2)}  ${name}: ${line}  (${seconds} s)`);
+  }
+  say(`${SABOTAGES.length - missed} of ${SABOTAGES.length} found`);
+  return missed > 1 ? EXIT_VIOLATION : 0;
+}
+
+function bundlesWith(sabotage: string): Bundles {
+  if (sabotage === '') return builtBundles();
+  const planted = SABOTAGES.find(({ name }) => name === sabotage);
+  if (planted === undefined) {
+    const names = SABOTAGES.map(({ name }) => `  ${name}`).join('\n');
+    throw new UsageError(`--sabotage: ${sabotage} is none of\n${names}`);
+  }
+  return sabotaged(builtBundles(), planted);
+}
+
+type RunValues = Pick<Values, 'trace' | 'log' | 'sabotage'>;
+
+function run(scenario: Scenario, { trace, log, sabotage }: RunValues): Promise<Outcome> {
+  return simulate(scenario, {
+    bundles: bundlesWith(sabotage),
+    ...(trace !== '' && { trace: { name: trace, write: say } }),
+    ...(log !== '' && {
+      onLine: (atUs: number, machine: string, program: string, line: string) => {
+        if (log === 'all' || log === machine) say(`${(atUs / 1e6).toFixed(6).padStart(12)}  ${machine}/${program}  ${line}`); // prettier-ignore
+      },
+    }),
+  });
+}
+
+async function report(outcome: Outcome, values: Values): Promise<void> {
+  show(outcome);
+  if (values.replay !== '') return;
+  say('shrinking:');
+  const least = await shrink(
+    outcome,
+    (scenario) => run(scenario, { trace: '', log: '', sabotage: values.sabotage }),
+    (text) => say(`  still wrong with ${text}`),
+  );
+  show(least);
+  const file = values.save === '' ? `replay-${outcome.scenario.seed}.json` : values.save;
+  writeFileSync(file, `${JSON.stringify(least.scenario, undefined, 2)}\n`);
+  say(`again: npm run simulate -- --replay=${file} --trace=NAME`);
+}
+
+function show({ scenario, violations }: Outcome): void {
+  say(`seed ${scenario.seed}: WRONG  (${describe(scenario)})`);
+  for (const { atUs, kind, text } of violations)
+    say(`  at ${(atUs / 1e6).toFixed(6)} s, ${kind}: ${text}`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    // Programs of the simulation leave nothing that keeps the process alive, but Node's own agents may.
+    process.exit(code);
+  },
+  (error: unknown) => {
+    process.stderr.write(`simulate: ${error instanceof Error ? (error instanceof UsageError ? error.message : error.stack) : String(error)}\n`); // prettier-ignore
+    process.exit(EXIT_USAGE);
+  },
+);

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { ServiceHistory } from './history.js';
+import { expectedAnswer, type ServiceState } from './service-model.js';
+
+const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }] as const;
+const EMPTY: ServiceState = {
+  kind: 'headless',
+  clusterIps: [],
+  externalName: '',
+  ports: PORTS,
+  endpoints: [],
+};
+const addressOf = () => '198.18.0.1';
+const answer = (
+  state: ServiceState | undefined,
+  question: Parameters<typeof expectedAnswer>[1],
+) => {
+  const { rcode, records } = expectedAnswer(state, question, addressOf);
+  return records.length === 0 ? rcode : records.join(', ');
+};
+
+describe('what the specification says', () => {
+  const headless: ServiceState = {
+    ...EMPTY,
+    endpoints: [
+      { address: '10.0.0.2', hostname: 'a', isReady: true },
+      { address: '10.0.0.1', isReady: true },
+      { address: '10.0.0.3', hostname: 'c', isReady: false },
+    ],
+  };
+  const cluster: ServiceState = { ...EMPTY, kind: 'ClusterIP', clusterIps: ['10.96.0.7'] };
+  const external: ServiceState = { ...EMPTY, kind: 'ExternalName', externalName: 'x.example' };
+
+  it.each([
+    ['no service', undefined, { type: 'A' }, 'NXDOMAIN'],
+    ['a cluster address', cluster, { type: 'A' }, 'A 10.96.0.7'],
+    ['no cluster address of the family', cluster, { type: 'AAAA' }, 'NOERROR'],
+    ['its port', cluster, { type: 'SRV', port: '_http._tcp' }, 'SRV 80'],
+    ['another port', cluster, { type: 'SRV', port: '_http._udp' }, 'NXDOMAIN'],
+    ['a host of it', cluster, { type: 'A', host: 'a' }, 'NXDOMAIN'],
+    ['ready endpoints', headless, { type: 'A' }, 'A 10.0.0.1, A 10.0.0.2'],
+    ['their ports', headless, { type: 'SRV', port: '_http._tcp' }, 'SRV 80, SRV 80'],
+    ['a host', headless, { type: 'A', host: 'a' }, 'A 10.0.0.2'],
+    ['a host that is not ready', headless, { type: 'A', host: 'c' }, 'NXDOMAIN'],
+    ['no endpoint', EMPTY, { type: 'A' }, 'NXDOMAIN'],
+    ['an external name', external, { type: 'A' }, 'A 198.18.0.1, CNAME x.example'],
+    ['another type of it', external, { type: 'AAAA' }, 'CNAME x.example'],
+  ] as const)('of %s', (_name, state, question, expected) => {
+    expect(answer(state, question)).toBe(expected);
+  });
+});
+
+describe('the history of a service', () => {
+  it('has both states while a request is not answered, and forgets what is long gone', () => {
+    const history = new ServiceHistory(100);
+    const begin = history.begin('a', EMPTY, 10);
+    expect(history.between('a', 0, 9)).toEqual([undefined]);
+    expect(history.between('a', 11, 12)).toEqual([undefined, EMPTY]);
+    begin(20);
+    expect(history.between('a', 21, 30)).toEqual([EMPTY]);
+    expect(history.between('a', 15, 30)).toEqual([undefined, EMPTY]);
+    history.begin('a', undefined, 500)(510);
+    expect(history.between('a', 0, 15)).toEqual([EMPTY]);
+    expect(history.current('a')).toBeUndefined();
+  });
+});

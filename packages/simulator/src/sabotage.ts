@@ -1,0 +1,159 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bundles, ProgramName } from './cluster/cluster.js';
+
+/** A fault of one line that is planted in a bundle, to see that the simulation finds it. */
+export interface Sabotage {
+  readonly name: string;
+  readonly programs: readonly ProgramName[];
+  /** What is in the bundle exactly once, and what stands there instead. Names may have a digit more in a bundle. */
+  readonly text: RegExp;
+  readonly by: string;
+}
+
+const CACHES: readonly ProgramName[] = ['dnsmasq', 'node-cache'];
+
+/** Twenty, among those places where a wrong line is easily written. */
+export const SABOTAGES: readonly Sabotage[] = [
+  {
+    name: 'an announcement that is missing is not noticed',
+    programs: CACHES,
+    text: /const isNext=before===this\.serial;/u,
+    by: 'const isNext=true;',
+  },
+  {
+    name: 'an answer is cached although its change was announced before it',
+    programs: CACHES,
+    text: /isKnown\((owner2?),serial\)\{return serial>=/u,
+    by: 'isKnown($1,serial){return true||serial>=',
+  },
+  {
+    name: 'an announced change drops nothing',
+    programs: CACHES,
+    text: /this\.#dropped\+=this\.#options\.cache\.dropChanged\(\w+,instance,serial,zone\);/u,
+    by: '',
+  },
+  {
+    name: 'a new subscription drops nothing',
+    programs: CACHES,
+    text: /this\.#flush\(instance,"new-subscription",serial\);/u,
+    by: '',
+  },
+  {
+    name: 'a publisher that is silent is not noticed',
+    programs: CACHES,
+    text: /this\.#end\("lost","no heartbeat"\),silenceMs\)/u,
+    by: 'this.#end("lost","no heartbeat"),silenceMs*1e5)',
+  },
+  {
+    name: 'an answer stays pinned after its subscription has ended',
+    programs: CACHES,
+    text: /lastSeen\[(\w+)\]=isLive\?performance\.now\(\)\/1e3:Number\.NEGATIVE_INFINITY;/u,
+    by: 'lastSeen[$1]=performance.now()/1e3+3600;',
+  },
+  {
+    name: 'a subscription that has ended is not made again',
+    programs: CACHES,
+    text: /this\.#retry=setTimeout\(\(\)=>this\.start\(\),this\.#nextPauseMs\(outcome\)\);/u,
+    by: '',
+  },
+  {
+    name: 'a time that was not cleared ends a live subscription',
+    programs: CACHES,
+    text: /if\(this\.isLive\)this\.#deadline\.refresh\(\);/u,
+    by: '',
+  },
+  {
+    name: 'dnsmasq does not pass a change on',
+    programs: ['dnsmasq'],
+    text: /if\(this\.#sources\.has\(instance\)\)this\.publisher\.feed\.add\(\w+\)/u,
+    by: '',
+  },
+  {
+    name: 'dnsmasq does not pass on that all may have changed',
+    programs: ['dnsmasq'],
+    text: /onFlushed\(\)\{this\.publisher\.feed\.flush\("by-server"\)\}/u,
+    by: 'onFlushed(){}',
+  },
+  {
+    name: 'an expired answer is fresh',
+    programs: CACHES,
+    text: /#isExpired\(slot,now\)\{return now>=this\.#store\.columns\.expiresAt\[slot\]&&/u,
+    by: '#isExpired(slot,now){return now>=this.#store.columns.expiresAt[slot]+600&&',
+  },
+  {
+    name: 'a server that was down stays down',
+    programs: CACHES,
+    text: /(noteReply\(nowMs2?,query,sentAtMs\)\{)if\(sentAtMs!==void 0\)/u,
+    by: '$1if(this.isDown)return;if(sentAtMs!==void 0)',
+  },
+  {
+    name: 'a joined question gets the ID of the first',
+    programs: CACHES,
+    text: /isAskingAgain\(query2?,client2?\)\{/u,
+    by: '$&return true;',
+  },
+  {
+    name: 'a list does not remove what is gone',
+    programs: ['kubedns'],
+    text: /if\(stored\.listNumber!==number\)this\.#remove\(key,stored\);/u,
+    by: '',
+  },
+  {
+    name: 'a slice that is replaced stays',
+    programs: ['kubedns'],
+    text: /last\.dropSlice\(before\);/u,
+    by: '',
+  },
+  {
+    name: 'changes of endpoints are not announced',
+    programs: ['kubedns'],
+    text: /if\(this\.#changes\.isObserved\)this\.#announceSlice\(before,after\);/u,
+    by: '',
+  },
+  {
+    name: 'the set of endpoints is not made again after a change',
+    programs: ['kubedns'],
+    text: /(this\.#endpointCount\+=endpointsIn\(slice\);)this\.#endpoints=void 0;/u,
+    by: '$1',
+  },
+  {
+    name: 'endpoints that are not ready are answered',
+    programs: ['kubedns'],
+    text: /const ready=(\(object\.endpoints\?\?\[\]\))\.filter\(\(\{conditions\}\)=>conditions\?\.ready!==false\);/u,
+    by: 'const ready=$1;',
+  },
+  {
+    name: 'a watch that has ended is not opened again',
+    programs: ['kubedns'],
+    text: /this\.version===""\?this\.#list\((\w+)\):this\.#watch\(\w+\)/u,
+    by: 'this.version===""?this.#list($1):(this.watches=(this.watches??0)+1)>1?new Promise(()=>{}):this.#watch($1)',
+  },
+  {
+    name: 'what was asked before a change is cached after it',
+    programs: CACHES,
+    text: /this\.#options\.onChange\(\w+,zone\);(?=this\.#dropped)/u,
+    by: '',
+  },
+];
+
+const plantedBundles = new Map<string, Bundles>();
+
+/** The bundles with a sabotage; throws when its text is not there once. */
+export function sabotaged(bundles: Bundles, { name, programs, text, by }: Sabotage): Bundles {
+  const known = plantedBundles.get(name);
+  if (known !== undefined) return known;
+  const changed: Record<ProgramName, string> = { ...bundles };
+  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-sabotage-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const program of programs) {
+    const source = readFileSync(bundles[program], 'utf8');
+    const count = [...source.matchAll(new RegExp(text, 'gu'))].length;
+    if (count !== 1) throw new Error(`${name}: its text is ${count} times in ${program}`);
+    changed[program] = join(folder, `${program}.cjs`);
+    writeFileSync(changed[program], source.replace(text, by));
+  }
+  plantedBundles.set(name, changed);
+  return changed;
+}

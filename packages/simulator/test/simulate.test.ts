@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runProgram } from '@kube-dns/testkit';
+
+const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** Virtual time needs no quiet machine, but the run itself takes real time. */
+const LIMIT_MS = 110_000;
+
+async function simulate(...args: string[]) {
+  const {
+    end: status,
+    stdout,
+    stderr,
+  } = await runProgram(process.execPath, [PROGRAM, ...args], {
+    limitMs: LIMIT_MS,
+  });
+  return { status, stdout, stderr };
+}
+
+function digests(text: string): string[] {
+  return [...text.matchAll(/digest (\w+)/gu)].map(([, digest]) => digest!);
+}
+
+describe('simulated clusters', () => {
+  it('keep every promise, and the same seed gives the same run', async () => {
+    const args = ['--seed=smoke', '--seeds=2', '--minutes=4'];
+    const [one, other] = [await simulate(...args), await simulate(...args)];
+    expect(one.stdout).toContain('seed smoke: right');
+    expect(one.stdout).toContain('seed smoke-1: right');
+    expect(one.status).toBe(0);
+    expect(digests(one.stdout)).toHaveLength(2);
+    expect(digests(other.stdout)).toEqual(digests(one.stdout));
+    expect(new Set(digests(one.stdout)).size).toBe(2);
+  }, 240_000);
+
+  it('find a planted fault, make its scenario smaller, and replay it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-simulate-'));
+    try {
+      const file = join(folder, 'replay.json');
+      const planted = '--sabotage=an announced change drops nothing';
+      const found = await simulate(planted, '--seed=planted', '--minutes=4', `--save=${file}`);
+      expect(found.stdout).toMatch(/seed planted: WRONG {2}\(pods/u);
+      expect(found.stdout).toMatch(/, answer: (?:A|AAAA|SRV) \S+ at \S+: .+; right is /u);
+      expect(found.status).toBe(1);
+      const scenario = JSON.parse(readFileSync(file, 'utf8')) as {
+        faults: unknown[];
+        nodes: number;
+      };
+      expect(scenario.faults).toEqual([]);
+      expect(scenario.nodes).toBe(1);
+      const name = / answer: \w+ (\S+) at /u.exec(found.stdout)![1]!;
+      const replayed = await simulate(planted, `--replay=${file}`, `--trace=${name}`);
+      expect(replayed.status).toBe(1);
+      expect(replayed.stdout).toMatch(/node-0 ──▶ dns-0 .* \?/u);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }, 240_000);
+
+  it('say what is wrong with an option', async () => {
+    const wrong = await simulate('--faults=kill,flood');
+    expect(wrong.stderr).toContain('flood is none of kill, freeze, cut, link, clock');
+    expect(wrong.status).toBe(2);
+  }, 60_000);
+});
