@@ -51,6 +51,8 @@ export interface PacketNetwork {
 export interface NetworkTrace {
   onDatagram(from: string, to: string, bytes: Buffer, isLost: boolean): void;
   onStream(from: string, to: string, bytes: Buffer): void;
+  /** The API server has another state of a service, as `web.shop`. */
+  onChange(service: string, text: string): void;
 }
 
 /** What a process knows of its machine. */

@@ -15,19 +15,19 @@ export interface Violation {
 
 const SECOND_US = 1_000_000;
 /** After the last fault: probes, back-offs and subscriptions have come back. */
-const RECOVERY_US = 45 * SECOND_US;
+const RECOVERY_US = 15 * SECOND_US;
 /** In calm times an answer is no older than this. */
 const FRESH_US = 0.3 * SECOND_US;
-/** An answer is older than its fault by no more than the TTLs of two caches, and the pauses of whatever comes back. */
-const CUT_OFF_US = 95 * SECOND_US;
+/** A cache that is cut off notices it within 12 s and gives an answer for its TTL; one behind it has it for one more. */
+const CUT_OFF_US = 80 * SECOND_US;
 const SLOW_US = SECOND_US;
 
 /** A time in which things went wrong, one after the other, with the recovery at its end. */
 interface Disturbance {
   readonly fromUs: number;
   untilUs: number;
-  /** The longest single fault. */
-  longestUs: number;
+  /** The longest that kubedns could not see the API server. */
+  blindUs: number;
 }
 
 /** Says whether answers are right: by the objects of the cluster, and by how long ago something went wrong. */
@@ -48,15 +48,19 @@ export class Judge {
     this.violations.push({ atUs: this.#scheduler.nowUs, kind, text });
   }
 
-  /** Something goes wrong until a time: for that time and the recovery after it, old answers and none are right. */
-  disturb(fromUs: number, untilUs: number): void {
+  /**
+   * Something goes wrong until a time: for that time and the recovery after it, old answers and none are right. `blindUs` of it
+   * kubedns may not see the API server.
+   */
+  disturb(fromUs: number, untilUs: number, blindUs: number): void {
     let last = this.#disturbances.at(-1);
     if (last === undefined || fromUs > last.untilUs) {
-      last = { fromUs, untilUs: fromUs, longestUs: 0 };
+      last = { fromUs, untilUs: fromUs, blindUs: 0 };
       this.#disturbances.push(last);
     }
-    last.longestUs = Math.max(last.longestUs, untilUs - fromUs);
-    last.untilUs = Math.max(last.untilUs, untilUs + RECOVERY_US);
+    last.blindUs = Math.max(last.blindUs, blindUs);
+    // What TCP could not deliver is sent again after twice the time of the try before: no later than as long again.
+    last.untilUs = Math.max(last.untilUs, 2 * untilUs - fromUs + RECOVERY_US);
   }
 
   /** What went wrong at some time between a question and its answer. */
@@ -74,8 +78,8 @@ export class Judge {
     const freshUs = reply.askedUs - FRESH_US;
     const disturbance = this.#disturbanceOf(reply);
     if (disturbance === undefined) return freshUs;
-    const { fromUs, longestUs } = disturbance;
-    const oldestUs = Math.max(fromUs - FRESH_US, reply.askedUs - longestUs - CUT_OFF_US);
+    const { fromUs, blindUs } = disturbance;
+    const oldestUs = Math.max(fromUs - FRESH_US, reply.askedUs - blindUs - CUT_OFF_US);
     return Math.min(freshUs, oldestUs);
   }
 

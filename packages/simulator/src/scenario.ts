@@ -57,8 +57,8 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   const kinds = options.faults ?? FAULT_KINDS;
   const faults: Fault[] = [];
   const between = random.pick(BETWEEN_FAULTS);
-  // The first minute and a half is for the caches to find all publishers.
-  for (let at = 90; kinds.length > 0;) {
+  // The first minute is for the caches to find all publishers.
+  for (let at = 75; kinds.length > 0;) {
     at += Math.round(random.exponential(between));
     if (at >= seconds) break;
     faults.push(drawFault(random, at, kinds, pods, nodes));
@@ -80,7 +80,7 @@ function drawFault(
   const kind = random.pick(bag);
   const pod = `dns-${random.below(pods)}`;
   const node = `node-${random.below(nodes)}`;
-  const timed = { at, for: random.pick([0.2, 1, 3, 10, 40]) };
+  const timed = { at, for: random.pick([0.2, 1, 3, 10, 40, 150]) };
   const [machine, program] = random.pick([
     [pod, 'kubedns'],
     [pod, 'dnsmasq'],

@@ -42,7 +42,7 @@ export interface SimulationOptions {
 
 const SECOND_US = 1_000_000;
 /** All is started and found within this time. */
-const START_US = 90 * SECOND_US;
+const START_US = 30 * SECOND_US;
 /** After the last fault: what must come back has come back in the first part, and in the rest answers are judged as fresh. */
 const CALM_US = 150 * SECOND_US;
 /** Before the audit: then every cache and every server agrees with the objects. */
@@ -54,6 +54,21 @@ const CLOSE_US = 40 * SECOND_US;
 /** Runs a scenario to its end, or to its first violation. */
 export async function simulate(scenario: Scenario, options: SimulationOptions): Promise<Outcome> {
   return new Simulation(scenario, options).run();
+}
+
+/** Whether kubedns may not see the API server meanwhile. */
+function blinds(fault: Fault): boolean {
+  switch (fault.kind) {
+    case 'kill':
+    case 'freeze':
+      return fault.program === 'apiserver' || fault.program === 'kubedns';
+    case 'cut':
+      return fault.machine === 'api';
+    case 'link':
+      return true;
+    case 'clock':
+      return false;
+  }
 }
 
 class Simulation {
@@ -90,7 +105,7 @@ class Simulation {
     const { faults, seconds } = this.#scenario;
     this.#cluster.start();
     this.#world.start();
-    this.#judge.disturb(0, START_US);
+    this.#judge.disturb(0, START_US, START_US);
     this.#endUs = START_US + seconds * SECOND_US;
     for (const fault of faults) {
       scheduler.at(fault.at * SECOND_US, () => this.#begin(fault));
@@ -101,9 +116,11 @@ class Simulation {
     this.#repeat(changesPerSecond, 2 * SECOND_US, auditUs - QUIET_US, () => this.#world.change());
     this.#repeat(questionsPerSecond, 10 * SECOND_US, auditUs, () => this.#ask());
     await this.#until(auditUs);
-    this.#audit();
-    await this.#until(scheduler.nowUs + AUDIT_US);
-    await this.#close();
+    if (!this.#hasEnded) {
+      this.#audit();
+      await this.#until(scheduler.nowUs + AUDIT_US);
+    }
+    if (!this.#hasEnded) await this.#close();
     return {
       scenario: this.#scenario,
       violations: this.#judge.violations,
@@ -118,8 +135,12 @@ class Simulation {
     };
   }
 
+  get #hasEnded(): boolean {
+    return this.#judge.violations.length > 0;
+  }
+
   #until(untilUs: number): Promise<void> {
-    return this.#cluster.scheduler.run(untilUs, () => this.#judge.violations.length > 0);
+    return this.#cluster.scheduler.run(untilUs, () => this.#hasEnded);
   }
 
   #repeat(perSecond: number, fromUs: number, untilUs: number, run: () => void): void {
@@ -137,7 +158,7 @@ class Simulation {
     const { scheduler, network } = this.#cluster;
     scheduler.note(JSON.stringify(fault));
     const untilUs = scheduler.nowUs + fault.for * SECOND_US;
-    this.#judge.disturb(scheduler.nowUs, untilUs);
+    this.#judge.disturb(scheduler.nowUs, untilUs, blinds(fault) ? untilUs - scheduler.nowUs : 0);
     const end = (run: () => void) => scheduler.at(untilUs, run);
     const host = (name: string): Host => this.#cluster.find(name)!;
     switch (fault.kind) {
@@ -228,7 +249,6 @@ class Simulation {
 
   /** Ends all programs as the kubelet does; all end by themselves, in time, with nothing left. */
   async #close(): Promise<void> {
-    if (this.#judge.violations.length > 0) return;
     const hosts = [...this.#cluster.nodes, ...this.#cluster.pods];
     for (const host of hosts) for (const name of host.names) host.process(name).kill('SIGTERM');
     await this.#until(this.#cluster.scheduler.nowUs + CLOSE_US);

@@ -6,13 +6,15 @@ const QR = 0x8000;
 
 /** Draws the life of one name: each message that has it, from machine to machine, with its time. */
 export class NameTrace {
+  readonly #text: string;
   readonly #name: Buffer;
   readonly #scheduler: Scheduler;
   readonly #write: (line: string) => void;
 
   constructor(name: string, scheduler: Scheduler, write: (line: string) => void) {
+    this.#text = name;
     // Without the root: a message may have the name before a pointer.
-    this.#name = Buffer.from(encodeName(name).subarray(0, -1)).subarray(0);
+    this.#name = Buffer.from(encodeName(name).subarray(0, -1));
     this.#scheduler = scheduler;
     this.#write = write;
   }
@@ -27,8 +29,8 @@ export class NameTrace {
     if (this.#has(bytes)) this.#line(from, to, streamText(bytes));
   }
 
-  onEvent(machine: string, text: string): void {
-    this.#line(machine, '', text);
+  onChange(service: string, text: string): void {
+    if (this.#text.includes(service)) this.#line('api', '', text);
   }
 
   #has(bytes: Buffer): boolean {

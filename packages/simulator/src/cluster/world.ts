@@ -134,7 +134,7 @@ export class World {
     const [step] = this.#steps;
     if (step === undefined || this.#isAsking) return;
     this.#isAsking = true;
-    const { scheduler } = this.#cluster;
+    const { scheduler, network } = this.#cluster;
     const settle =
       step.service === ''
         ? undefined
@@ -150,12 +150,23 @@ export class World {
       this.changes++;
       scheduler.note(`${step.method} ${step.path} ${status}`);
       settle?.(scheduler.nowUs);
+      network.trace?.onChange(
+        step.service,
+        `${step.method} ${step.path}: ${stateText(step.after)}`,
+      );
       const name = step.method === 'POST' ? `${step.path}/${nameOf(step.body!)}` : step.path;
       if (step.body === undefined) this.#objects.delete(name);
       else this.#objects.set(name, step.body);
       this.#next();
     });
   }
+}
+
+function stateText(state: ServiceState | undefined): string {
+  if (state === undefined) return 'gone';
+  const { kind, clusterIps, externalName, endpoints } = state;
+  const ready = endpoints.filter(({ isReady }) => isReady).map(({ address }) => address);
+  return [kind, ...clusterIps, externalName, ...ready].filter((part) => part !== '').join(' ');
 }
 
 function nameOf(body: object): string {
