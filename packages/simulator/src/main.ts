@@ -43,7 +43,7 @@ const EXIT_VIOLATION = 1;
 const EXIT_USAGE = 2;
 /** The figures of seeds that are added up. */
 const SUMMED = ['virtualSeconds', 'events', 'questions', 'changes', 'faults'] as const;
-const SABOTAGE_SEEDS = 8;
+const SABOTAGE_SEEDS = 40;
 
 async function main(args: readonly string[]): Promise<number> {
   const given = parseOptions(args, OPTIONS, 'npm run simulate --');

@@ -17,12 +17,6 @@ const CACHES: readonly ProgramName[] = ['dnsmasq', 'node-cache'];
 /** Twenty, among those places where a wrong line is easily written. */
 export const SABOTAGES: readonly Sabotage[] = [
   {
-    name: 'an announcement that is missing is not noticed',
-    programs: CACHES,
-    text: /const isNext=before===this\.serial;/u,
-    by: 'const isNext=true;',
-  },
-  {
     name: 'an answer is cached although its change was announced before it',
     programs: CACHES,
     text: /isKnown\((owner2?),serial\)\{return serial>=/u,
@@ -59,12 +53,6 @@ export const SABOTAGES: readonly Sabotage[] = [
     by: '',
   },
   {
-    name: 'a time that was not cleared ends a live subscription',
-    programs: CACHES,
-    text: /if\(this\.isLive\)this\.#deadline\.refresh\(\);/u,
-    by: '',
-  },
-  {
     name: 'dnsmasq does not pass a change on',
     programs: ['dnsmasq'],
     text: /if\(this\.#sources\.has\(instance\)\)this\.publisher\.feed\.add\(\w+\)/u,
@@ -93,6 +81,18 @@ export const SABOTAGES: readonly Sabotage[] = [
     programs: CACHES,
     text: /isAskingAgain\(query2?,client2?\)\{/u,
     by: '$&return true;',
+  },
+  {
+    name: 'a forwarded answer has another ID',
+    programs: CACHES,
+    text: /writeUint16\((out\d?),0,target\.id\);/u,
+    by: 'writeUint16($1,0,target.id^1);',
+  },
+  {
+    name: 'kubedns answers before it has seen the cluster',
+    programs: ['kubedns'],
+    text: /isSynced:\(\)=>\w+\.isSynced\}\);/u,
+    by: 'isSynced:()=>true});',
   },
   {
     name: 'a list does not remove what is gone',

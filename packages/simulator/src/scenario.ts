@@ -94,7 +94,13 @@ function drawFault(
     case 'freeze':
       return { ...timed, kind, machine, program };
     case 'cut': {
-      const pairs = [[node, pod], ['api', pod], ['upstream', pod], ['upstream', node]] as const; // prettier-ignore
+      const pairs = [
+        [node, pod],
+        [node, pod],
+        ['api', pod],
+        ['upstream', pod],
+        ['upstream', node],
+      ] as const; // prettier-ignore
       const [one, other] = random.pick(pairs);
       return { ...timed, kind, machine: one, other };
     }
