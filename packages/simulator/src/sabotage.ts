@@ -84,7 +84,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   },
   {
     name: 'a forwarded answer has another ID',
-    programs: CACHES,
+    programs: ['dnsmasq'],
     text: /writeUint16\((out\d?),0,target\.id\);/u,
     by: 'writeUint16($1,0,target.id^1);',
   },
