@@ -51,7 +51,8 @@ describe('simulated clusters', () => {
       };
       expect(scenario.faults).toEqual([]);
       expect(scenario.nodes).toBe(1);
-      const name = / answer: \w+ (\S+) at /u.exec(found.stdout)![1]!;
+      const names = [...found.stdout.matchAll(/ answer: \w+ (\S+) at /gu)];
+      const name = names.at(-1)![1]!;
       const replayed = await simulate(planted, `--replay=${file}`, `--trace=${name}`);
       expect(replayed.status).toBe(1);
       expect(replayed.stdout).toMatch(/node-0 ──▶ dns-0 .* \?/u);

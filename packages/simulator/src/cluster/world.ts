@@ -150,10 +150,11 @@ export class World {
       this.changes++;
       scheduler.note(`${step.method} ${step.path} ${status}`);
       settle?.(scheduler.nowUs);
-      network.trace?.onChange(
-        step.service,
-        `${step.method} ${step.path}: ${stateText(step.after)}`,
-      );
+      if (step.service !== '')
+        network.trace?.onChange(
+          step.service,
+          `${step.method} ${step.path}: ${stateText(step.after)}`,
+        );
       const name = step.method === 'POST' ? `${step.path}/${nameOf(step.body!)}` : step.path;
       if (step.body === undefined) this.#objects.delete(name);
       else this.#objects.set(name, step.body);
