@@ -16,6 +16,10 @@ import { type Outcome, simulate } from './simulation.js';
 const OPTIONS = {
   seed: textOption('', 'TEXT', 'the first seed; default: one that the clock gives'),
   seeds: numberOption(1, 'how many seeds, one after the other', { min: 1, max: 1_000_000 }),
+  for: numberOption(0, 'seeds are run for so many seconds of real time; 0: as many as --seeds', {
+    min: 0,
+    max: 100_000,
+  }),
   minutes: numberOption(10, 'virtual minutes with changes and faults, of each seed', {
     min: 1,
     max: 10_000,
@@ -89,7 +93,10 @@ function* scenarios(values: Values): Generator<Scenario> {
     faults: kindsOf(values.faults),
     ...(nodes > 0 && { nodes }),
   };
-  for (let i = 0; i < values.seeds; i++) {
+  const endMs = performance.now() + values.for * 1_000;
+  const isMore = (count: number) =>
+    values.for > 0 ? performance.now() < endMs : count < values.seeds;
+  for (let i = 0; isMore(i); i++) {
     yield drawScenario(i === 0 ? first : `${first}-${i}`, options);
   }
 }
@@ -114,6 +121,7 @@ async function findSabotages(values: Values): Promise<number> {
       ...values,
       seed: values.seed || 'sabotage',
       seeds: SABOTAGE_SEEDS,
+      for: 0,
     })) {
       const { violations } = await run(scenario, { trace: '', log: '', sabotage: name });
       const [violation] = violations;
