@@ -21,6 +21,8 @@ const FRESH_US = 0.3 * SECOND_US;
 /** A cache that is cut off notices it within 12 s and gives an answer for its TTL; one behind it has it for one more. */
 const CUT_OFF_US = 80 * SECOND_US;
 const SLOW_US = SECOND_US;
+/** The TTL of an expired answer (README of dnsmasq and node-cache). */
+const EXPIRED_SECONDS = 5;
 
 /** A time in which things went wrong, one after the other, with the recovery at its end. */
 interface Disturbance {
@@ -79,8 +81,15 @@ export class Judge {
     const disturbance = this.#disturbanceOf(reply);
     if (disturbance === undefined) return freshUs;
     const { fromUs, blindUs } = disturbance;
-    const oldestUs = Math.max(fromUs - FRESH_US, reply.askedUs - blindUs - CUT_OFF_US);
-    return Math.min(freshUs, oldestUs);
+    // An expired answer, in place of none, may be as old as the fault.
+    const mostUs = isExpired(reply) ? Number.POSITIVE_INFINITY : blindUs + CUT_OFF_US;
+    return Math.min(freshUs, Math.max(fromUs - FRESH_US, reply.askedUs - mostUs));
+  }
+
+  /** Whether something is wrong now, so that a program may end for want of another. */
+  get isDisturbed(): boolean {
+    const { nowUs } = this.#scheduler;
+    return (this.#disturbances.at(-1)?.untilUs ?? 0) >= nowUs;
   }
 
   /** The answer to a question for a service, a host or a port of it. */
@@ -127,6 +136,11 @@ export class Judge {
     }
     return isFailure || message.isTruncated ? undefined : message;
   }
+}
+
+/** Whether the answer has the TTL that expired answers are given with. */
+function isExpired({ message }: Reply): boolean {
+  return message?.ttls.every((ttl) => ttl <= EXPIRED_SECONDS) === true;
 }
 
 function recordsOf({ rcode, answers }: NonNullable<Reply['message']>): Expected {

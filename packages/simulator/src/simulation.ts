@@ -89,6 +89,7 @@ class Simulation {
         onLine?.(this.#cluster.scheduler.nowUs, machine, program, line),
       onProgramError: (machine, program, error) =>
         this.#judge.violation('error', `${program} of ${machine}: ${error}`),
+      mayEnd: () => this.#judge.isDisturbed,
     };
     this.#cluster = new SimulatedCluster(scenario, random, bundles, observer);
     if (trace !== undefined) {

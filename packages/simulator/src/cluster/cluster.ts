@@ -20,6 +20,8 @@ export interface ClusterObserver {
   onLine(machine: string, program: string, line: string): void;
   /** A program ended that was not to end, or an error reached its top. */
   onProgramError(machine: string, program: string, error: string): void;
+  /** Whether a program may end by itself now, as kubedns does that sees no API server for a minute. */
+  mayEnd(): boolean;
 }
 
 export const DOMAIN = 'cluster.local';
@@ -94,14 +96,19 @@ export class Host {
     if (!process.isAlive) this.start(program as ProgramName, argv);
   }
 
-  #onExit(program: string, exit: ProcessExit): void {
-    if (exit.code === KILLED || exit.code === 0) return;
-    const reason = exit.error === undefined ? `exit code ${exit.code}` : errorOf(exit.error);
-    this.#cluster.observer.onProgramError(this.machine.name, program, reason);
+  #onExit(program: string, { code, error }: ProcessExit): void {
+    if (code === KILLED || code === 0) return;
+    const { observer, scheduler } = this.#cluster;
+    const { name } = this.machine;
+    if (error !== undefined) observer.onProgramError(name, program, errorOf(error));
+    else if (observer.mayEnd()) scheduler.after(RESTART_US, () => this.restart(program));
+    else observer.onProgramError(name, program, `exit code ${code}`);
   }
 }
 
 const KILLED = 137;
+/** The kubelet's first pause before a container that has ended is started again. */
+const RESTART_US = 10_000_000;
 
 /** A whole cluster: an API server, an upstream name server, DNS pods behind their Service, nodes with node-caches. */
 export class SimulatedCluster {
