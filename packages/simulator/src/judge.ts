@@ -28,7 +28,8 @@ const EXPIRED_SECONDS = 5;
 interface Disturbance {
   readonly fromUs: number;
   untilUs: number;
-  /** The longest that kubedns could not see the API server. */
+  /** When kubedns first could not see the API server, and for how long then: from one fault to the next. */
+  blindFromUs: number | undefined;
   blindUs: number;
 }
 
@@ -57,10 +58,13 @@ export class Judge {
   disturb(fromUs: number, untilUs: number, blindUs: number): void {
     let last = this.#disturbances.at(-1);
     if (last === undefined || fromUs > last.untilUs) {
-      last = { fromUs, untilUs: fromUs, blindUs: 0 };
+      last = { fromUs, untilUs: fromUs, blindFromUs: undefined, blindUs: 0 };
       this.#disturbances.push(last);
     }
-    last.blindUs = Math.max(last.blindUs, blindUs);
+    if (blindUs > 0) {
+      last.blindFromUs ??= fromUs;
+      last.blindUs = Math.max(last.blindUs, fromUs + blindUs - last.blindFromUs);
+    }
     // What TCP could not deliver is sent again after twice the time of the try before: no later than as long again.
     last.untilUs = Math.max(last.untilUs, 2 * untilUs - fromUs + RECOVERY_US);
   }
