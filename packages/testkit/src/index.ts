@@ -4,7 +4,12 @@ export {
   PROGRAM_OPTIONS,
   type ProgramValues,
 } from './command/command.js';
-export { commandEntry, type CommandEntry, describeOptions, runCommandLine } from './command/command.js';
+export {
+  commandEntry,
+  type CommandEntry,
+  describeOptions,
+  runCommandLine,
+} from './command/command.js';
 export {
   numberOption,
   type Option,

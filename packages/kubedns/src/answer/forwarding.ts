@@ -212,9 +212,10 @@ export class Forwarding {
     const { zone, reverse, isSynced } = this.#options;
     const writer = this.#writer;
     const rcode = readUint16(reply, 2) & RCODE_MASK;
-    writer.setRcode(rcode);
     // A server that had no answer says nothing about any name.
-    if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return true;
+    const isFailure = rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
+    writer.setRcode(rcode, isFailure ? NO_TARGET : undefined);
+    if (isFailure) return true;
     const { records, end } = upstreamChain(reply, query.type, name, this.#isOwnName);
     const key = end.map(lowerCaseByte);
     // The rcode is that of the end (RFC 6604).
