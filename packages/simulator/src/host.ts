@@ -47,7 +47,7 @@ export interface PacketNetwork {
   sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): void;
 }
 
-/** Is told of what passes, when something is drawn. */
+/** Receives what passes, when something is drawn. */
 export interface NetworkTrace {
   onDatagram(from: string, to: string, bytes: Buffer, isLost: boolean): void;
   onStream(from: string, to: string, bytes: Buffer): void;

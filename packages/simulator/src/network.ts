@@ -143,7 +143,7 @@ export class Network implements PacketNetwork {
     return link.delayUs + this.#random.below(link.jitterUs + 1) + late;
   }
 
-  /** Sends a datagram; what becomes of it is told to no one but the receiver. */
+  /** Sends a datagram. The sender learns nothing of it, but for ICMP. */
   sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): void {
     const route = this.route('udp', from, source, target);
     if (route === undefined) {

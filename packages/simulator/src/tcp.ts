@@ -14,7 +14,7 @@ interface Segment {
 
 /** What waits unread at the receiver; more stays with the sender. */
 const WINDOW_BYTES = 256 * 1024;
-/** What waits at the sender before its program is told to wait. */
+/** What waits at the sender before its program has to wait. */
 const SEND_BUFFER_BYTES = 256 * 1024;
 /** Linux retransmits after this time, then after twice as long. */
 const FIRST_RETRY_US = 200_000;

@@ -15,7 +15,7 @@ export interface ClusterSize {
   readonly nodes: number;
 }
 
-/** What a run of a cluster tells as it happens. */
+/** What a run of a cluster reports while it runs. */
 export interface ClusterObserver {
   onLine(machine: string, program: string, line: string): void;
   /** A program ended that was not to end, or an error reached its top. */
