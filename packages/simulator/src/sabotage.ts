@@ -121,8 +121,8 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'endpoints that are not ready are answered',
     programs: ['kubedns'],
-    text: /const ready=(\(object\.endpoints\?\?\[\]\))\.filter\(\(\{conditions\}\)=>conditions\?\.ready!==false\);/u,
-    by: 'const ready=$1;',
+    text: /(const ready=\w+)\.filter\(\(\{conditions\}\)=>conditions\?\.ready!==false\);/u,
+    by: '$1;',
   },
   {
     name: 'a watch that has ended is not opened again',

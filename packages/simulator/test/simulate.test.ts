@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@kube-dns/testkit';
+import { builtBundles } from '../src/cluster/cluster.js';
+import { SABOTAGES, sabotaged } from '../src/sabotage.js';
 
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** Virtual time needs no quiet machine, but the run itself takes real time. */
@@ -60,6 +62,10 @@ describe('simulated clusters', () => {
       rmSync(folder, { recursive: true });
     }
   }, 240_000);
+
+  it.each(SABOTAGES)('can have the planted fault: $name', (sabotage) => {
+    expect(() => sabotaged(builtBundles(), sabotage)).not.toThrow();
+  });
 
   it('say what is wrong with an option', async () => {
     const wrong = await simulate('--faults=kill,flood');
