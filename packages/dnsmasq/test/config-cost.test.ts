@@ -3,7 +3,7 @@ import { parseDnsConfig } from '@kube-dns/daemon';
 import { ServerStatistics } from '@kube-dns/resolver';
 import { ownedBy } from '@kube-dns/testkit';
 import { UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
-import { Router } from '../src/routing/router.js';
+import { Router, type RouterOptions } from '../src/routing/router.js';
 import { recordedLog } from './recorded-log.js';
 
 const own = ownedBy(afterEach);
@@ -11,26 +11,20 @@ const own = ownedBy(afterEach);
 /** As many labels as names may have that take 49,152 characters together. */
 const LABELS = '.a'.repeat(5);
 
-/** How often servers are looked up, and compared with the addresses of this machine, for a ConfigMap of so many domains. */
-function stepsFor(count: number): { lookups: number; comparisons: number } {
-  const steps = { lookups: 0, comparisons: 0 };
+/** A router without rules, closed after the test. `onLookup` is called when a server is looked up. */
+function loadedRouter(onLookup: () => void, listens?: RouterOptions['own']): Router {
   const sockets = new UpstreamSockets();
   const upstreams = new UpstreamServers(sockets, new ServerStatistics());
   const at = upstreams.at.bind(upstreams);
   upstreams.at = (...address) => {
-    steps.lookups++;
+    onLookup();
     return at(...address);
   };
   const router = new Router({
     rules: [],
     log: recordedLog(),
     upstreams,
-    own: {
-      get ownAddresses() {
-        steps.comparisons++;
-        return [{ address: '::', port: 53 }];
-      },
-    },
+    ...(listens !== undefined && { own: listens }),
   });
   own({
     close: () => {
@@ -40,6 +34,18 @@ function stepsFor(count: number): { lookups: number; comparisons: number } {
     },
   });
   router.load();
+  return router;
+}
+
+/** How often servers are looked up, and compared with the addresses of this machine, for a ConfigMap of so many domains. */
+function stepsFor(count: number): { lookups: number; comparisons: number } {
+  const steps = { lookups: 0, comparisons: 0 };
+  const router = loadedRouter(() => steps.lookups++, {
+    get ownAddresses() {
+      steps.comparisons++;
+      return [{ address: '::', port: 53 }];
+    },
+  });
   for (const round of [1, 2]) {
     // Each domain has another server than before.
     const domains = Array.from({ length: count }, (_, i) => [
@@ -60,23 +66,8 @@ it('a ConfigMap of 2,048 stub domains takes twice the steps of one with half as 
 });
 
 it('outsider 2: 2,048 stub domains are applied in steps of 64 servers, and the old ones are in force until the last', () => {
-  const sockets = new UpstreamSockets();
-  const upstreams = new UpstreamServers(sockets, new ServerStatistics());
-  const at = upstreams.at.bind(upstreams);
   let lookups = 0;
-  upstreams.at = (...address) => {
-    lookups++;
-    return at(...address);
-  };
-  const router = new Router({ rules: [], log: recordedLog(), upstreams });
-  own({
-    close: () => {
-      router.close();
-      sockets.close();
-      return Promise.resolve();
-    },
-  });
-  router.load();
+  const router = loadedRouter(() => lookups++);
   const old = router.routes;
   let mostDropped = 0;
   let dropped = 0;

@@ -6,7 +6,7 @@ const MAX_RUNS = 60;
 
 /**
  * The least scenario that still has a violation of the same kind: fewer faults, nodes, services, changes and seconds,
- * each kept when the violation remains. `run` runs a scenario.
+ * where the violation remains. `run` runs a scenario.
  */
 export async function shrink(
   failed: Outcome,

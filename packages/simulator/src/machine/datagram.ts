@@ -7,6 +7,7 @@ import type {
   RunningProcess,
 } from '../host.js';
 import { familyOf, unmapped } from '../network.js';
+import { addressToBind, conflict, socketFault } from './bound-socket.js';
 
 interface SocketOptions {
   readonly type: 'udp4' | 'udp6';
@@ -32,8 +33,6 @@ export function datagramModule(process: RunningProcess): object {
     Socket,
   };
 }
-
-const ANY = new Set(['', '0.0.0.0', '::']);
 
 class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
   readonly process: RunningProcess;
@@ -66,14 +65,14 @@ class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
   /** An error is emitted before this returns, as by Node when no name is to be looked up. */
   #bind(address: string, port: number): void {
     const { machine } = this.process;
-    const wanted = ANY.has(address) ? '' : address;
+    const wanted = addressToBind(address);
     if (wanted !== '' && !machine.isOwnAddress(wanted)) {
-      this.emit('error', fault('EADDRNOTAVAIL', 'bind', address, port));
+      this.emit('error', socketFault('EADDRNOTAVAIL', 'bind', { address, port }));
       return;
     }
     const bound = machine.bindDatagram(port, (other) => this.#conflicts(other, wanted));
     if (bound === undefined) {
-      this.emit('error', fault('EADDRINUSE', 'bind', address, port));
+      this.emit('error', socketFault('EADDRINUSE', 'bind', { address, port }));
       return;
     }
     this.boundAddress = wanted;
@@ -83,12 +82,10 @@ class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
     this.process.schedule(0, () => this.emit('listening'));
   }
 
-  #conflicts(other: BoundSocket, address: string): boolean {
+  #conflicts(other: BoundSocket, boundAddress: string): boolean {
     if (other instanceof Socket && other.#reusesPort && this.#reusesPort) return false;
-    const shareFamily =
-      other.isIpv6 === this.isIpv6 || (other.isIpv6 ? other.takesIpv4 : this.takesIpv4);
-    const { boundAddress } = other;
-    return shareFamily && (boundAddress === '' || address === '' || boundAddress === address);
+    const { process, isIpv6, takesIpv4 } = this;
+    return conflict({ process, boundAddress, isIpv6, takesIpv4 }, other);
   }
 
   connect(port: number, address?: string, done?: () => void): void {
@@ -133,7 +130,7 @@ class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
   }
 
   onUnreachable(): void {
-    if (!this.#isClosed) this.emit('error', fault('ECONNREFUSED', 'recvmsg'));
+    if (!this.#isClosed) this.emit('error', socketFault('ECONNREFUSED', 'recvmsg'));
   }
 
   close(done?: () => void): this {
@@ -151,7 +148,7 @@ class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
   }
 
   address() {
-    if (!this.#isBound) throw fault('EBADF', 'getsockname');
+    if (!this.#isBound) throw socketFault('EBADF', 'getsockname');
     const address = this.boundAddress || (this.isIpv6 ? '::' : '0.0.0.0');
     return { address, port: this.boundPort, family: this.isIpv6 ? 'IPv6' : 'IPv4' };
   }
@@ -220,9 +217,4 @@ function sendArguments(args: readonly unknown[]): {
     ...(numbers.length === 1 && { port: numbers[0]! }),
     ...(address !== undefined && { address }),
   };
-}
-
-function fault(code: string, syscall: string, address?: string, port?: number): Error {
-  const at = address === undefined ? '' : ` ${address}:${port}`;
-  return Object.assign(new Error(`${syscall} ${code}${at}`), { code, syscall, address, port });
 }

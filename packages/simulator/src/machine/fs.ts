@@ -223,10 +223,6 @@ function withNamedResults<A extends unknown[]>(call: (...args: A) => void, name:
   return Object.assign(call, { [promisify.custom]: promised });
 }
 
-export function fsPromisesModule(process: RunningProcess) {
-  return fsModule(process).promises;
-}
-
 type Fs = Record<string, (...args: never[]) => unknown>;
 
 function promisesOf(fs: object, process: RunningProcess) {

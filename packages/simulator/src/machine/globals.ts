@@ -4,7 +4,7 @@ import { EXIT, type RunningProcess } from '../host.js';
 import { childProcessModule } from './child-process.js';
 import { cryptoModule } from './crypto.js';
 import { datagramModule } from './datagram.js';
-import { fsModule, fsPromisesModule } from './fs.js';
+import { fsModule } from './fs.js';
 import { httpModule } from './http.js';
 import { type NetModule, netModule } from './net.js';
 import { osModule } from './os.js';
@@ -93,7 +93,7 @@ export function globalsOf(owner: RunningProcess, options: ProgramOptions): Bundl
       case 'fs':
         return fsModule(owner);
       case 'fs/promises':
-        return fsPromisesModule(owner);
+        return (load('fs') as ReturnType<typeof fsModule>).promises;
       case 'os':
         return osModule(owner);
       case 'crypto':

@@ -1,17 +1,10 @@
 import { EventEmitter } from 'node:events';
 import * as net from 'node:net';
 import { Duplex } from 'node:stream';
-import type {
-  BoundListener,
-  BoundSocket,
-  Endpoint,
-  Resource,
-  RunningProcess,
-  Stream,
-  StreamHandler,
-} from '../host.js';
+import type { BoundListener, Resource, RunningProcess, Stream, StreamHandler } from '../host.js';
 import { familyOf, unmapped } from '../network.js';
 import { StreamEnd } from '../tcp.js';
+import { addressToBind, conflict, socketFault } from './bound-socket.js';
 import { timersOf } from './timers.js';
 
 interface ConnectOptions {
@@ -29,7 +22,6 @@ interface ListenOptions {
   readonly reusePort?: boolean | undefined;
 }
 
-const ANY = new Set(['', '0.0.0.0', '::']);
 /** A client's listening port is in use by so many connections at most; the system has a port for each. */
 const BACKLOG = 511;
 
@@ -104,7 +96,9 @@ export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
     const remote = { address, port: Number(port) };
     this.connecting = true;
     if (net.isIP(remote.address) === 0) {
-      this.#process.schedule(0, () => this.destroy(fault('ENOTFOUND', 'getaddrinfo', remote)));
+      this.#process.schedule(0, () =>
+        this.destroy(socketFault('ENOTFOUND', 'getaddrinfo', remote)),
+      );
       return this;
     }
     const source = localAddress ?? machine.sourceFor(remote.address);
@@ -139,7 +133,7 @@ export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
   }
 
   onFailure(code: string): void {
-    this.destroy(fault(code, this.connecting ? 'connect' : 'read', this.#end?.remote));
+    this.destroy(socketFault(code, this.connecting ? 'connect' : 'read', this.#end?.remote));
   }
 
   onDrained(): void {
@@ -316,25 +310,18 @@ export class Listener implements BoundListener, Resource {
     const { host = '::', port = 0, ipv6Only = false } = options;
     this.process = process;
     this.#onSocket = onSocket;
-    this.boundAddress = ANY.has(host) ? '' : host;
+    this.boundAddress = addressToBind(host);
     this.isIpv6 = host.includes(':');
     this.takesIpv4 = this.isIpv6 && !ipv6Only;
     const { machine } = process;
     if (this.boundAddress !== '' && !machine.isOwnAddress(this.boundAddress)) {
-      throw fault('EADDRNOTAVAIL', 'listen', { address: host, port });
+      throw socketFault('EADDRNOTAVAIL', 'listen', { address: host, port });
     }
-    const bound = machine.bindListener(port, (other) => this.#conflicts(other));
-    if (bound === undefined) throw fault('EADDRINUSE', 'listen', { address: host, port });
+    const bound = machine.bindListener(port, (other) => conflict(this, other));
+    if (bound === undefined) throw socketFault('EADDRINUSE', 'listen', { address: host, port });
     this.boundPort = bound;
     machine.addListener(this);
     process.own(this);
-  }
-
-  #conflicts(other: BoundSocket): boolean {
-    const shareFamily =
-      other.isIpv6 === this.isIpv6 || (other.isIpv6 ? other.takesIpv4 : this.takesIpv4);
-    const { boundAddress } = other;
-    return shareFamily && (boundAddress === '' || this.boundAddress === '' || boundAddress === this.boundAddress); // prettier-ignore
   }
 
   onConnection(end: Stream): void {
@@ -408,7 +395,7 @@ class SimulatedServer extends EventEmitter {
   close(done?: (error?: Error) => void): this {
     if (done !== undefined) {
       if (this.#listener === undefined)
-        this.#process.schedule(0, () => done(fault('ERR_SERVER_NOT_RUNNING', 'close'))); // prettier-ignore
+        this.#process.schedule(0, () => done(socketFault('ERR_SERVER_NOT_RUNNING', 'close'))); // prettier-ignore
       else this.once('close', done);
     }
     if (this.#listener === undefined) return this;
@@ -455,13 +442,4 @@ export function listenArguments(args: readonly unknown[]): ListenOptions {
     ...(typeof first === 'number' && { port: first }),
     ...(typeof second === 'string' && { host: second }),
   };
-}
-
-function fault(code: string, syscall: string, endpoint?: Endpoint): Error {
-  const at = endpoint === undefined ? '' : ` ${endpoint.address}:${endpoint.port}`;
-  return Object.assign(new Error(`${syscall} ${code}${at}`), {
-    code,
-    syscall,
-    ...endpoint,
-  });
 }

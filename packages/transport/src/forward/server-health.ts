@@ -20,7 +20,7 @@ const ANSWERED_MS = 100;
 const MAX_PROBES = 4;
 /**
  * So many probes in a row, each from a port that is drawn at random, must come back as "port unreachable" before a server is
- * down for it: whoever sends such an error for each port in turn hits a question now and then, and hardly ever all of these.
+ * down for it: a forger that walks through the ports hits a question now and then, and hardly ever all of these.
  */
 const MAX_ERRORS = 3;
 /** A question that came back so is followed by such a probe, at most one in this time. */
