@@ -8,8 +8,9 @@ import {
 } from '@kube-dns/base';
 import { describeOptions } from '@kube-dns/testkit';
 import { type Bundles, builtBundles } from './cluster/cluster.js';
+import { describeFaults, FAULT_KINDS, type FaultKind } from './faults.js';
 import { SABOTAGES, sabotaged } from './sabotage.js';
-import { drawScenario, FAULT_KINDS, type Fault, type Scenario } from './scenario.js';
+import { drawScenario, type Scenario } from './scenario.js';
 import { describe, shrink } from './shrink.js';
 import { type Outcome, simulate } from './simulation.js';
 
@@ -29,7 +30,11 @@ const OPTIONS = {
     min: 0,
     max: 5_000,
   }),
-  faults: textOption(FAULT_KINDS.join(','), 'KINDS', 'kinds of faults; none: none'),
+  faults: textOption(
+    FAULT_KINDS.join(','),
+    'KINDS',
+    'kinds of faults; none: none; help: lists them',
+  ),
   replay: textOption('', 'FILE', 'run the scenario of this file'),
   save: textOption('', 'FILE', 'write the shrunk scenario of a violation to this file'),
   trace: textOption('', 'NAME', 'draw the life of this name, message by message'),
@@ -52,10 +57,14 @@ const SABOTAGE_SEEDS = 40;
 async function main(args: readonly string[]): Promise<number> {
   const given = parseOptions(args, OPTIONS, 'npm run simulate --');
   if (given === 'help') {
-    process.stdout.write(`Usage: npm run simulate -- [options]\n\nRuns whole clusters of the built programs in virtual time, each from one seed, until a promise is broken.\n\n${describeOptions(OPTIONS)}`); // prettier-ignore
+    process.stdout.write(`Usage: npm run simulate -- [options]\n\nRuns whole clusters of the built programs in virtual time, each from one seed, until a promise is broken.\n\n${describeOptions(OPTIONS)}\n${describeFaults()}`); // prettier-ignore
     return 0;
   }
   const { values } = given;
+  if (values.faults === 'help') {
+    process.stdout.write(describeFaults());
+    return 0;
+  }
   if (values.sabotage === 'all') return findSabotages(values);
   const startMs = performance.now();
   const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
@@ -101,7 +110,7 @@ function* scenarios(values: Values): Generator<Scenario> {
   }
 }
 
-function kindsOf(text: string): Fault['kind'][] {
+function kindsOf(text: string): FaultKind[] {
   if (text === 'none') return [];
   return text.split(',').map((word) => {
     const kind = FAULT_KINDS.find((known) => known === word);

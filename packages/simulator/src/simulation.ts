@@ -4,17 +4,16 @@ import {
   CLUSTER_DNS,
   type ClusterObserver,
   DOMAIN,
-  type Host,
   LOCAL_DNS,
   SimulatedCluster,
 } from './cluster/cluster.js';
 import { outsideAddress } from './cluster/upstream.js';
 import { World } from './cluster/world.js';
+import { beginFault, type Fault, hidesApi } from './faults.js';
 import { Judge, type Violation } from './judge.js';
 import type { ServiceQuestion } from './model/service-model.js';
-import { GOOD_LINK } from './network.js';
 import { Random } from './random.js';
-import type { Fault, Scenario } from './scenario.js';
+import type { Scenario } from './scenario.js';
 import { NameTrace } from './trace.js';
 
 export interface Figures {
@@ -54,21 +53,6 @@ const CLOSE_US = 40 * SECOND_US;
 /** Runs a scenario to its end, or to its first violation. */
 export async function simulate(scenario: Scenario, options: SimulationOptions): Promise<Outcome> {
   return new Simulation(scenario, options).run();
-}
-
-/** Whether kubedns may not see the API server meanwhile. */
-function blinds(fault: Fault): boolean {
-  switch (fault.kind) {
-    case 'kill':
-    case 'freeze':
-      return fault.program === 'apiserver' || fault.program === 'kubedns';
-    case 'cut':
-      return fault.machine === 'api';
-    case 'link':
-      return true;
-    case 'clock':
-      return false;
-  }
 }
 
 class Simulation {
@@ -156,48 +140,11 @@ class Simulation {
   }
 
   #begin(fault: Fault): void {
-    const { scheduler, network } = this.#cluster;
+    const { scheduler } = this.#cluster;
     scheduler.note(JSON.stringify(fault));
     const untilUs = scheduler.nowUs + fault.for * SECOND_US;
-    this.#judge.disturb(scheduler.nowUs, untilUs, blinds(fault) ? untilUs - scheduler.nowUs : 0);
-    const end = (run: () => void) => scheduler.at(untilUs, run);
-    const host = (name: string): Host => this.#cluster.find(name)!;
-    switch (fault.kind) {
-      case 'kill':
-        host(fault.machine).kill(fault.program);
-        end(() => this.#restart(host(fault.machine), fault.program));
-        break;
-      case 'freeze': {
-        const process = host(fault.machine).process(fault.program);
-        process.freeze();
-        end(() => process.thaw());
-        break;
-      }
-      case 'cut': {
-        const [one, other] = [host(fault.machine).machine, host(fault.other).machine];
-        network.cut(one, other);
-        end(() => network.mend(one, other));
-        break;
-      }
-      case 'link': {
-        const { loss, duplicate, reorder, delayMs } = fault;
-        network.link = { ...GOOD_LINK, delayUs: delayMs * 1_000, loss, duplicate, reorder };
-        end(() => (network.link = GOOD_LINK));
-        break;
-      }
-      case 'clock':
-        host(fault.machine).machine.clockSkewMs += fault.byMs;
-        end(() => (host(fault.machine).machine.clockSkewMs -= fault.byMs));
-        break;
-    }
-  }
-
-  #restart(host: Host, program: string): void {
-    if (program === 'apiserver' && !host.process(program).isAlive) {
-      this.#cluster.startApi(this.#world.manifests);
-    } else {
-      host.restart(program);
-    }
+    this.#judge.disturb(scheduler.nowUs, untilUs, hidesApi(fault) ? untilUs - scheduler.nowUs : 0);
+    scheduler.at(untilUs, beginFault(fault, { cluster: this.#cluster, world: this.#world }));
   }
 
   #ask(): void {
