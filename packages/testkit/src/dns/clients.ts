@@ -10,7 +10,8 @@ const LIMIT_MS = 60_000;
 /** A queue of received items, in order. */
 export class Inbox<T> {
   readonly #items: T[] = [];
-  readonly #waiters: ((item: T) => void)[] = [];
+  readonly #waiters: { arrive(item: T): void; fail(why: string): void }[] = [];
+  #end: string | undefined;
 
   /** Number of items in the queue. */
   get length(): number {
@@ -20,23 +21,35 @@ export class Inbox<T> {
   push(item: T): void {
     const waiter = this.#waiters.shift();
     if (waiter === undefined) this.#items.push(item);
-    else waiter(item);
+    else waiter.arrive(item);
   }
 
-  /** The next item; rejects with a MeasureError when none arrives within `limitMs`. */
+  /** Nothing arrives any more, for a reason. */
+  end(why: string): void {
+    this.#end ??= why;
+    for (const waiter of this.#waiters.splice(0)) waiter.fail(why);
+  }
+
+  /** The next item; rejects with a MeasureError when none arrives within `limitMs`, or at all. */
   next(limitMs = LIMIT_MS): Promise<T> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve(item);
     return new Promise((resolve, reject) => {
-      const waiter = (arrived: T) => {
+      const fail = (why: string) => {
+        clearTimeout(timer);
+        reject(new MeasureError(why));
+      };
+      const arrive = (arrived: T) => {
         clearTimeout(timer);
         resolve(arrived);
       };
+      const waiter = { arrive, fail };
       const timer = setTimeout(() => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        reject(new MeasureError(`nothing arrived within ${limitMs / 1_000} s`));
+        fail(`nothing arrived within ${limitMs / 1_000} s`);
       }, limitMs);
-      this.#waiters.push(waiter);
+      if (this.#end === undefined) this.#waiters.push(waiter);
+      else fail(this.#end);
     });
   }
 
@@ -157,6 +170,7 @@ export class TcpClient implements Closable {
   private constructor(socket: Socket) {
     this.socket = socket;
     this.closed = new Promise((resolve) => socket.on('end', resolve).on('close', resolve));
+    void this.closed.then(() => this.inbox.end('the server closed the connection'));
     // A reset connection resolves `closed`.
     socket.on('error', () => undefined);
     socket.on('end', () => (this.hasEnded = true));
