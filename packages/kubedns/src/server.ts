@@ -140,6 +140,7 @@ export class KubednsServer {
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
+      hiddenNamespaces: flags['hidden-namespaces'],
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
       onNamespacesListed: () => setNamespacesListed(true),
       onNamespacesLost: () => setNamespacesListed(false),

@@ -33,6 +33,21 @@ describe('ClusterWatch', () => {
     expect(testbed.log.lines).toContain('I ready: the whole cluster was seen');
   });
 
+  it('attack 23: does not show services of hidden namespaces, and says so', async () => {
+    await testbed.api.apply([
+      namespaceObject('com'),
+      serviceObject({ namespace: 'com', ...HEADLESS }),
+      sliceObject({ namespace: 'com', endpoints: ['10.1.0.1'] }),
+    ]);
+    testbed.renew('auto', { hiddenNamespaces: new Set(['com']) });
+    testbed.watch.start();
+    expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
+    expect(testbed.at('web.com.svc.cluster.local')).toBeUndefined();
+    expect(testbed.log.lines.join('\n')).toContain(
+      'com/web: its namespace is one of --hidden-namespaces',
+    );
+  });
+
   it('names the pending resources after the timeout', async () => {
     testbed.api.failRequests({ status: 500, resource: 'endpointslices' });
     testbed.watch.start();

@@ -23,6 +23,7 @@ describe('the flags', () => {
       'endpoints-source': 'auto',
       federations: new Map(),
       'healthz-port': 8081,
+      'hidden-namespaces': new Set(),
       'http-bind-address': '',
       'initial-sync-timeout': 60_000,
       'kube-master-url': '',
@@ -128,6 +129,7 @@ describe('the flags', () => {
     '--config-map=UPPER',
     '--config-map=a,b',
     '--config-map-namespace=a/b',
+    '--hidden-namespaces=com,',
     '--federations=one',
     '--federations=one=a.b,TWO=c.d',
     '--version=loud',
@@ -163,6 +165,11 @@ describe('the flags', () => {
       ['one', 'a.b'],
       ['two', 'e.f'],
     ]);
+  });
+
+  it('add up hidden namespaces', () => {
+    const flags = parse('--hidden-namespaces=com, net', '--hidden-namespaces=org');
+    expect([...flags['hidden-namespaces']]).toEqual(['com', 'net', 'org']);
   });
 
   it('are all in the usage text but for the deprecated one, with those that are ignored', () => {

@@ -85,6 +85,9 @@ export const KUBEDNS_FLAGS = {
   ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
   'healthz-port': portFlag(8081, 'port of /readiness, /cache, /subscribers and /explain'),
+  'hidden-namespaces': labelsFlag(
+    'namespaces whose services are not answered, such as com and net, whose names a search path would lead to them',
+  ),
   'http-bind-address': stringFlag(
     '',
     'address that these pages and metrics are served on; default: all',
@@ -243,6 +246,24 @@ function objectNameFlag(initial: string, help: string): FlagDefinition<string> {
       }
       return text;
     },
+  };
+}
+
+/** DNS labels, `a,b,…`; repeated flags add up. */
+function labelsFlag(help: string): FlagDefinition<ReadonlySet<string>> {
+  return {
+    parse: (text, previous) => {
+      const labels = text.split(',').map((label) => label.trim());
+      for (const label of labels) {
+        if (!isDnsLabel(label)) throw new Error(`${quote(label)} is not a DNS label`);
+      }
+      return new Set([...previous, ...labels]);
+    },
+    initial: new Set<string>(),
+    isList: true,
+    help,
+    valueName: 'name,…',
+    formatDefault: () => '',
   };
 }
 

@@ -27,6 +27,8 @@ export interface ClusterWatchOptions {
   readonly endpointsSource?: EndpointsSource;
   /** `hash` unless given. */
   readonly endpointNames?: EndpointNames;
+  /** Their services are not answered. */
+  readonly hiddenNamespaces?: ReadonlySet<string>;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
   /** Of each resource. */

@@ -504,16 +504,23 @@ export class ClusterState {
   readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
   readonly namespaces: ObjectSink<V1Namespace, Projection>;
 
-  /** `endpointNames` is `hash` unless given. */
+  /** `endpointNames` is `hash`, and no namespace is hidden, unless given. */
   constructor({
     records,
     endpointNames: names = 'hash',
+    hiddenNamespaces,
   }: {
     readonly records: RecordStore;
     readonly endpointNames?: EndpointNames;
+    readonly hiddenNamespaces?: ReadonlySet<string>;
   }) {
     this.services = {
-      project: (_key, object, onRejected) => projectService(object, { names, onRejected }),
+      project: (_key, object, onRejected) => {
+        if (hiddenNamespaces?.has(object.metadata?.namespace ?? '') === true) {
+          throw new Error('its namespace is one of --hidden-namespaces');
+        }
+        return projectService(object, { names, onRejected });
+      },
       isSame: isSameService,
       bytesOf: serviceBytes,
       change: (key, _before, after) => records.putService(key, after),
