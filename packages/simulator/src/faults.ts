@@ -1,5 +1,6 @@
 import type { Host, SimulatedCluster } from './cluster/cluster.js';
 import type { World } from './cluster/world.js';
+import { BEHAVIOUR_NAMES, type Behaviour } from './cluster/upstream.js';
 import { GOOD_LINK } from './network.js';
 import type { Random } from './random.js';
 
@@ -15,17 +16,29 @@ interface Size {
   readonly nodes: number;
 }
 
+/**
+ * What a fault changes for the judge. Nothing: every promise holds meanwhile. Answers: they may be missing, or as old as the
+ * caches have them. Objects: kubedns may not see the API server, too, and answers are as old as that.
+ */
+export type Effect = 'nothing' | 'answers' | 'objects';
+
 interface Row<Details extends object> {
   readonly summary: string;
   /** How often the kind is drawn, beside the others. */
   readonly weight: number;
+  /** In seconds, to draw from; default: `LENGTHS`. */
+  readonly lengths?: readonly number[];
   /** Machines and programs by their names. */
   readonly draw: (random: Random, size: Size) => Details;
-  /** Makes things go wrong; the result undoes it. */
-  readonly begin: (details: Details, stage: Stage) => () => void;
-  /** Whether kubedns may not see the API server meanwhile, and its answers are as old as that. */
-  readonly hidesApi: (details: Details) => boolean;
+  /** Makes things go wrong, for some seconds; the result undoes it. */
+  readonly begin: (details: Details, stage: Stage, seconds: number) => () => void;
+  /** Asked before it begins. */
+  readonly effect: (details: Details, stage: Stage) => Effect;
 }
+
+const UPSTREAM_NAMES = ['upstream-0', 'upstream-1'] as const;
+/** What another server, or the same one over TCP, makes good at once. */
+const HARMLESS_BEHAVIOURS: readonly Behaviour[] = ['forged', 'truncating', 'REFUSED', 'SERVFAIL'];
 
 /** Only for its types: the faults of a row have the details that the row draws. */
 function row<Details extends object>(kind: Row<Details>): Row<Details> {
@@ -46,7 +59,7 @@ const FAULTS = {
         else if (!host.process(program).isAlive) cluster.startApi(world.manifests);
       };
     },
-    hidesApi: isOnWayOfObjects,
+    effect: effectOf,
   }),
   freeze: row({
     summary: 'a program does not run for a time (SIGSTOP)',
@@ -57,7 +70,7 @@ const FAULTS = {
       process.freeze();
       return () => process.thaw();
     },
-    hidesApi: isOnWayOfObjects,
+    effect: effectOf,
   }),
   cut: row({
     summary: 'nothing passes between two machines; connections stay half-open',
@@ -68,8 +81,8 @@ const FAULTS = {
         [node, pod],
         [node, pod],
         ['api', pod],
-        ['upstream', pod],
-        ['upstream', node],
+        [random.pick(UPSTREAM_NAMES), pod],
+        [random.pick(UPSTREAM_NAMES), node],
       ] as const;
       const [machine, other] = random.pick(pairs);
       return { machine, other };
@@ -79,7 +92,7 @@ const FAULTS = {
       cluster.network.cut(one, two);
       return () => cluster.network.mend(one, two);
     },
-    hidesApi: ({ machine }) => machine === 'api',
+    effect: ({ machine }) => (machine === 'api' ? 'objects' : 'answers'),
   }),
   link: row({
     summary: 'all links lose, repeat, reorder and delay packets',
@@ -94,7 +107,107 @@ const FAULTS = {
       network.link = { ...GOOD_LINK, delayUs: delayMs * 1_000, loss, duplicate, reorder };
       return () => (network.link = GOOD_LINK);
     },
-    hidesApi: () => true,
+    effect: () => 'objects',
+  }),
+  upstream: row({
+    summary: 'a name server outside is silent, slow, refuses, lies, truncates',
+    weight: 3,
+    draw: (random) => ({
+      machine: random.pick(UPSTREAM_NAMES),
+      behaviour: random.pick(BEHAVIOUR_NAMES),
+    }),
+    begin: ({ machine, behaviour }, { cluster }) => {
+      const server = cluster.nameServers.get(machine)!;
+      server.behaviour = behaviour;
+      return () => (server.behaviour = 'right');
+    },
+    // The other one is asked at once, or the same one over TCP.
+    effect: ({ machine, behaviour }, { cluster: { nameServers } }) => {
+      const hasOther = UPSTREAM_NAMES.some((name) => name !== machine && nameServers.get(name)!.behaviour === 'right'); // prettier-ignore
+      return hasOther && HARMLESS_BEHAVIOURS.includes(behaviour) ? 'nothing' : 'answers';
+    },
+  }),
+  restart: row({
+    summary: 'the API server restarts, with or without its history',
+    weight: 1,
+    draw: (random) => ({ hasHistory: random.chance(0.5), refusedWatches: random.pick([0, 3]) }),
+    begin: ({ hasHistory, refusedWatches }, { world }, seconds) =>
+      world.switchApi('restart', { downMs: seconds * 1_000, hasHistory, refusedWatches }),
+    effect: () => 'objects',
+  }),
+  restore: row({
+    summary: 'the API server restarts with the objects and the version of its last backup',
+    weight: 2,
+    draw: () => ({}),
+    begin: (_details, { world }, seconds) => {
+      world.restore(seconds * 1_000);
+      return () => undefined;
+    },
+    effect: () => 'objects',
+  }),
+  empty: row({
+    summary: 'the API server restarts without objects, and versions begin again',
+    weight: 1,
+    draw: () => ({}),
+    begin: (_details, { world }, seconds) => {
+      world.empty(seconds * 1_000);
+      return () => undefined;
+    },
+    effect: () => 'objects',
+  }),
+  compact: row({
+    summary: 'all watches break, and their versions are gone (410)',
+    weight: 2,
+    lengths: [0],
+    draw: () => ({}),
+    begin: (_details, { world }) => {
+      world.switchApi('compact', { cache: true });
+      return world.switchApi('drop-watches');
+    },
+    effect: () => 'objects',
+  }),
+  slow: row({
+    summary: 'the API server answers late',
+    weight: 1,
+    draw: (random) => ({ ms: random.pick([200, 2_000, 20_000]) }),
+    begin: ({ ms }, { world }) => {
+      const stop = world.switchApi('delay', { ms });
+      return () => {
+        stop();
+        world.switchApi('delay', { ms: 0 });
+      };
+    },
+    effect: () => 'objects',
+  }),
+  hang: row({
+    summary: 'the API server answers no request, and its watches are silent',
+    weight: 2,
+    draw: () => ({}),
+    begin: (_details, { world }) => {
+      const stop = world.switchApi('hang');
+      return () => {
+        stop();
+        world.switchApi('unhang');
+      };
+    },
+    effect: () => 'objects',
+  }),
+  refuse: row({
+    summary: 'all watches break, and the API server refuses new ones, or lists',
+    weight: 1,
+    draw: (random) => ({
+      verb: random.pick(['list', 'watch'] as const),
+      status: random.pick([403, 410, 429, 500] as const),
+    }),
+    begin: ({ verb, status }, { world }) => {
+      const stop = world.switchApi('fail', { verb, status });
+      world.switchApi('drop-watches');
+      return () => {
+        stop();
+        world.switchApi('clear-failures');
+      };
+    },
+    effect: () => 'objects',
   }),
   clock: row({
     summary: 'the date of a machine is wrong',
@@ -108,7 +221,7 @@ const FAULTS = {
       machine.clockSkewMs += byMs;
       return () => (machine.clockSkewMs -= byMs);
     },
-    hidesApi: () => false,
+    effect: () => 'answers',
   }),
 };
 
@@ -129,7 +242,7 @@ export type Fault = {
 }[FaultKind];
 
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
-/** Seconds. */
+/** How long faults are, in seconds. */
 const LENGTHS = [0.2, 1, 3, 10, 40, 150] as const;
 
 /** Draws a fault of one of these kinds, by their weights. */
@@ -141,18 +254,18 @@ export function drawFault(
 ): Fault {
   const bag = kinds.flatMap((kind) => Array.from({ length: FAULTS[kind].weight }, () => kind));
   const kind = random.pick(bag);
-  const timing = { at, for: random.pick(LENGTHS) };
-  return Object.assign(timing, { kind }, FAULTS[kind].draw(random, size)) as Fault;
+  const { lengths = LENGTHS, draw } = rowOf(kind);
+  return { at, for: random.pick(lengths), kind, ...draw(random, size) } as Fault;
 }
 
 /** Makes things go wrong; the result undoes it. */
 export function beginFault(fault: Fault, stage: Stage): () => void {
-  return rowOf(fault).begin(fault, stage);
+  return rowOf(fault.kind).begin(fault, stage, fault.for);
 }
 
-/** Whether kubedns may not see the API server meanwhile. */
-export function hidesApi(fault: Fault): boolean {
-  return rowOf(fault).hidesApi(fault);
+/** Asked before it begins. */
+export function faultEffect(fault: Fault, stage: Stage): Effect {
+  return rowOf(fault.kind).effect(fault, stage);
 }
 
 /** A table of the kinds, for readers. */
@@ -163,9 +276,9 @@ export function describeFaults(): string {
   return `Kinds of faults, with their weights:\n${lines.join('')}`;
 }
 
-function rowOf(fault: Fault): Row<Fault> {
-  // Its row drew it.
-  return FAULTS[fault.kind] as unknown as Row<Fault>;
+function rowOf(kind: FaultKind): Row<object> {
+  // A row gets the faults that it drew.
+  return FAULTS[kind] as unknown as Row<object>;
 }
 
 function hostOf(cluster: SimulatedCluster, machine: string): Host {
@@ -198,6 +311,6 @@ function anyProgram(random: Random, size: Size): ProgramOfMachine {
   ]);
 }
 
-function isOnWayOfObjects({ program }: ProgramOfMachine): boolean {
-  return program === 'apiserver' || program === 'kubedns';
+function effectOf({ program }: ProgramOfMachine): Effect {
+  return program === 'apiserver' || program === 'kubedns' ? 'objects' : 'answers';
 }

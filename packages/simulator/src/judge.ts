@@ -1,11 +1,18 @@
 import type { Reply } from './cluster/client.js';
 import { outsideAddress } from './cluster/upstream.js';
-import type { ServiceHistory } from './model/history.js';
-import { expectedAnswer, type Expected, type ServiceQuestion } from './model/service-model.js';
+import type { History } from './model/history.js';
+import {
+  expectedAnswer,
+  type Expected,
+  isTarget,
+  reverseTargets,
+  type ServiceQuestion,
+  type ServiceState,
+} from './model/service-model.js';
 import type { Scheduler } from './scheduler.js';
 
 export type ViolationKind =
-  'answer' | 'no answer' | 'failure' | 'slow' | 'foreign' | 'twice' | 'error' | 'close';
+  'answer' | 'size' | 'no answer' | 'failure' | 'slow' | 'foreign' | 'twice' | 'error' | 'close';
 
 export interface Violation {
   readonly atUs: number;
@@ -38,10 +45,10 @@ export class Judge {
   readonly violations: Violation[] = [];
   questions = 0;
   readonly #scheduler: Scheduler;
-  readonly #history: ServiceHistory;
+  readonly #history: History<ServiceState>;
   readonly #disturbances: Disturbance[] = [];
 
-  constructor(scheduler: Scheduler, history: ServiceHistory) {
+  constructor(scheduler: Scheduler, history: History<ServiceState>) {
     this.#scheduler = scheduler;
     this.#history = history;
   }
@@ -102,16 +109,38 @@ export class Judge {
     if (message === undefined) return;
     const fromUs = this.#oldestUs(reply);
     const states = this.#history.between(service, fromUs, reply.answeredUs);
-    const possible = states.map((state) => expectedAnswer(state, question, outsideAddress));
+    const possible = states.map((state) => expectedAnswer(state, question, addressOutside));
     const got = recordsOf(message);
     if (possible.some((expected) => isEqual(expected, got))) return;
     const wanted = [...new Set(possible.map(shown))].join(' or ');
     this.violation('answer', `${text}: ${shown(got)}; right is ${wanted}`);
   }
 
+  /** The answer to a question for the reverse name of an address; `zone` is that of the cluster. */
+  reverse(address: string, zone: string, text: string, reply: Reply): void {
+    const message = this.#usable(text, reply);
+    if (message === undefined) return;
+    const fromUs = this.#oldestUs(reply);
+    const states = [...this.#history.names].map(
+      (service) =>
+      this.#history
+        .between(service, fromUs, reply.answeredUs)
+        .map((state) => reverseTargets(service, state, address).map((target) => `${target}.${zone}`)), // prettier-ignore
+    );
+    const possible = states.flat(2);
+    const certain = states.flatMap((ofService) =>
+      ofService[0]!.filter((target) => ofService.every((targets) => targets.includes(target))),
+    );
+    const names = message.answers.map((record) => String((record as { data?: unknown }).data));
+    const isRight =
+      names.every((name) => possible.some((target) => isTarget(name, target))) &&
+      certain.every((target) => names.some((name) => isTarget(name, target)));
+    if (isRight) return;
+    this.violation('answer', `${text}: ${names.join(', ') || message.rcode}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
+  }
+
   /** The answer to a question for a name outside of the cluster. */
-  outside(name: string, server: string, reply: Reply, record: string): void {
-    const text = `A ${name} at ${server}`;
+  outside(text: string, record: string, reply: Reply): void {
     const message = this.#usable(text, reply);
     if (message === undefined) return;
     const got = recordsOf(message);
@@ -124,8 +153,9 @@ export class Judge {
   /** The message, if it is one whose records are to be judged. */
   #usable(text: string, reply: Reply): NonNullable<Reply['message']> | undefined {
     this.questions++;
-    const { message, askedUs, answeredUs, extra, foreign } = reply;
+    const { message, askedUs, answeredUs, extra, foreign, tooLong } = reply;
     this.#scheduler.note(`${text} ${message?.rcode} ${answeredUs - askedUs}`);
+    if (tooLong > 0) this.violation('size', `${text}: longer than the client takes`);
     const isCalm = this.#disturbanceOf(reply) === undefined;
     if (isCalm && foreign > 0) this.violation('foreign', `${text}: another ID or question`);
     if (message === undefined) {
@@ -140,6 +170,10 @@ export class Judge {
     }
     return isFailure || message.isTruncated ? undefined : message;
   }
+}
+
+function addressOutside(name: string, type: 'A' | 'AAAA'): string {
+  return outsideAddress(name, type, 'public');
 }
 
 /** Whether the answer has the TTL that expired answers are given with. */
@@ -160,5 +194,8 @@ function isEqual(one: Expected, other: Expected): boolean {
 }
 
 function shown({ rcode, records }: Expected): string {
-  return records.length === 0 ? rcode : records.join(', ');
+  if (records.length === 0) return rcode;
+  const counts = new Map<string, number>();
+  for (const record of records) counts.set(record, (counts.get(record) ?? 0) + 1);
+  return [...counts].map(([record, count]) => (count > 1 ? `${count} x ${record}` : record)).join(', '); // prettier-ignore
 }

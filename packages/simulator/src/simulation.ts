@@ -9,9 +9,9 @@ import {
 } from './cluster/cluster.js';
 import { outsideAddress } from './cluster/upstream.js';
 import { World } from './cluster/world.js';
-import { beginFault, type Fault, hidesApi } from './faults.js';
+import { beginFault, type Fault, faultEffect } from './faults.js';
 import { Judge, type Violation } from './judge.js';
-import type { ServiceQuestion } from './model/service-model.js';
+import { reverseNameOf, type ServiceQuestion } from './model/service-model.js';
 import { Random } from './random.js';
 import type { Scenario } from './scenario.js';
 import { NameTrace } from './trace.js';
@@ -47,6 +47,8 @@ const CALM_US = 150 * SECOND_US;
 /** Before the audit: then every cache and every server agrees with the objects. */
 const QUIET_US = 5 * SECOND_US;
 const AUDIT_US = 20 * SECOND_US;
+/** What clients say that fits into an answer over UDP; undefined: they have no EDNS. */
+const EDNS_BYTES = [undefined, 512, 1_232, 4_096] as const;
 /** Within the grace period of a pod. */
 const CLOSE_US = 40 * SECOND_US;
 
@@ -141,32 +143,58 @@ class Simulation {
 
   #begin(fault: Fault): void {
     const { scheduler } = this.#cluster;
+    const { nowUs } = scheduler;
     scheduler.note(JSON.stringify(fault));
-    const untilUs = scheduler.nowUs + fault.for * SECOND_US;
-    this.#judge.disturb(scheduler.nowUs, untilUs, hidesApi(fault) ? untilUs - scheduler.nowUs : 0);
-    scheduler.at(untilUs, beginFault(fault, { cluster: this.#cluster, world: this.#world }));
+    const untilUs = nowUs + fault.for * SECOND_US;
+    const stage = { cluster: this.#cluster, world: this.#world };
+    const effect = faultEffect(fault, stage);
+    if (effect !== 'nothing') {
+      this.#judge.disturb(nowUs, untilUs, effect === 'objects' ? untilUs - nowUs : 0);
+    }
+    scheduler.at(untilUs, beginFault(fault, stage));
   }
 
   #ask(): void {
     const client = this.#random.pick(this.#clients);
-    const server = this.#random.chance(0.7) ? LOCAL_DNS : CLUSTER_DNS;
+    const family = this.#random.chance(0.3) ? 1 : 0;
+    const server = (this.#random.chance(0.7) ? LOCAL_DNS : CLUSTER_DNS)[family];
     const kind = this.#random.fraction();
     if (kind < 0.15) {
       const name = `www-${this.#random.below(50)}.example.com`;
-      this.#send(client, server, { name, type: 'A' }, (reply) =>
-        this.#judge.outside(name, server, reply, `A ${outsideAddress(name)}`),
+      const type = this.#random.chance(0.3) ? 'AAAA' : 'A';
+      const record = `${type} ${outsideAddress(name, type, 'public')}`;
+      this.#send(client, server, { name, type }, (reply) =>
+        this.#judge.outside(`${type} ${name} at ${server}`, record, reply),
       );
       return;
     }
-    const service = kind < 0.25 ? `nothing-${this.#random.below(20)}.default` : this.#random.pick(this.#world.services); // prettier-ignore
+    if (kind < 0.25) {
+      this.#askAddress(client, server, this.#drawAddress());
+      return;
+    }
+    const service = kind < 0.35 ? `nothing-${this.#random.below(20)}.default` : this.#random.pick(this.#world.services); // prettier-ignore
     this.#askService(client, server, service, this.#drawQuestion());
   }
 
   #drawQuestion(): ServiceQuestion {
     const kind = this.#random.fraction();
     if (kind < 0.15) return { type: 'SRV', port: '_http._tcp' };
-    if (kind < 0.3) return { type: 'A', host: `host-${this.#random.below(5)}` };
-    return { type: kind < 0.4 ? 'AAAA' : 'A' };
+    const type = this.#random.chance(0.4) ? 'AAAA' : 'A';
+    return kind < 0.3 ? { type, host: `host-${this.#random.below(5)}` } : { type };
+  }
+
+  /** One of a service, or one that may be of none. */
+  #drawAddress(): string {
+    const state = this.#world.history.current(this.#random.pick(this.#world.services));
+    const known = [...(state?.clusterIps ?? []), ...(state?.endpoints ?? []).map(({ address }) => address)]; // prettier-ignore
+    return known.length > 0 ? this.#random.pick(known) : `10.245.0.${this.#random.below(250)}`;
+  }
+
+  #askAddress(client: Client, server: string, address: string): void {
+    const name = reverseNameOf(address);
+    this.#send(client, server, { name, type: 'PTR' }, (reply) =>
+      this.#judge.reverse(address, DOMAIN, `PTR ${name} at ${server}`, reply),
+    );
   }
 
   #askService(client: Client, server: string, service: string, question: ServiceQuestion): void {
@@ -179,14 +207,16 @@ class Simulation {
   }
 
   #send(client: Client, server: string, question: AskedName, done: (reply: Reply) => void): void {
-    client.ask(server, question, done);
+    const ednsBytes = this.#random.pick(EDNS_BYTES);
+    const overTcp = this.#random.chance(0.05);
+    client.ask(server, { ...question, ednsBytes, overTcp }, done);
   }
 
   /** Asks every cache and every server for every name. */
   #audit(): void {
     for (const client of this.#clients) {
-      const pods = this.#cluster.pods.map(({ machine }) => machine.addresses[0]!);
-      for (const server of [LOCAL_DNS, ...pods]) {
+      const pods = this.#cluster.pods.flatMap(({ machine }) => machine.addresses);
+      for (const server of [...LOCAL_DNS, ...pods]) {
         for (const service of this.#world.services) {
           this.#askService(client, server, service, { type: 'A' });
           this.#askService(client, server, service, { type: 'SRV', port: '_http._tcp' });

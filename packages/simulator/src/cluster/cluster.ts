@@ -6,7 +6,7 @@ import { Network, type Service } from '../network.js';
 import type { Random } from '../random.js';
 import { Scheduler } from '../scheduler.js';
 import { followReadiness } from './kubelet.js';
-import { answerUpstream } from './upstream.js';
+import { NameServer, type View } from './upstream.js';
 
 export interface ClusterSize {
   /** Pods of kube-dns behind the Service. */
@@ -25,8 +25,16 @@ export interface ClusterObserver {
 }
 
 export const DOMAIN = 'cluster.local';
-export const CLUSTER_DNS = '10.96.0.10';
-export const LOCAL_DNS = '169.254.20.10';
+/** The addresses of the Service of kube-dns, and those of a node-cache. */
+export const CLUSTER_DNS = ['10.96.0.10', 'fd00:10:96::a'] as const;
+export const LOCAL_DNS = ['169.254.20.10', 'fd00:20::10'] as const;
+/** The name servers outside: two for all names, and one that a ConfigMap may name. */
+const UPSTREAMS = [
+  { name: 'upstream-0', addresses: ['10.0.0.53', 'fd00:0::53'], view: 'public' },
+  { name: 'upstream-1', addresses: ['10.0.0.54', 'fd00:0::54'], view: 'public' },
+  { name: 'corp', addresses: ['10.0.0.55', 'fd00:0::55'], view: 'corp' },
+] as const satisfies { name: string; addresses: string[]; view: View }[];
+const RESOLV_CONF = 'nameserver 10.0.0.53\nnameserver 10.0.0.54\n';
 const API_PORT = 8080;
 const STATE_FILE = '/state/objects.json';
 
@@ -71,7 +79,7 @@ export class Host {
       env: {
         KUBE_DNS_VERSION: 'simulated',
         PROMETHEUS_PORT: '10055',
-        KUBE_DNS_UPSTREAM_SERVICE_HOST: CLUSTER_DNS,
+        KUBE_DNS_UPSTREAM_SERVICE_HOST: CLUSTER_DNS[0],
         KUBE_DNS_UPSTREAM_SERVICE_PORT: '53',
       },
       onLine: (line) => observer.onLine(name, program, line),
@@ -110,7 +118,7 @@ const KILLED = 137;
 /** The kubelet's first pause before a container that has ended is started again. */
 const RESTART_US = 10_000_000;
 
-/** A whole cluster: an API server, an upstream name server, DNS pods behind their Service, nodes with node-caches. */
+/** A whole cluster: an API server, name servers of the outside, DNS pods behind their Service, nodes with node-caches. */
 export class SimulatedCluster {
   readonly scheduler = new Scheduler();
   readonly network: Network;
@@ -118,10 +126,12 @@ export class SimulatedCluster {
   readonly bundles: Bundles;
   readonly observer: ClusterObserver;
   readonly api: Host;
-  readonly upstream: Host;
+  readonly upstreams: Host[] = [];
+  readonly nameServers = new Map<string, NameServer>();
   readonly pods: Host[] = [];
   readonly nodes: Host[] = [];
-  readonly #service: Service;
+  /** Of each family. */
+  readonly #services: readonly Service[];
 
   constructor(size: ClusterSize, random: Random, bundles: Bundles, observer: ClusterObserver) {
     this.random = random;
@@ -130,28 +140,29 @@ export class SimulatedCluster {
     this.network = new Network(this.scheduler, random.fork('network'));
     this.scheduler.onError = (error) => this.#onError(error);
     this.api = this.#host('api', ['10.0.0.1', 'fd00:0::1']);
-    this.upstream = this.#host('upstream', ['10.0.0.53', 'fd00:0::53']);
-    this.#service = {
-      address: CLUSTER_DNS,
-      ports: new Map([
-        ['udp:53', 53],
-        ['tcp:53', 53],
-      ]),
-      backends: [],
-    };
-    this.network.addService(this.#service);
+    for (const { name, addresses, view } of UPSTREAMS) {
+      const host = this.#host(name, addresses);
+      this.upstreams.push(host);
+      this.nameServers.set(name, new NameServer(host.machine, view));
+    }
+    const ports = new Map([
+      ['udp:53', 53],
+      ['tcp:53', 53],
+    ]);
+    this.#services = CLUSTER_DNS.map((address) => ({ address, ports, backends: [] }));
+    for (const service of this.#services) this.network.addService(service);
     for (let i = 0; i < size.pods; i++) {
       this.pods.push(this.#host(`dns-${i}`, [`10.244.${i}.53`, `fd00:244:${i}::53`]));
     }
     for (let i = 0; i < size.nodes; i++) {
       const addresses = [`10.1.${i >> 8}.${i & 255}`, `fd00:1::${i.toString(16)}:1`];
-      this.nodes.push(this.#host(`node-${i}`, addresses, [LOCAL_DNS]));
+      this.nodes.push(this.#host(`node-${i}`, addresses, LOCAL_DNS));
     }
   }
 
   /** All hosts that faults may meet. */
   get hosts(): Host[] {
-    return [this.api, this.upstream, ...this.pods, ...this.nodes];
+    return [this.api, ...this.upstreams, ...this.pods, ...this.nodes];
   }
 
   find(name: string): Host | undefined {
@@ -159,14 +170,17 @@ export class SimulatedCluster {
   }
 
   start(): void {
-    new SimulatedProcess(this.upstream.machine, {
-      name: 'name-server',
-      program: (load) => answerUpstream(load),
-    }).start();
+    for (const server of this.nameServers.values()) server.start();
     this.startApi('{"apiVersion":"v1","kind":"List","items":[]}');
     for (const pod of this.pods) this.#startPod(pod);
-    followReadiness(this.api.machine, this.pods, (ready) => (this.#service.backends = ready));
+    followReadiness(this.api.machine, this.pods, (ready) => this.#setBackends(ready));
     for (const node of this.nodes) this.#startNodeCache(node);
+  }
+
+  #setBackends(pods: readonly Host[]): void {
+    this.#services.forEach((service, family) => {
+      service.backends = pods.map(({ machine }) => machine.addresses[family]!);
+    });
   }
 
   /** Starts the API server with objects, as one that reads them from etcd. */
@@ -178,7 +192,7 @@ export class SimulatedCluster {
   #startPod(pod: Host): void {
     const { files } = pod.machine;
     files.write('/etc/hosts', '127.0.0.1 localhost\n');
-    files.write('/etc/resolv.conf', `nameserver ${this.upstream.machine.addresses[0]!}\n`);
+    files.write('/etc/resolv.conf', RESOLV_CONF);
     files.mountConfigMap('/kube-dns-config', {});
     files.mountConfigMap('/etc/k8s/dns/dnsmasq-nanny', {});
     const api = `http://${this.api.machine.addresses[0]!}:${API_PORT}`;
@@ -213,10 +227,10 @@ export class SimulatedCluster {
 
   #startNodeCache(node: Host): void {
     const { files } = node.machine;
-    files.write('/etc/resolv.conf', `nameserver ${this.upstream.machine.addresses[0]!}\n`);
+    files.write('/etc/resolv.conf', RESOLV_CONF);
     files.write('/etc/Corefile.base', COREFILE);
     node.start('node-cache', [
-      `-localip=${LOCAL_DNS}`,
+      `-localip=${LOCAL_DNS.join(',')}`,
       '-upstreamsvc=kube-dns-upstream',
       '-basecorefile=/etc/Corefile.base',
       '-conf=/run/Corefile',
@@ -225,7 +239,7 @@ export class SimulatedCluster {
     ]);
   }
 
-  #host(name: string, addresses: string[], localAddresses: string[] = []): Host {
+  #host(name: string, addresses: readonly string[], localAddresses: readonly string[] = []): Host {
     const machine = new Machine({ name, addresses, localAddresses }, this.network, this.random);
     return new Host(this, machine);
   }
@@ -254,19 +268,19 @@ const COREFILE = `${DOMAIN}:53 in-addr.arpa:53 ip6.arpa:53 {
     }
     reload
     loop
-    bind ${LOCAL_DNS}
+    bind ${LOCAL_DNS.join(' ')}
     forward . __PILLAR__CLUSTER__DNS__ {
         prefer_udp
     }
     prometheus :9253
-    health ${LOCAL_DNS}:8080
+    health ${LOCAL_DNS[0]}:8080
 }
 .:53 {
     errors
     cache 30
     reload
     loop
-    bind ${LOCAL_DNS}
+    bind ${LOCAL_DNS.join(' ')}
     forward . /etc/resolv.conf
     prometheus :9253
 }

@@ -19,10 +19,10 @@ const RULES_MS = 200;
  * The kubelet's readiness probes of the DNS pods, the endpoint controller and kube-proxy in one: the backends of the
  * Service are the pods that answer on /readiness.
  */
-export function followReadiness(
+export function followReadiness<T extends Pod>(
   machine: Machine,
-  pods: readonly Pod[],
-  setBackends: (addresses: readonly string[]) => void,
+  pods: readonly T[],
+  setBackends: (ready: readonly T[]) => void,
 ): void {
   new SimulatedProcess(machine, {
     name: 'kubelet',
@@ -32,14 +32,14 @@ export function followReadiness(
       const failures = pods.map(() => FAILURES);
       const update = () => {
         const ready = pods.filter((_, index) => failures[index]! < FAILURES);
-        setTimeout(() => setBackends(ready.map((pod) => pod.machine.addresses[0]!)), RULES_MS);
+        setTimeout(() => setBackends(ready), RULES_MS);
       };
       const note = (index: number, isReady: boolean) => {
         const before = failures[index]!;
         failures[index] = isReady ? 0 : before + 1;
         if (before < FAILURES !== failures[index] < FAILURES) update();
       };
-      const probe = (pod: Pod, index: number) => {
+      const probe = (pod: T, index: number) => {
         const host = pod.machine.addresses[0]!;
         const request = get({ host, port: 8081, path: '/readiness', agent: false }, (response) => {
           response.resume();

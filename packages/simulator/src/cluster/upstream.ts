@@ -1,27 +1,135 @@
 import type * as dgram from 'node:dgram';
+import type * as net from 'node:net';
 import { createHash } from 'node:crypto';
-import { encodeReply, questionOf } from '@kube-dns/testkit';
+import {
+  encodeReply,
+  Frames,
+  frameMessage,
+  questionOf,
+  type ReplyRecord,
+  soaRecord,
+} from '@kube-dns/testkit';
+import type { Machine } from '../machine/machine.js';
+import { SimulatedProcess } from '../machine/process.js';
 
-/** The address that the name server of the outside gives for a name: each name has its own. */
-export function outsideAddress(name: string): string {
-  const [b, c, d] = createHash('sha256').update(name.toLowerCase()).digest();
-  return `198.${18 + (b! & 1)}.${c!}.${d!}`;
+/** Whose data a name server has: two that disagree show which of them was asked. */
+export type View = 'public' | 'corp';
+
+/** The address that the name servers of a view have for a name: each name has its own. */
+export function outsideAddress(name: string, type: 'A' | 'AAAA', view: View): string {
+  const [b, c, d] = createHash('sha256').update(`${view} ${name.toLowerCase()}`).digest();
+  if (type === 'A') return `198.${18 + (b! & 1)}.${c!}.${d!}`;
+  return `2001:db8::${(256 + b!).toString(16)}:${(256 + c!).toString(16)}`;
 }
 
-/** Seconds. */
-const TTL = 60;
+const TTL_SECONDS = 60;
+const DENIAL_SECONDS = 30;
+const SLOW_MS = 3_000;
 
-/** A name server for all names outside of the cluster: A has `outsideAddress`, all else has no data. */
-export function answerUpstream(load: (module: string) => unknown): void {
-  const { createSocket } = load('dgram') as typeof dgram;
-  const socket = createSocket('udp4');
-  socket.on('message', (bytes, peer) => {
-    const question = questionOf(bytes);
-    const answers =
-      question.type === 'A'
-        ? [{ type: 'A' as const, ttl: TTL, data: outsideAddress(question.name) }]
-        : [];
-    socket.send(encodeReply(bytes, { answers }), peer.port, peer.address);
+interface Sent {
+  readonly bytes: Buffer;
+  readonly afterMs?: number;
+}
+
+type Answerer = (query: Buffer, view: View) => readonly Sent[];
+
+/** What a name server does with a question that came over UDP. */
+const BEHAVIOURS = {
+  right: (query, view) => [{ bytes: rightReply(query, view) }],
+  silent: () => [],
+  slow: (query, view) => [{ bytes: rightReply(query, view), afterMs: SLOW_MS }],
+  REFUSED: (query) => [{ bytes: encodeReply(query, { rcode: 'REFUSED' }) }],
+  SERVFAIL: (query) => [{ bytes: encodeReply(query, { rcode: 'SERVFAIL' }) }],
+  truncating: (query) => [{ bytes: encodeReply(query, { isTruncated: true }) }],
+  'wrong ID': (query) => [{ bytes: forgedReply(withOtherId(query)) }],
+  'wrong question': (query) => [{ bytes: forgedReply(withOtherName(query)) }],
+  // As when somebody else guesses.
+  forged: (query, view) => [
+    { bytes: forgedReply(withOtherId(query)) },
+    { bytes: forgedReply(withOtherName(query)) },
+    { bytes: rightReply(query, view), afterMs: 2 },
+  ],
+} satisfies Record<string, Answerer>;
+
+export type Behaviour = keyof typeof BEHAVIOURS;
+export const BEHAVIOUR_NAMES = Object.keys(BEHAVIOURS).slice(1) as readonly Behaviour[];
+
+/**
+ * A name server for all names: A and AAAA have `outsideAddress`, reverse names do not exist, all else has no data.
+ * Over UDP it does as its behaviour says; over TCP it is right, or silent.
+ */
+export class NameServer {
+  readonly #machine: Machine;
+  readonly #view: View;
+  behaviour: Behaviour = 'right';
+
+  constructor(machine: Machine, view: View) {
+    this.#machine = machine;
+    this.#view = view;
+  }
+
+  start(): void {
+    new SimulatedProcess(this.#machine, {
+      name: 'name-server',
+      program: (load) => this.#run(load),
+    }).start();
+  }
+
+  #run(load: (module: string) => unknown): void {
+    const { createSocket } = load('dgram') as typeof dgram;
+    const { createServer } = load('net') as typeof net;
+    const { setTimeout } = load('timers') as typeof globalThis;
+    const socket = createSocket('udp6');
+    socket.on('message', (query, { address, port }) => {
+      const answer: Answerer = BEHAVIOURS[this.behaviour];
+      for (const { bytes, afterMs } of answer(query, this.#view)) {
+        const send = () => socket.send(bytes, port, address);
+        if (afterMs === undefined) send();
+        else setTimeout(send, afterMs);
+      }
+    });
+    socket.bind(53);
+    createServer((connection) => {
+      const frames = new Frames();
+      connection.on('error', () => undefined);
+      connection.on('data', (bytes: Buffer) => {
+        if (this.behaviour === 'silent') return;
+        for (const query of frames.push(bytes)) connection.write(frameMessage(rightReply(query, this.#view))); // prettier-ignore
+      });
+    }).listen(53);
+  }
+}
+
+function rightReply(query: Buffer, view: View): Buffer {
+  const { name, type } = questionOf(query);
+  if (name.toLowerCase().endsWith('.arpa')) {
+    return encodeReply(query, { rcode: 'NXDOMAIN', authorities: [soaRecord(DENIAL_SECONDS, 'arpa')] }); // prettier-ignore
+  }
+  const isAddress = type === 'A' || type === 'AAAA';
+  return encodeReply(query, {
+    answers: isAddress ? [addressRecord(type, outsideAddress(name, type, view))] : [],
   });
-  socket.bind(53);
+}
+
+/** An answer that no client must see. */
+function forgedReply(query: Buffer): Buffer {
+  return encodeReply(query, { answers: [addressRecord('A', '192.0.2.66')] });
+}
+
+function addressRecord(type: 'A' | 'AAAA', data: string): ReplyRecord {
+  return { type, ttl: TTL_SECONDS, data };
+}
+
+function withOtherId(query: Buffer): Buffer {
+  const other = Buffer.from(query);
+  other.writeUInt16BE(query.readUInt16BE(0) ^ 0x1234, 0);
+  return other;
+}
+
+/** With another first letter. */
+function withOtherName(query: Buffer): Buffer {
+  const other = Buffer.from(query);
+  const at = 12 + 1;
+  other[at] = other[at] === 0x78 ? 0x79 : 0x78;
+  return other;
 }

@@ -1,43 +1,66 @@
 import type * as http from 'node:http';
 import { SimulatedProcess } from '../machine/process.js';
-import { ServiceHistory } from '../model/history.js';
+import { History } from '../model/history.js';
 import type { Endpoint, ServiceState } from '../model/service-model.js';
 import type { Random } from '../random.js';
 import type { SimulatedCluster } from './cluster.js';
 
-/** One request that changes an object, and what the service is after it. */
+/** What etcd has. */
+interface Stored {
+  /** By their path. */
+  readonly objects: Map<string, object>;
+  readonly services: Map<string, ServiceState>;
+}
+
+/** One request that changes what etcd has. */
 interface Step {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  readonly body?: object;
-  readonly service: string;
-  readonly after: ServiceState | undefined;
+  readonly body?: object | undefined;
+  /** What the services that it changes are after it; asked when it is sent. */
+  readonly after: () => readonly (readonly [service: string, state: ServiceState | undefined])[];
+  readonly store: (stored: Stored) => void;
+  /** It replaces everything: no change of an object is made before it is done. */
+  readonly isWhole?: boolean;
 }
 
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object | undefined;
+}
+
+type Family = 4 | 6;
+
 const NAMESPACES = ['default', 'shop', 'media'];
+/** Of a service, by its number. */
+const FAMILIES: readonly (readonly Family[])[] = [[4], [4, 6], [4], [6, 4], [6]];
 const PORTS = [
   { name: 'http', protocol: 'TCP', port: 80 },
   { name: 'dns', protocol: 'UDP', port: 53 },
 ] as const;
 const RETRY_US = 500_000;
+const BACKUP_US = 100_000_000;
 /** Answers older than this are wrong at any time. */
 const KEPT_US = 3_600_000_000;
+/** So many endpoints fit into no answer over UDP. */
+const MANY_ENDPOINTS = 60;
 
 /**
  * The objects of the cluster and the changes that people and controllers make to them, by requests to the API server;
  * the history of what it has had. What the API server had is given to it again when it is started again.
  */
 export class World {
-  readonly history = new ServiceHistory(KEPT_US);
+  readonly history = new History<ServiceState>(KEPT_US);
   readonly services: readonly string[];
   readonly #cluster: SimulatedCluster;
   readonly #random: Random;
-  /** Objects by their path, as etcd has them. */
-  readonly #objects = new Map<string, object>();
+  readonly #stored: Stored = { objects: new Map(), services: new Map() };
   readonly #steps: Step[] = [];
+  #backup: Stored | undefined;
   #isAsking = false;
   #nextAddress = 1;
-  #request: ((step: Step, done: (status: number) => void) => void) | undefined;
+  #request: ((request: Request, done: (status: number) => void) => void) | undefined;
   changes = 0;
 
   constructor(cluster: SimulatedCluster, services: number) {
@@ -54,8 +77,7 @@ export class World {
       name: 'controllers',
       program: (load) => {
         const { request } = load('http') as typeof http;
-        this.#request = (step, done) => {
-          const { method, path, body } = step;
+        this.#request = ({ method, path, body }, done) => {
           const headers = { 'content-type': 'application/json' };
           const outgoing = request({ host: '127.0.0.1', port: 8080, method, path, headers, agent: false }, (response) => { response.resume(); response.on('end', () => done(response.statusCode ?? 0)); }); // prettier-ignore
           outgoing.on('error', () => done(0));
@@ -63,67 +85,144 @@ export class World {
         };
       },
     }).start();
-    for (const namespace of NAMESPACES.slice(1)) {
-      this.#steps.push({ method: 'POST', path: '/api/v1/namespaces', body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, service: '', after: undefined }); // prettier-ignore
-    }
+    this.#steps.push(...NAMESPACES.slice(1).map(namespaceStep));
+    this.#cluster.scheduler.after(BACKUP_US, () => this.#backUp());
   }
 
   /** All objects, as a file of manifests. */
   get manifests(): string {
-    return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...this.#objects.values()] });
-  }
-
-  /** The requests that were not answered yet. */
-  get pending(): number {
-    return this.#steps.length;
+    const items = [...this.#stored.objects.values()];
+    return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   }
 
   /** Makes a change that the seed draws: a service is created, deleted, scaled, or leads elsewhere. */
   change(): void {
     const service = this.#random.pick(this.services);
-    const before = this.history.current(service);
-    if (this.#steps.some((step) => step.service === service)) return;
+    if (this.#steps.some(({ isWhole }) => isWhole)) return;
+    if (this.#steps.some((step) => step.after().some(([name]) => name === service))) return;
+    const before = this.#stored.services.get(service);
     if (before === undefined) this.#create(service);
     else if (this.#random.chance(0.2)) this.#delete(service, before);
     else if (before.kind === 'ExternalName') this.#leadElsewhere(service, before);
-    else if (before.kind === 'headless') this.#scale(service, before);
+    else if (before.kind === 'headless') this.#scale('PUT', service, before);
     else this.#delete(service, before);
     this.#next();
+  }
+
+  /** Notes all objects, from time to time. */
+  #backUp(): void {
+    this.#steps.push({
+      method: 'POST',
+      path: '/_test/backup',
+      after: () => [],
+      store: ({ objects, services }) => {
+        this.#backup = { objects: new Map(objects), services: new Map(services) };
+      },
+      isWhole: true,
+    });
+    this.#next();
+    this.#cluster.scheduler.after(BACKUP_US, () => this.#backUp());
+  }
+
+  /** What there was at the last backup is there again, as when an administrator restores etcd. */
+  restore(downMs: number): void {
+    this.#replace('backup', downMs, () => this.#backup ?? this.#stored);
+  }
+
+  /** All objects are gone, as in a new etcd. */
+  empty(downMs: number): void {
+    this.#replace('empty', downMs, () => ({ objects: new Map(), services: new Map() }));
+    this.#steps.push(...NAMESPACES.slice(1).map(namespaceStep));
+  }
+
+  #replace(data: string, downMs: number, by: () => Stored): void {
+    this.#steps.push({
+      method: 'POST',
+      path: '/_test/restart',
+      body: { data, downMs },
+      after: () => this.services.map((service) => [service, by().services.get(service)]),
+      store: (stored) => {
+        const { objects, services } = by();
+        replaceMap(stored.objects, objects);
+        replaceMap(stored.services, services);
+      },
+      isWhole: true,
+    });
+    this.#next();
+  }
+
+  /** Operates a switch of the API server, as soon as it runs; the result stops trying. */
+  switchApi(name: string, body: object = {}): () => void {
+    let isWanted = true;
+    const send = () => {
+      if (!isWanted) return;
+      this.#request!({ method: 'POST', path: `/_test/${name}`, body }, (status) => {
+        if (status === 0) this.#cluster.scheduler.after(RETRY_US, send);
+      });
+    };
+    send();
+    return () => (isWanted = false);
   }
 
   #create(service: string): void {
     const kind = this.#random.pick(['ClusterIP', 'headless', 'headless', 'ExternalName'] as const);
     const empty: ServiceState = {
       kind,
-      clusterIps: kind === 'ClusterIP' ? [`10.96.${this.#random.between(1, 250)}.${this.#nextAddress++ % 250}`] : [], // prettier-ignore
+      clusterIps: kind === 'ClusterIP' ? this.#clusterIps(service) : [],
       externalName: kind === 'ExternalName' ? this.#outsideName() : '',
       ports: kind === 'ExternalName' ? [] : PORTS,
       endpoints: [],
     };
-    this.#steps.push(objectStep('POST', service, empty));
-    if (kind === 'headless') this.#steps.push(sliceStep('POST', service, this.#scaled(empty)));
+    this.#steps.push(serviceStep('POST', service, empty));
+    if (kind === 'headless') this.#scale('POST', service, empty);
   }
 
   #delete(service: string, before: ServiceState): void {
-    this.#steps.push(objectStep('DELETE', service, undefined));
-    if (before.kind === 'headless') this.#steps.push(sliceStep('DELETE', service, undefined));
+    this.#steps.push(serviceStep('DELETE', service, undefined));
+    if (before.kind !== 'headless') return;
+    const families = this.#familiesOf(service);
+    this.#steps.push(...families.map((family) => sliceStep('DELETE', service, family, undefined)));
   }
 
   #leadElsewhere(service: string, before: ServiceState): void {
-    this.#steps.push(objectStep('PUT', service, { ...before, externalName: this.#outsideName() }));
+    this.#steps.push(serviceStep('PUT', service, { ...before, externalName: this.#outsideName() }));
   }
 
-  #scale(service: string, before: ServiceState): void {
-    this.#steps.push(sliceStep('PUT', service, this.#scaled(before)));
+  /** A slice of each family, one after the other. */
+  #scale(method: 'POST' | 'PUT', service: string, before: ServiceState): void {
+    let state = before;
+    for (const family of this.#familiesOf(service)) {
+      const others = state.endpoints.filter(({ address }) => familyOf(address) !== family);
+      state = { ...state, endpoints: [...others, ...this.#endpoints(family)] };
+      this.#steps.push(sliceStep(method, service, family, state));
+    }
   }
 
-  #scaled(before: ServiceState): ServiceState {
-    const endpoints: Endpoint[] = Array.from({ length: this.#random.below(5) }, (_, at) => ({
-      address: `10.245.${this.#random.below(200)}.${this.#random.between(1, 250)}`,
+  #endpoints(family: Family): Endpoint[] {
+    const length = this.#random.chance(0.1) ? MANY_ENDPOINTS : this.#random.below(5);
+    return Array.from({ length }, (_, at) => ({
+      address: this.#endpointAddress(family),
       isReady: this.#random.chance(0.8),
       ...(this.#random.chance(0.7) && { hostname: `host-${at}` }),
     }));
-    return { ...before, endpoints };
+  }
+
+  #endpointAddress(family: Family): string {
+    const [c, d] = [this.#random.below(200), this.#random.between(1, 250)];
+    return family === 4
+      ? `10.245.${c}.${d}`
+      : `fd00:245::${(256 + c).toString(16)}:${d.toString(16)}`;
+  }
+
+  #clusterIps(service: string): string[] {
+    return this.#familiesOf(service).map((family) => {
+      const [c, d] = [this.#random.between(1, 250), (this.#nextAddress++ % 250) + 1];
+      return family === 4 ? `10.96.${c}.${d}` : `fd00:10:96::${(c * 256 + d).toString(16)}`;
+    });
+  }
+
+  #familiesOf(service: string): readonly Family[] {
+    return FAMILIES[this.services.indexOf(service) % FAMILIES.length]!;
   }
 
   #outsideName(): string {
@@ -134,33 +233,55 @@ export class World {
     const [step] = this.#steps;
     if (step === undefined || this.#isAsking) return;
     this.#isAsking = true;
-    const { scheduler, network } = this.#cluster;
-    const settle =
-      step.service === ''
-        ? undefined
-        : this.history.begin(step.service, step.after, scheduler.nowUs);
+    const { scheduler } = this.#cluster;
+    const settlements = step.after().map(([service, state]) => this.history.begin(service, state, scheduler.nowUs)); // prettier-ignore
     this.#request!(step, (status) => {
       this.#isAsking = false;
-      if (status === 0 || status >= 500) {
-        // The API server is away: the same again later.
+      if (isRefused(status)) {
+        // The API server is away, or may have done it: the same again later.
         scheduler.after(RETRY_US, () => this.#next());
         return;
       }
       this.#steps.shift();
-      this.changes++;
       scheduler.note(`${step.method} ${step.path} ${status}`);
-      settle?.(scheduler.nowUs);
-      if (step.service !== '')
-        network.trace?.onChange(
-          step.service,
-          `${step.method} ${step.path}: ${stateText(step.after)}`,
-        );
-      const name = step.method === 'POST' ? `${step.path}/${nameOf(step.body!)}` : step.path;
-      if (step.body === undefined) this.#objects.delete(name);
-      else this.#objects.set(name, step.body);
+      if (isDone(step, status)) this.#onDone(step, settlements);
+      else this.#onUndone(step);
       this.#next();
     });
   }
+
+  #onDone(step: Step, settlements: readonly ((nowUs: number) => void)[]): void {
+    const { scheduler, network } = this.#cluster;
+    this.changes++;
+    for (const settle of settlements) settle(scheduler.nowUs);
+    for (const [service, state] of step.after()) {
+      network.trace?.onChange(service, `${step.method} ${step.path}: ${stateText(state)}`);
+    }
+    step.store(this.#stored);
+  }
+
+  /** What there was is still there: the API server that had noted a backup is no more. */
+  #onUndone(step: Step): void {
+    const { nowUs } = this.#cluster.scheduler;
+    for (const [service] of step.after()) {
+      this.history.begin(service, this.#stored.services.get(service), nowUs)(nowUs);
+    }
+  }
+}
+
+function isRefused(status: number): boolean {
+  return status === 0 || status === 429 || status >= 500;
+}
+
+/** A request that was sent again finds that it was done. */
+function isDone({ method }: Step, status: number): boolean {
+  return status < 300 || (method === 'POST' && status === 409) || (method === 'DELETE' && status === 404); // prettier-ignore
+}
+
+function replaceMap<T>(map: Map<string, T>, by: ReadonlyMap<string, T>): void {
+  const entries = [...by];
+  map.clear();
+  for (const [name, value] of entries) map.set(name, value);
 }
 
 function stateText(state: ServiceState | undefined): string {
@@ -170,41 +291,86 @@ function stateText(state: ServiceState | undefined): string {
   return [kind, ...clusterIps, externalName, ...ready].filter((part) => part !== '').join(' ');
 }
 
-function nameOf(body: object): string {
-  return (body as { metadata: { name: string } }).metadata.name;
+function namespaceStep(name: string): Step {
+  const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  return objectStep('POST', '/api/v1/namespaces', name, object, () => []);
 }
 
+/** A request for one object, with its name below a folder. */
 function objectStep(
+  method: Step['method'],
+  folder: string,
+  name: string,
+  body: object | undefined,
+  after: Step['after'],
+): Step {
+  const path = `${folder}/${name}`;
+  return {
+    method,
+    path: method === 'POST' ? folder : path,
+    body,
+    after,
+    store: ({ objects, services }) => {
+      if (body === undefined) objects.delete(path);
+      else objects.set(path, body);
+      for (const [service, state] of after()) {
+        if (state === undefined) services.delete(service);
+        else services.set(service, state);
+      }
+    },
+  };
+}
+
+function serviceStep(
   method: Step['method'],
   service: string,
   after: ServiceState | undefined,
 ): Step {
   const [name = '', namespace = ''] = service.split('.');
   const folder = `/api/v1/namespaces/${namespace}/services`;
-  const path = method === 'POST' ? folder : `${folder}/${name}`;
-  if (after === undefined) return { method, path, service, after };
+  const states = [[service, after]] as const;
+  if (after === undefined) return objectStep(method, folder, name, undefined, () => states);
   const { kind, clusterIps, externalName, ports } = after;
   const spec = {
     ExternalName: { type: 'ExternalName', externalName },
     headless: { clusterIP: 'None', ports, selector: { app: name } },
-    ClusterIP: { clusterIP: clusterIps[0], ports },
+    ClusterIP: {
+      clusterIP: clusterIps[0],
+      clusterIPs: clusterIps,
+      ipFamilies: clusterIps.map((address) => `IPv${familyOf(address)}`),
+      ipFamilyPolicy: clusterIps.length > 1 ? 'RequireDualStack' : 'SingleStack',
+      ports,
+    },
   }[kind];
   const body = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec };
-  return { method, path, body, service, after };
+  return objectStep(method, folder, name, body, () => states);
 }
 
-function sliceStep(method: Step['method'], service: string, after: ServiceState | undefined): Step {
+/** The slice of a family; it goes with its service. */
+function sliceStep(
+  method: Step['method'],
+  service: string,
+  family: Family,
+  after: ServiceState | undefined,
+): Step {
   const [name = '', namespace = ''] = service.split('.');
   const folder = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
-  const path = method === 'POST' ? folder : `${folder}/${name}-1`;
-  if (after === undefined) return { method, path, service, after };
-  const endpoints = after.endpoints.map(({ address, hostname, isReady }) => ({
-    addresses: [address],
-    conditions: { ready: isReady },
-    hostname,
-  }));
+  const slice = `${name}-${family}`;
+  const states = [[service, after]] as const;
+  if (after === undefined) return objectStep(method, folder, slice, undefined, () => states);
+  const endpoints = after.endpoints
+    .filter(({ address }) => familyOf(address) === family)
+    .map(({ address, hostname, isReady }) => ({
+      addresses: [address],
+      conditions: { ready: isReady },
+      hostname,
+    }));
   const labels = { 'kubernetes.io/service-name': name };
-  const metadata = { name: `${name}-1`, namespace, labels };
-  const body = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: 'IPv4', endpoints, ports: after.ports }; // prettier-ignore
-  return { method, path, body, service, after };
+  const metadata = { name: slice, namespace, labels };
+  const body = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: `IPv${family}`, endpoints, ports: after.ports }; // prettier-ignore
+  return objectStep(method, folder, slice, body, () => states);
+}
+
+function familyOf(address: string): Family {
+  return address.includes(':') ? 6 : 4;
 }

@@ -1,16 +1,14 @@
-import type { ServiceState } from './service-model.js';
-
-interface Version {
-  readonly state: ServiceState | undefined;
-  /** From when the API server may have had it: the request was sent. */
+interface Version<State> {
+  readonly state: State | undefined;
+  /** From when it may have been so: what makes it so was asked for. */
   readonly sentUs: number;
-  /** From when it has had it: the request was answered. */
+  /** From when it has been so: that was answered. */
   settledUs: number;
 }
 
-/** The states that each service has had, and when. */
-export class ServiceHistory {
-  readonly #versions = new Map<string, Version[]>();
+/** The states that each thing has had, by its name, and when; `undefined` when there is no such thing. */
+export class History<State> {
+  readonly #versions = new Map<string, Version<State>[]>();
   readonly #keptUs: number;
 
   /** States that ended longer than `keptUs` ago are forgotten. */
@@ -19,10 +17,10 @@ export class ServiceHistory {
   }
 
   /** A request that makes this state was sent; the result says when it was answered. */
-  begin(service: string, state: ServiceState | undefined, nowUs: number): (nowUs: number) => void {
-    const versions = this.#versions.get(service) ?? [{ state: undefined, sentUs: 0, settledUs: 0 }];
-    this.#versions.set(service, versions);
-    const version: Version = { state, sentUs: nowUs, settledUs: Number.POSITIVE_INFINITY };
+  begin(name: string, state: State | undefined, nowUs: number): (nowUs: number) => void {
+    const versions = this.#versions.get(name) ?? [{ state: undefined, sentUs: 0, settledUs: 0 }];
+    this.#versions.set(name, versions);
+    const version: Version<State> = { state, sentUs: nowUs, settledUs: Number.POSITIVE_INFINITY };
     versions.push(version);
     return (settledUs) => {
       version.settledUs = settledUs;
@@ -34,20 +32,26 @@ export class ServiceHistory {
     };
   }
 
-  /** All states that a service may have had at a time between two. */
-  between(service: string, fromUs: number, toUs: number): (ServiceState | undefined)[] {
-    const versions = this.#versions.get(service);
-    if (versions === undefined) return [undefined];
-    return versions
-      .filter((version, at) => {
-        const endUs = versions[at + 1]?.settledUs ?? Number.POSITIVE_INFINITY;
-        return version.sentUs <= toUs && endUs >= fromUs;
-      })
-      .map(({ state }) => state);
+  get names(): Iterable<string> {
+    return this.#versions.keys();
   }
 
-  /** The last state; undefined when the service does not exist. */
-  current(service: string): ServiceState | undefined {
-    return this.#versions.get(service)?.at(-1)?.state;
+  /** All states that a thing may have had at a time between two. */
+  between(name: string, fromUs: number, toUs: number): (State | undefined)[] {
+    const versions = this.#versions.get(name);
+    if (versions === undefined) return [undefined];
+    // Until another one is certain; a request that was never answered ends nothing.
+    let endUs = Number.POSITIVE_INFINITY;
+    const states: (State | undefined)[] = [];
+    for (const { state, sentUs, settledUs } of versions.toReversed()) {
+      if (sentUs <= toUs && endUs >= fromUs) states.unshift(state);
+      endUs = Math.min(endUs, settledUs);
+    }
+    return states;
+  }
+
+  /** The last state. */
+  current(name: string): State | undefined {
+    return this.#versions.get(name)?.at(-1)?.state;
   }
 }

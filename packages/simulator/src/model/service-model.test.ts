@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { ServiceHistory } from './history.js';
-import { expectedAnswer, type ServiceState } from './service-model.js';
+import { History } from './history.js';
+import {
+  expectedAnswer,
+  isTarget,
+  reverseNameOf,
+  reverseTargets,
+  type ServiceState,
+} from './service-model.js';
 
 const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }] as const;
 const EMPTY: ServiceState = {
@@ -10,7 +16,7 @@ const EMPTY: ServiceState = {
   ports: PORTS,
   endpoints: [],
 };
-const addressOf = () => '198.18.0.1';
+const addressOf = (_name: string, type: string) => (type === 'A' ? '198.18.0.1' : undefined);
 const answer = (
   state: ServiceState | undefined,
   question: Parameters<typeof expectedAnswer>[1],
@@ -50,9 +56,42 @@ describe('what the specification says', () => {
   });
 });
 
+describe('reverse names', () => {
+  const headless: ServiceState = {
+    ...EMPTY,
+    endpoints: [
+      { address: '10.0.0.2', hostname: 'a', isReady: true },
+      { address: 'fd00::2', isReady: true },
+      { address: '10.0.0.3', hostname: 'c', isReady: false },
+    ],
+  };
+  const cluster: ServiceState = {
+    ...EMPTY,
+    kind: 'ClusterIP',
+    clusterIps: ['10.96.0.7', 'fd00::7'],
+  };
+
+  it.each([
+    ['a cluster address', cluster, 'fd00::7', ['web.shop.svc']],
+    ['an endpoint with a host name', headless, '10.0.0.2', ['a.web.shop.svc']],
+    ['an endpoint without one', headless, 'fd00::2', ['*.web.shop.svc']],
+    ['an endpoint that is not ready', headless, '10.0.0.3', []],
+    ['no service', undefined, '10.0.0.2', []],
+  ] as const)('of %s', (_name, state, address, expected) => {
+    expect(reverseTargets('web.shop', state, address)).toEqual(expected);
+  });
+
+  it('are as RFC 1035 and RFC 3596 have them', () => {
+    expect(reverseNameOf('10.0.0.2')).toBe('2.0.0.10.in-addr.arpa');
+    expect(reverseNameOf('fd00::2')).toBe(`2.${'0.'.repeat(29)}d.f.ip6.arpa`);
+    expect(isTarget('x1.web.shop.svc', '*.web.shop.svc')).toBe(true);
+    expect(isTarget('web.shop.svc', '*.web.shop.svc')).toBe(false);
+  });
+});
+
 describe('the history of a service', () => {
   it('has both states while a request is not answered, and forgets what is long gone', () => {
-    const history = new ServiceHistory(100);
+    const history = new History<ServiceState>(100);
     const begin = history.begin('a', EMPTY, 10);
     expect(history.between('a', 0, 9)).toEqual([undefined]);
     expect(history.between('a', 11, 12)).toEqual([undefined, EMPTY]);
@@ -62,5 +101,13 @@ describe('the history of a service', () => {
     history.begin('a', undefined, 500)(510);
     expect(history.between('a', 0, 15)).toEqual([EMPTY]);
     expect(history.current('a')).toBeUndefined();
+  });
+
+  it('ends a state by a later one, whatever became of the requests between', () => {
+    const history = new History<ServiceState>(100);
+    history.begin('a', EMPTY, 10);
+    history.begin('a', EMPTY, 20)(30);
+    expect(history.between('a', 25, 29)).toEqual([undefined, EMPTY, EMPTY]);
+    expect(history.between('a', 31, 40)).toEqual([EMPTY]);
   });
 });

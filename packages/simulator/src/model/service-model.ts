@@ -41,19 +41,23 @@ export interface Expected {
 
 const ABSENT: Expected = { rcode: 'NXDOMAIN', records: [] };
 
-/** `undefined`: there is no such service. `addressOf` has the address of a name outside of the cluster. */
+/** The address of a name outside of the cluster; undefined when it has none of the type. */
+export type OutsideAddress = (name: string, type: 'A' | 'AAAA') => string | undefined;
+
+/** `undefined`: there is no such service. */
 export function expectedAnswer(
   state: ServiceState | undefined,
   question: ServiceQuestion,
-  addressOf: (name: string) => string,
+  addressOf: OutsideAddress,
 ): Expected {
   if (state === undefined) return ABSENT;
   if (state.kind === 'ExternalName') {
     // Section 2.5: a CNAME record; nothing below it.
     if (question.host !== undefined || question.port !== undefined) return ABSENT;
     const target = `CNAME ${state.externalName}`;
-    const address = question.type === 'A' ? [`A ${addressOf(state.externalName)}`] : [];
-    return found([target, ...address]);
+    const { type } = question;
+    const address = type === 'SRV' ? undefined : addressOf(state.externalName, type);
+    return found([target, ...(address === undefined ? [] : [`${type} ${address}`])]);
   }
   const ready = state.endpoints.filter(({ isReady }) => isReady);
   const isHeadless = state.kind === 'headless';
@@ -65,6 +69,41 @@ export function expectedAnswer(
   if (!isHeadless) return addressAnswer(question, state.clusterIps);
   // Section 2.4.1: no ready endpoint is NXDOMAIN.
   return ready.length === 0 ? ABSENT : addressAnswer(question, ready.map(addressOfEndpoint));
+}
+
+/** Stands for the label of an endpoint that has no host name, which the specification does not say. */
+const ANY_LABEL = '*';
+
+/** What the reverse name of an address leads to, in one service: sections 2.3.3 and 2.4.3. The names are without the zone. */
+export function reverseTargets(
+  service: string,
+  state: ServiceState | undefined,
+  address: string,
+): readonly string[] {
+  if (state?.kind === 'ClusterIP') return state.clusterIps.includes(address) ? [`${service}.svc`] : []; // prettier-ignore
+  if (state?.kind !== 'headless') return [];
+  return state.endpoints
+    .filter((endpoint) => endpoint.isReady && endpoint.address === address)
+    .map(({ hostname = ANY_LABEL }) => `${hostname}.${service}.svc`);
+}
+
+/** Whether a name is what a target says. */
+export function isTarget(name: string, target: string): boolean {
+  if (!target.startsWith(ANY_LABEL)) return name === target;
+  const firstDot = name.indexOf('.');
+  return firstDot > 0 && name.slice(firstDot) === target.slice(ANY_LABEL.length);
+}
+
+/** `4.3.2.1.in-addr.arpa`, or 32 digits and `ip6.arpa` (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+export function reverseNameOf(address: string): string {
+  if (!address.includes(':')) return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
+  const [before = '', after = ''] = address.split('::');
+  const [head, tail] = [before, after].map((part) =>
+    part.split(':').filter((group) => group !== ''),
+  );
+  const zeros = Array.from({ length: 8 - head!.length - tail!.length }, () => '0');
+  const groups = [...head!, ...zeros, ...tail!].map((group) => group.padStart(4, '0'));
+  return `${Array.from(groups.join('')).reverse().join('.')}.ip6.arpa`;
 }
 
 function addressOfEndpoint({ address }: Endpoint): string {
@@ -80,10 +119,15 @@ function portAnswer(
   const port = state.ports.find(
     ({ name, protocol }) => `_${name}._${protocol.toLowerCase()}` === asked,
   );
-  const count = state.kind === 'headless' ? ready.length : 1;
+  const count = state.kind === 'headless' ? targetsOf(ready) : 1;
   if (port === undefined || count === 0) return ABSENT;
   if (type !== 'SRV') return found([]);
   return found(Array.from({ length: count }, () => `SRV ${port.port}`));
+}
+
+/** A host name in both families is one target, an endpoint without one is one of its own. */
+function targetsOf(ready: readonly Endpoint[]): number {
+  return new Set(ready.map(({ hostname, address }) => hostname ?? `address ${address}`)).size;
 }
 
 function addressAnswer({ type }: ServiceQuestion, addresses: readonly string[]): Expected {
