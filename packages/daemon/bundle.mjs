@@ -34,7 +34,12 @@ const holdSignals = SERVICES.includes(program)
 });`
   : '';
 
-const banner = `#!/usr/bin/env -S node --disable-sigusr1
+// A Node that is too old for the option ends with "bad option"; without it, with our own line. `//usr/bin/env` is a
+// program for the shell, and a comment for Node. The files of `bin/` begin in the same way.
+const shell = `//usr/bin/env node --disable-sigusr1 -v >/dev/null 2>&1 || exec node "$0" "$@"; exec node --disable-sigusr1 "$0" "$@"`;
+
+const banner = `#!/bin/sh
+${shell}
 (function () {
   var v = process.versions.node.split('.').map(Number);
   if (v[0] > ${major} || (v[0] === ${major} && v[1] >= ${minor})) return;

@@ -1,4 +1,5 @@
 export { BackOff, type BackOffOptions } from './back-off.js';
+export { ClientNetworks } from './client-networks.js';
 export { type Clock, MAX_TIMER_MS, systemClock } from './clock.js';
 export { CodedError, errorText, systemReason, UsageError } from './errors.js';
 export {

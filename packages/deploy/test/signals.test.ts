@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
@@ -113,9 +113,19 @@ it('finding 9: the commands of all programs start Node without its SIGUSR1', asy
   const commands = [...IMAGES, 'apiserver', 'kube-dns'].map((name) =>
     join(ROOT, 'packages', name === 'kube-dns' ? 'cli' : name, 'bin', `${name}.cjs`),
   );
+  // A Node older than the option, of which only the bundle says that it is too old.
+  const folder = own(new TemporaryFolder());
+  const old = folder.file('node', '#!/bin/sh\n[ "$1" = --disable-sigusr1 ] && exit 9\necho "$@"\n');
+  chmodSync(old, 0o755);
+  const PATH = `${folder.path}:${process.env.PATH}`;
   for (const command of commands) {
-    expect(readFileSync(command, 'utf8')).toMatch(/^#!\/usr\/bin\/env -S node --disable-sigusr1\n/);
+    expect(readFileSync(command, 'utf8')).toContain('; exec node --disable-sigusr1 "$0" "$@"\n');
     const { end } = await runProgram(command, ['--version'], { inheritsEnv: true });
     expect(end).toBe(0);
+    const { stdout } = await runProgram(command, ['a b', 'c'], {
+      inheritsEnv: true,
+      env: { PATH },
+    });
+    expect(stdout).toBe(`${command} a b c\n`);
   }
 });

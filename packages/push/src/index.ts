@@ -17,7 +17,6 @@ export {
   subscribersPage,
 } from './publisher.js';
 export { Relay } from './relay.js';
-export { SubscriberNetworks } from './subscriber-networks.js';
 export {
   type ChangeListener,
   type ChangeSink,

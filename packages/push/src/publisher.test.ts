@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ClientNetworks } from '@kube-dns/base';
 import type { Session } from '@kube-dns/transport';
 import {
   DSO_TYPE,
@@ -10,7 +11,6 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { Publisher, subscribersPage } from './publisher.js';
-import { SubscriberNetworks } from './subscriber-networks.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -185,13 +185,17 @@ describe('the subscribers of a Publisher', () => {
     pass(10_000);
     expect([own.isClosed, other.isClosed, publisher.count]).toEqual([false, false, 250]);
     expect([own.told, other.told]).toEqual([[DSO_TYPE.CHANGED], [DSO_TYPE.CHANGED]]);
+    const areClients = () =>
+      [node, '10.1.0.1', '10.1.0.2'].map((client) => publisher.hasClient(client));
+    expect(areClients()).toEqual([true, true, false]);
     // Those that say nothing more are disconnected, and take no slot for ever.
     pass(40_000);
     expect(publisher.count).toBe(0);
+    expect(areClients()).toEqual([false, false, false]);
   });
 
   it('attack 24: are of the networks of --subscribers, and of this machine; others are REFUSED and named once a minute', () => {
-    const networks = new SubscriberNetworks('10.1.0.0/16,fd00::/64');
+    const networks = new ClientNetworks('10.1.0.0/16,fd00::/64');
     const lines: string[] = [];
     const log = { warn: (line: string) => lines.push(line) };
     publisher.close();

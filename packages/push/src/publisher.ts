@@ -1,4 +1,4 @@
-import { formatHostPort } from '@kube-dns/base';
+import { type ClientNetworks, formatHostPort } from '@kube-dns/base';
 import {
   type BucketHistogram,
   byKey,
@@ -24,7 +24,6 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { type ChangeObserver, ChangeFeed } from './change-feed.js';
-import type { SubscriberNetworks } from './subscriber-networks.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
 const HEARTBEAT_MS = 2_000;
@@ -72,7 +71,7 @@ export interface PublishedZones {
 /** Who may subscribe. */
 export interface SubscriberRules {
   /** Clients in these and those of this machine or pod; all unless given. */
-  readonly networks?: SubscriberNetworks | undefined;
+  readonly networks?: ClientNetworks | undefined;
   /** Names a client that may not, once a minute. */
   readonly log: Pick<Log, 'warn'>;
 }
@@ -100,6 +99,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly #zones: PublishedZones;
   readonly #rules: SubscriberRules | undefined;
   readonly #subscribers = new Map<Session, Subscriber>();
+  /** How many of them each address has: it is looked up for queries of an address that asks too much. */
+  readonly #clients = new Map<string, number>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
   /** When the log named a client that may not subscribe. */
@@ -135,8 +136,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   /** Whether an address has a subscription: it has replied over TCP. */
   hasClient(address: string): boolean {
-    for (const session of this.#subscribers.keys()) if (session.address === address) return true;
-    return false;
+    return this.#clients.has(address);
   }
 
   rows(): SubscriberRow[] {
@@ -211,6 +211,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (evicted !== 'none') this.#drop(evicted);
     const now = this.#now();
     this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined });
+    this.#clients.set(session.address, (this.#clients.get(session.address) ?? 0) + 1);
     this.feed.observe(this);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
@@ -237,7 +238,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
   }
 
   #leave(session: Session): void {
-    this.#subscribers.delete(session);
+    if (!this.#subscribers.delete(session)) return;
+    const rest = this.#clients.get(session.address)! - 1;
+    if (rest > 0) this.#clients.set(session.address, rest);
+    else this.#clients.delete(session.address);
     if (this.count > 0) return;
     this.feed.leave(this);
     clearInterval(this.#heartbeat);

@@ -247,7 +247,7 @@ export class ZoneServer {
       zones: this.zones,
       events: {
         onLive: (subscribed) => this.#goLive(connected, subscribed),
-        onChanged: (name, serial) => this.#change(instance, Uint8Array.from(name), serial),
+        onChanged: (name, serial) => this.#change(instance, new Uint8Array(name), serial),
         onFlush: (cause, serial) => this.#flush(instance, cause, serial),
         onSeen: () => this.#noteSeen(instance),
         onLost: (reason) => this.#lose(connected, reason),

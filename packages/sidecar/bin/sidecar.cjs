@@ -1,2 +1,3 @@
-#!/usr/bin/env -S node --disable-sigusr1
+#!/bin/sh
+//usr/bin/env node --disable-sigusr1 -v >/dev/null 2>&1 || exec node "$0" "$@"; exec node --disable-sigusr1 "$0" "$@"
 require('../dist/sidecar.cjs');

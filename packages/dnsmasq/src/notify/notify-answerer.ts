@@ -6,7 +6,6 @@ import {
   CLASS,
   FLAG,
   NO_EDNS_OPTIONS,
-  parseAddress,
   type Query,
   RCODE,
   readTsig,
@@ -21,7 +20,7 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import { PROHIBITED } from '../explanations.js';
-import { isInRange, type NotifyRule } from '../options/values.js';
+import type { NotifyRule } from '../options/values.js';
 
 /** NOTIFY messages that drop the answers of a name, a second: a flood costs no more refetches than that. */
 const MAX_DROPS_PER_SECOND = 100;
@@ -132,11 +131,7 @@ export class NotifyAnswerer implements Answerer {
   }
 
   #rulesFor(address: string): readonly NotifyRule[] {
-    const source = parseAddress(address);
-    if (source === undefined) return [];
-    return this.#options.rules.filter(({ sources }) =>
-      sources.some((range) => isInRange(range, source, 0, source.length)),
-    );
+    return this.#options.rules.filter(({ sources }) => sources.has(address));
   }
 
   /** Beyond the limit the whole zone is dropped in a moment, for all that arrive until then. */

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import { nearest } from '@kube-dns/base';
-import type { SubscriberNetworks } from '@kube-dns/push';
+import { type ClientNetworks, nearest } from '@kube-dns/base';
 import type { PrefetchOptions } from '@kube-dns/resolver';
 import {
   COOKIELESS_PER_SECOND,
@@ -65,7 +64,7 @@ import {
   parsePrefetch,
   parseStale,
   parseSubnets,
-  parseSubscribers,
+  parseClientNetworks,
   parseType,
   parseUmbrella,
   shortNumber,
@@ -487,12 +486,12 @@ const FIELDS = {
     flag('--no-tell-changes', 'the same, by its former name', false),
   ),
   /** Who may subscribe besides this machine or pod; undefined: everyone. */
-  subscribers: field<SubscriberNetworks | undefined>(
+  subscribers: field<ClientNetworks | undefined>(
     undefined,
     setting(
       '--subscribers=',
       'extension: IP[/bits][,IP[/bits]…]: who may subscribe to changes besides this machine or pod; default: everyone',
-      parseSubscribers,
+      parseClientNetworks,
     ),
   ),
   /** Who may send a NOTIFY; none means that they are not implemented, as in dnsmasq. */

@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { errorText, MAX_PORT, parseGoDuration } from '@kube-dns/base';
-import { SubscriberNetworks } from '@kube-dns/push';
+import { ClientNetworks, errorText, MAX_PORT, parseGoDuration } from '@kube-dns/base';
 import { MAX_HITS, type PrefetchOptions } from '@kube-dns/resolver';
 import {
   encodeKey,
@@ -262,23 +261,20 @@ function notDuration(text: string): OptionError {
 export interface NotifyRule {
   /** Lower-cased, in wire form. */
   readonly zone: Uint8Array;
-  readonly sources: readonly AddressRange[];
+  readonly sources: ClientNetworks;
 }
 
 /** Reads `/zone/IP[/bits][,IP[/bits]…]`. Throws an OptionError. */
 export function parseNotifyRule(text: string): NotifyRule {
   const [, zone = '', sources = ''] = /^\/([^/]+)\/(.+)$/.exec(text) ?? [];
   if (sources === '') throw new OptionError(`${JSON.stringify(text)} is not /zone/IP[/bits],…`);
-  return {
-    zone: parseZone(zone),
-    sources: sources.split(',').map((source) => parseAddressRange(source.trim())),
-  };
+  return { zone: parseZone(zone), sources: parseClientNetworks(sources) };
 }
 
 /** Reads `IP[/bits][,IP[/bits]…]`. Throws an OptionError. */
-export function parseSubscribers(text: string): SubscriberNetworks {
+export function parseClientNetworks(text: string): ClientNetworks {
   try {
-    return new SubscriberNetworks(text);
+    return new ClientNetworks(text);
   } catch (error) {
     throw new OptionError(errorText(error));
   }

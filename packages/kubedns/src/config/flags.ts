@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import {
   boolFlag,
   choiceFlag,
+  ClientNetworks,
   type FlagDefinition,
   type FlagSpec,
   type FlagValues,
@@ -23,7 +24,6 @@ import {
   STATUS_FLAG,
   VERSION,
 } from '@kube-dns/daemon';
-import { SubscriberNetworks } from '@kube-dns/push';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, type ServerAddress, UDP_ENGINES } from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS, MAX_TTL_SECONDS } from '@kube-dns/wire';
@@ -279,9 +279,9 @@ function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
 }
 
 /** Networks, `ip[/bits],…`; the last flag wins. */
-function networksFlag(help: string): FlagDefinition<SubscriberNetworks | undefined> {
+function networksFlag(help: string): FlagDefinition<ClientNetworks | undefined> {
   return {
-    parse: (text) => new SubscriberNetworks(text),
+    parse: (text) => new ClientNetworks(text),
     initial: undefined,
     help,
     valueName: 'ip[/bits],…',

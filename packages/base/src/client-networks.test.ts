@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { SubscriberNetworks } from './subscriber-networks.js';
+import { ClientNetworks } from './client-networks.js';
 
-describe('the networks of subscribers', () => {
+describe('networks of clients', () => {
   it.each([
     ['10.1.0.0/16', '10.1.255.1', true],
     ['10.1.0.0/16', '10.2.0.1', false],
@@ -16,7 +16,7 @@ describe('the networks of subscribers', () => {
     ['fe80::/10', 'fe80::1%eth0', true],
     ['::/0', 'fd00::1', true],
   ])('%s, and a client at %s: %s', (text, address, isIn) => {
-    expect(new SubscriberNetworks(text).has(address)).toBe(isIn);
+    expect(new ClientNetworks(text).has(address)).toBe(isIn);
   });
 
   it.each([
@@ -29,6 +29,6 @@ describe('the networks of subscribers', () => {
     ['10.0.0.0/', '"10.0.0.0/"'],
     ['fe80::1%eth0', '"fe80::1%eth0"'],
   ])('%j is refused', (text, part) => {
-    expect(() => new SubscriberNetworks(text)).toThrow(`${part} is not IP or IP/bits`);
+    expect(() => new ClientNetworks(text)).toThrow(`${part} is not IP or IP/bits`);
   });
 });

@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { quote } from '@kube-dns/base';
+import { quote } from './text.js';
 
-/** Addresses and networks whose clients may subscribe. */
-export class SubscriberNetworks {
+/** Addresses and networks of clients that may do something. */
+export class ClientNetworks {
   readonly #networks = new BlockList();
 
   /** Reads `IP[/bits][,IP[/bits]…]`. Throws an Error that names the part that is none. */
