@@ -40,11 +40,12 @@ export interface Route {
 export interface PacketNetwork {
   readonly trace: NetworkTrace | undefined;
   attach(machine: NetworkMachine): void;
-  /** Where a packet goes; undefined when no machine has the address. */
-  route(protocol: Protocol, from: NetworkMachine, source: Endpoint, target: Endpoint): Route | undefined; // prettier-ignore
+  /** Where a packet goes; undefined when no machine has the address, `refused` when it is a Service without backends. */
+  route(protocol: Protocol, from: NetworkMachine, source: Endpoint, target: Endpoint): Route | 'refused' | undefined; // prettier-ignore
   /** How long a packet takes, in microseconds; undefined when it is lost. */
   transit(from: NetworkMachine, to: NetworkMachine): number | undefined;
-  sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): void;
+  /** Sends a datagram; false when the firewall of its own machine refuses it. */
+  sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): boolean;
 }
 
 /** Receives what passes, when something is drawn. */
@@ -141,6 +142,8 @@ export interface Stream {
   write(bytes: Buffer): boolean;
   /** FIN. */
   end(): void;
+  /** FIN, and what arrives from now on is reset. */
+  close(): void;
   /** RST: what is not sent yet is lost. */
   reset(): void;
   /** The program has read bytes. */

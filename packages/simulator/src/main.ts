@@ -7,6 +7,7 @@ import {
   UsageError,
 } from '@kube-dns/base';
 import { describeOptions } from '@kube-dns/testkit';
+import { calibrate } from './calibration/calibrate.js';
 import { type Bundles, builtBundles } from './cluster/cluster.js';
 import { describeFaults, FAULT_KINDS, type FaultKind } from './faults.js';
 import { SABOTAGES, sabotaged } from './sabotage.js';
@@ -43,6 +44,11 @@ const OPTIONS = {
     'NAME',
     'plant this fault in the bundles; all: each of twenty, one after the other',
   ),
+  calibrate: textOption(
+    '',
+    'WHERE',
+    "run the scripts of the network: real: beside this machine's kernel; simulated: alone",
+  ),
   log: textOption('', 'MACHINE', 'print the log lines of a machine; all: of all'),
 };
 
@@ -66,6 +72,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (values.sabotage === 'all') return findSabotages(values);
+  if (values.calibrate !== '') return calibrated(values.calibrate);
   const startMs = performance.now();
   const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
   for (const scenario of scenarios(values)) {
@@ -87,6 +94,12 @@ async function main(args: readonly string[]): Promise<number> {
       `${rate(sums.virtualSeconds)} x real time`,
   );
   return 0;
+}
+
+async function calibrated(where: string): Promise<number> {
+  if (where !== 'real' && where !== 'simulated')
+    throw new UsageError(`--calibrate: ${where} is neither real nor simulated`);
+  return (await calibrate(where === 'real', say)) ? 0 : EXIT_VIOLATION;
 }
 
 function* scenarios(values: Values): Generator<Scenario> {

@@ -105,13 +105,12 @@ export class Network implements PacketNetwork {
     this.link = GOOD_LINK;
   }
 
-  /** Where a packet goes; undefined when no machine has the address. */
   route(
     protocol: Protocol,
     from: NetworkMachine,
     source: Endpoint,
     target: Endpoint,
-  ): Route | undefined {
+  ): Route | 'refused' | undefined {
     if (from.isOwnAddress(target.address)) {
       return { machine: from, source, target, isLocal: true };
     }
@@ -122,7 +121,7 @@ export class Network implements PacketNetwork {
     const service = this.#services.get(target.address);
     if (service !== undefined) {
       const backend = this.#backend(protocol, service, source, target);
-      if (backend === undefined) return undefined;
+      if (backend === undefined || backend === 'refused') return backend;
       const machine = this.#machines.get(backend.address);
       return machine && { machine, source, target: backend, isLocal: machine === from };
     }
@@ -143,16 +142,18 @@ export class Network implements PacketNetwork {
     return link.delayUs + this.#random.below(link.jitterUs + 1) + late;
   }
 
-  /** Sends a datagram. The sender learns nothing of it, but for ICMP. */
-  sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): void {
+  sendDatagram(from: NetworkMachine, source: Endpoint, target: Endpoint, bytes: Buffer): boolean {
     const route = this.route('udp', from, source, target);
-    if (route === undefined) {
+    if (route === undefined || route === 'refused') {
       this.lost++;
-      return;
+      if (route === undefined) return true;
+      this.scheduler.after(0, () => from.receiveUnreachable(source, target));
+      return false;
     }
     this.#deliver(from, route, bytes);
     const link = this.#links.get(pair(from, route.machine)) ?? this.link;
     if (!route.isLocal && this.#random.chance(link.duplicate)) this.#deliver(from, route, bytes);
+    return true;
   }
 
   #deliver(from: NetworkMachine, route: Route, bytes: Buffer): void {
@@ -185,7 +186,7 @@ export class Network implements PacketNetwork {
     service: Service,
     source: Endpoint,
     target: Endpoint,
-  ): Endpoint | undefined {
+  ): Endpoint | 'refused' | undefined {
     const port = service.ports.get(`${protocol}:${target.port}`);
     if (port === undefined) return undefined;
     const key = trackKey(protocol, source, target, 'sent');
@@ -200,7 +201,8 @@ export class Network implements PacketNetwork {
       known.lastUsedUs = nowUs;
       return known.backend;
     }
-    if (service.backends.length === 0) return undefined;
+    // As kube-proxy rejects what is for a Service without endpoints.
+    if (service.backends.length === 0) return 'refused';
     const backend = { address: this.#random.pick(service.backends), port };
     const tracked = { backend, service: target, lastUsedUs: nowUs };
     this.#tracked.set(key, tracked);

@@ -16,12 +16,16 @@ interface Segment {
 const WINDOW_BYTES = 256 * 1024;
 /** What waits at the sender before its program has to wait. */
 const SEND_BUFFER_BYTES = 256 * 1024;
-/** Linux retransmits after this time, then after twice as long. */
-const FIRST_RETRY_US = 200_000;
+/** The retransmission timeout is the round trip and this time, or three round trips when that is longer (RFC 6298 and `tcp_rto_min_us`). */
+const MIN_RETRY_US = 200_000;
 const MAX_RETRY_US = 120_000_000;
-/** A SYN is sent again after 1 s, 3 s, 7 s, ...: 127 s in all (`tcp_syn_retries`). */
-const FIRST_SYN_RETRY_US = 1_000_000;
-const SYN_LIMIT_US = 127_000_000;
+/**
+ * A SYN is sent again each second, four times, then after twice as long each time: 131 s in all (`tcp_syn_linear_timeouts`,
+ * `tcp_syn_retries`). Each gets an answer, so a lost answer is sent again at these times, too.
+ */
+const SYN_RETRY_US = 1_000_000;
+const LINEAR_SYN_RETRIES = 4;
+const SYN_LIMIT_US = 131_000_000;
 /** What is sent is given up after so long without an acknowledgement (`tcp_retries2`). */
 const SEND_LIMIT_US = 924_000_000;
 const NO_ROUTE_US = 3_000_000;
@@ -45,11 +49,17 @@ export class StreamEnd implements Stream {
   #queuedBytes = 0;
   #unreadBytes = 0;
   #lastArrivalUs = 0;
-  #retryUs = 0;
+  /** How often the first segment that waits was sent. */
+  #attempts = 0;
+  #roundTripUs = 0;
+  /** When the SYN was sent that arrived. */
+  #synUs = 0;
   #waitingSinceUs: number | undefined;
   #isRetrying = false;
   #hasSentEnd = false;
   #hasReceivedEnd = false;
+  /** Its program has closed it, or is gone. */
+  #isOrphan = false;
 
   constructor(process: RunningProcess, local: Endpoint, remote: Endpoint) {
     this.process = process;
@@ -64,27 +74,27 @@ export class StreamEnd implements Stream {
     const { machine } = process;
     const { network, scheduler } = machine;
     const route = network.route('tcp', machine, local, remote);
-    if (route === undefined) {
-      scheduler.after(NO_ROUTE_US, () => end.#fail('EHOSTUNREACH'));
-      return end;
-    }
-    end.#sendSyn(route, FIRST_SYN_RETRY_US, scheduler.nowUs + SYN_LIMIT_US);
+    if (route === undefined) scheduler.after(NO_ROUTE_US, () => end.#fail('EHOSTUNREACH'));
+    else if (route === 'refused') scheduler.after(0, () => end.#fail('ECONNREFUSED'));
+    else end.#sendSyn(route, 1, scheduler.nowUs + SYN_LIMIT_US);
     return end;
   }
 
-  #sendSyn(route: Route, retryUs: number, limitUs: number): void {
+  #sendSyn(route: Route, attempt: number, limitUs: number): void {
     if (this.isClosed) return;
     const { network, scheduler } = this.machine;
     const transitUs = network.transit(this.machine, route.machine);
     if (transitUs !== undefined) {
+      this.#synUs = scheduler.nowUs;
       scheduler.after(transitUs, () => this.#onSyn(route));
       return;
     }
-    if (scheduler.nowUs + retryUs > limitUs) {
+    const retryUs = synRetryUs(attempt);
+    if (scheduler.nowUs + retryUs >= limitUs) {
       scheduler.at(limitUs, () => this.#fail('ETIMEDOUT'));
       return;
     }
-    scheduler.after(retryUs, () => this.#sendSyn(route, retryUs * 2, limitUs));
+    scheduler.after(retryUs, () => this.#sendSyn(route, attempt + 1, limitUs));
   }
 
   /** The SYN has arrived at the machine of the server. */
@@ -118,6 +128,11 @@ export class StreamEnd implements Stream {
     this.#closeWhenDone();
   }
 
+  close(): void {
+    this.#isOrphan = true;
+    this.end();
+  }
+
   reset(): void {
     if (this.isClosed) return;
     this.#queue = [];
@@ -145,10 +160,11 @@ export class StreamEnd implements Stream {
       const { scheduler, network } = this.machine;
       const transitUs = network.transit(this.machine, this.peer.machine);
       if (transitUs === undefined) {
-        this.#retryLater();
+        this.#retryLater(segment);
         return;
       }
-      this.#retryUs = 0;
+      this.#roundTripUs = 2 * transitUs;
+      this.#attempts = 0;
       this.#waitingSinceUs = undefined;
       this.#queue.shift();
       this.#lastArrivalUs = Math.max(this.#lastArrivalUs, scheduler.nowUs + transitUs);
@@ -165,22 +181,27 @@ export class StreamEnd implements Stream {
     }
   }
 
-  #retryLater(): void {
+  #retryLater({ kind }: Segment): void {
     const { scheduler } = this.machine;
     this.#waitingSinceUs ??= scheduler.nowUs;
     if (scheduler.nowUs - this.#waitingSinceUs > SEND_LIMIT_US) {
       this.#fail('ETIMEDOUT');
       return;
     }
-    this.#retryUs = Math.min(
-      this.#retryUs === 0 ? FIRST_RETRY_US : this.#retryUs * 2,
-      MAX_RETRY_US,
-    );
+    this.#attempts++;
+    const timeoutUs = kind === 'accepted' ? synRetryUs(this.#attempts) : this.#retryUs(this.#attempts); // prettier-ignore
     this.#isRetrying = true;
-    scheduler.after(this.#retryUs, () => {
+    scheduler.after(Math.min(timeoutUs, MAX_RETRY_US), () => {
       this.#isRetrying = false;
       this.#pump();
     });
+  }
+
+  /** First a tail loss probe (RFC 8985), then after the retransmission timeout, which is doubled from then on. */
+  #retryUs(attempt: number): number {
+    const timeoutUs = this.#roundTripUs + Math.max(MIN_RETRY_US, 2 * this.#roundTripUs);
+    if (attempt === 1) return Math.min(2 * this.#roundTripUs + MIN_RETRY_US, timeoutUs);
+    return timeoutUs * 2 ** (attempt - 2);
   }
 
   #receive(segment: Segment): void {
@@ -192,9 +213,17 @@ export class StreamEnd implements Stream {
     }
     switch (segment.kind) {
       case 'accepted':
+        // An answer that was sent again makes a long round trip, as it has the timestamp of the SYN.
+        this.#roundTripUs = this.machine.scheduler.nowUs - this.#synUs;
         this.process.run(() => this.handler?.onConnected());
         break;
       case 'bytes':
+        if (this.#isOrphan) {
+          this.isClosed = true;
+          this.#queue = [];
+          this.#resetPeer();
+          return;
+        }
         this.process.run(() => this.handler?.onBytes(segment.bytes!));
         break;
       case 'end':
@@ -228,4 +257,9 @@ export class StreamEnd implements Stream {
     this.#queue = [];
     this.process.run(() => this.handler?.onFailure(code));
   }
+}
+
+/** From the n-th SYN to the next one. */
+function synRetryUs(attempt: number): number {
+  return SYN_RETRY_US * 2 ** Math.max(0, attempt - LINEAR_SYN_RETRIES - 1);
 }

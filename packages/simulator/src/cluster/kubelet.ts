@@ -24,31 +24,39 @@ export function followReadiness<T extends Pod>(
   pods: readonly T[],
   setBackends: (ready: readonly T[]) => void,
 ): void {
+  const addresses = pods.map((pod) => pod.machine.addresses[0]!);
   new SimulatedProcess(machine, {
     name: 'kubelet',
-    program: (load) => {
-      const { get } = load('http') as typeof http;
-      const { setInterval, setTimeout } = load('timers') as typeof globalThis;
-      const failures = pods.map(() => FAILURES);
-      const update = () => {
-        const ready = pods.filter((_, index) => failures[index]! < FAILURES);
-        setTimeout(() => setBackends(ready), RULES_MS);
-      };
-      const note = (index: number, isReady: boolean) => {
-        const before = failures[index]!;
-        failures[index] = isReady ? 0 : before + 1;
-        if (before < FAILURES !== failures[index] < FAILURES) update();
-      };
-      const probe = (pod: T, index: number) => {
-        const host = pod.machine.addresses[0]!;
-        const request = get({ host, port: 8081, path: '/readiness', agent: false }, (response) => {
-          response.resume();
-          note(index, response.statusCode === 200);
-        });
-        request.setTimeout(PROBE_LIMIT_MS, () => request.destroy(new Error('timeout')));
-        request.on('error', () => note(index, false));
-      };
-      setInterval(() => pods.forEach(probe), PROBE_MS);
-    },
+    program: (load) =>
+      watchReadiness(load, addresses, (ready) => setBackends(ready.map((index) => pods[index]!))),
   }).start();
+}
+
+/** Probes pods at their addresses for ever, with the modules that `load` gives: which are ready, by their indices; none at first. */
+export function watchReadiness(
+  load: (module: string) => unknown,
+  pods: readonly string[],
+  onChange: (ready: readonly number[]) => void,
+): void {
+  const { get } = load('http') as typeof http;
+  const { setInterval, setTimeout } = load('timers') as typeof globalThis;
+  const failures = pods.map(() => FAILURES);
+  const update = () => {
+    const ready = [...failures.keys()].filter((index) => failures[index]! < FAILURES);
+    setTimeout(() => onChange(ready), RULES_MS);
+  };
+  const note = (index: number, isReady: boolean) => {
+    const before = failures[index]!;
+    failures[index] = isReady ? 0 : before + 1;
+    if (before < FAILURES !== failures[index] < FAILURES) update();
+  };
+  const probe = (host: string, index: number) => {
+    const request = get({ host, port: 8081, path: '/readiness', agent: false }, (response) => {
+      response.resume();
+      note(index, response.statusCode === 200);
+    });
+    request.setTimeout(PROBE_LIMIT_MS, () => request.destroy(new Error('timeout')));
+    request.on('error', () => note(index, false));
+  };
+  setInterval(() => pods.forEach(probe), PROBE_MS);
 }

@@ -117,9 +117,11 @@ class Socket extends EventEmitter implements BoundDatagramSocket, Resource {
       address: this.boundAddress === '' ? machine.sourceFor(target.address) : this.boundAddress,
       port: this.boundPort,
     };
-    machine.network.sendDatagram(machine, source, target, Buffer.from(bytes));
+    const isSent = machine.network.sendDatagram(machine, source, target, Buffer.from(bytes));
+    const error = isSent ? null : socketFault('EPERM', 'send', target);
     if (typeof done === 'function')
-      this.process.schedule(0, () => (done as Sent)(null, bytes.length));
+      this.process.schedule(0, () => (done as Sent)(error, bytes.length));
+    else if (error !== null) this.process.schedule(0, () => this.emit('error', error));
   }
 
   onDatagram(bytes: Buffer, { address, port }: Endpoint): void {

@@ -190,16 +190,15 @@ export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#timeout?.close();
     this.connecting = false;
-    // As the kernel does for a socket with unread bytes, or one that was not closed properly.
-    if (error !== null || this.#received.length > 0 || !this.writableFinished) this.#close();
+    this.#close();
     this.#process.disown(this);
     this.#process.schedule(0, () => done(error));
   }
 
+  /** As the kernel does: a reset when there are unread bytes. */
   #close(): void {
-    const hasUnread = this.#received.length > 0;
-    if (hasUnread) this.#end?.reset();
-    else this.#end?.end();
+    if (this.#received.length > 0) this.#end?.reset();
+    else this.#end?.close();
   }
 
   onProcessEnd(): void {
