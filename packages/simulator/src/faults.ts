@@ -3,6 +3,7 @@ import type { World } from './cluster/world.js';
 import { BEHAVIOUR_NAMES, type Behaviour } from './cluster/upstream.js';
 import { GOOD_LINK } from './network.js';
 import type { Random } from './random.js';
+import { EVERYTHING, linkPart, programPart } from './troubles.js';
 
 /** What a fault can reach. */
 export interface Stage {
@@ -32,11 +33,14 @@ interface Row<Details extends object> {
   readonly draw: (random: Random, size: Size) => Details;
   /** Makes things go wrong, for some seconds; the result undoes it. */
   readonly begin: (details: Details, stage: Stage, seconds: number) => () => void;
+  /** What is not as it should be meanwhile, by the names of `troubles.ts`. */
+  readonly touches: (details: Details) => readonly string[];
   /** Asked before it begins. */
   readonly effect: (details: Details, stage: Stage) => Effect;
 }
 
 const UPSTREAM_NAMES = ['upstream-0', 'upstream-1'] as const;
+const API = [programPart('api', 'apiserver')];
 /** What another server, or the same one over TCP, makes good at once. */
 const HARMLESS_BEHAVIOURS: readonly Behaviour[] = ['forged', 'truncating', 'REFUSED', 'SERVFAIL'];
 
@@ -59,6 +63,7 @@ const FAULTS = {
         else if (!host.process(program).isAlive) cluster.startApi(world.manifests);
       };
     },
+    touches: ({ machine, program }) => [programPart(machine, program)],
     effect: effectOf,
   }),
   freeze: row({
@@ -70,6 +75,7 @@ const FAULTS = {
       process.freeze();
       return () => process.thaw();
     },
+    touches: ({ machine, program }) => [programPart(machine, program)],
     effect: effectOf,
   }),
   cut: row({
@@ -92,6 +98,7 @@ const FAULTS = {
       cluster.network.cut(one, two);
       return () => cluster.network.mend(one, two);
     },
+    touches: ({ machine, other }) => [linkPart(machine, other)],
     effect: ({ machine }) => (machine === 'api' ? 'objects' : 'answers'),
   }),
   link: row({
@@ -107,6 +114,7 @@ const FAULTS = {
       network.link = { ...GOOD_LINK, delayUs: delayMs * 1_000, loss, duplicate, reorder };
       return () => (network.link = GOOD_LINK);
     },
+    touches: () => [EVERYTHING],
     effect: () => 'objects',
   }),
   upstream: row({
@@ -121,6 +129,7 @@ const FAULTS = {
       server.behaviour = behaviour;
       return () => (server.behaviour = 'right');
     },
+    touches: ({ machine }) => [programPart(machine, 'name-server')],
     // The other one is asked at once, or the same one over TCP.
     effect: ({ machine, behaviour }, { cluster: { nameServers } }) => {
       const hasOther = UPSTREAM_NAMES.some((name) => name !== machine && nameServers.get(name)!.behaviour === 'right'); // prettier-ignore
@@ -133,6 +142,7 @@ const FAULTS = {
     draw: (random) => ({ hasHistory: random.chance(0.5), refusedWatches: random.pick([0, 3]) }),
     begin: ({ hasHistory, refusedWatches }, { world }, seconds) =>
       world.switchApi('restart', { downMs: seconds * 1_000, hasHistory, refusedWatches }),
+    touches: () => API,
     effect: () => 'objects',
   }),
   restore: row({
@@ -143,6 +153,7 @@ const FAULTS = {
       world.restore(seconds * 1_000);
       return () => undefined;
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   empty: row({
@@ -153,6 +164,7 @@ const FAULTS = {
       world.empty(seconds * 1_000);
       return () => undefined;
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   compact: row({
@@ -164,6 +176,7 @@ const FAULTS = {
       world.switchApi('compact', { cache: true });
       return world.switchApi('drop-watches');
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   slow: row({
@@ -177,6 +190,7 @@ const FAULTS = {
         world.switchApi('delay', { ms: 0 });
       };
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   hang: row({
@@ -190,6 +204,7 @@ const FAULTS = {
         world.switchApi('unhang');
       };
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   refuse: row({
@@ -207,6 +222,7 @@ const FAULTS = {
         world.switchApi('clear-failures');
       };
     },
+    touches: () => API,
     effect: () => 'objects',
   }),
   clock: row({
@@ -221,7 +237,9 @@ const FAULTS = {
       machine.clockSkewMs += byMs;
       return () => (machine.clockSkewMs -= byMs);
     },
-    effect: () => 'answers',
+    touches: () => [],
+    // What answers depend on goes by a clock that never jumps.
+    effect: () => 'nothing',
   }),
 };
 
@@ -261,6 +279,11 @@ export function drawFault(
 /** Makes things go wrong; the result undoes it. */
 export function beginFault(fault: Fault, stage: Stage): () => void {
   return rowOf(fault.kind).begin(fault, stage, fault.for);
+}
+
+/** What is not as it should be meanwhile. */
+export function touchedBy(fault: Fault): readonly string[] {
+  return rowOf(fault.kind).touches(fault);
 }
 
 /** Asked before it begins. */

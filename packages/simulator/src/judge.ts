@@ -1,5 +1,5 @@
 import type { Reply } from './cluster/client.js';
-import { outsideAddress } from './cluster/upstream.js';
+import { outsideAddress, outsideAddresses } from './cluster/upstream.js';
 import type { History } from './model/history.js';
 import {
   expectedAnswer,
@@ -10,6 +10,7 @@ import {
   type ServiceState,
 } from './model/service-model.js';
 import type { Scheduler } from './scheduler.js';
+import type { Troubles, Way } from './troubles.js';
 
 export type ViolationKind =
   'answer' | 'size' | 'no answer' | 'failure' | 'slow' | 'foreign' | 'twice' | 'error' | 'close';
@@ -20,37 +21,37 @@ export interface Violation {
   readonly text: string;
 }
 
-const SECOND_US = 1_000_000;
-/** After the last fault: probes, back-offs and subscriptions have come back. */
-const RECOVERY_US = 15 * SECOND_US;
-/** In calm times an answer is no older than this. */
-const FRESH_US = 0.3 * SECOND_US;
-/** A cache that is cut off notices it within 12 s and gives an answer for its TTL; one behind it has it for one more. */
-const CUT_OFF_US = 80 * SECOND_US;
-const SLOW_US = SECOND_US;
-/** The TTL of an expired answer (README of dnsmasq and node-cache). */
-const EXPIRED_SECONDS = 5;
-
-/** A time in which things went wrong, one after the other, with the recovery at its end. */
-interface Disturbance {
-  readonly fromUs: number;
-  untilUs: number;
-  /** When kubedns first could not see the API server, and for how long then: from one fault to the next. */
-  blindFromUs: number | undefined;
-  blindUs: number;
+/** A question as it was asked, for the text of a violation, and what its answer depends on. */
+export interface Asked {
+  readonly text: string;
+  readonly way: Way;
 }
 
-/** Says whether answers are right: by the objects of the cluster, and by how long ago something went wrong. */
+const SECOND_US = 1_000_000;
+/** In calm times an answer is no older than this, through two caches; the API server answers a request after its watches. */
+const FRESH_US = 0.05 * SECOND_US;
+/** A cache whose server announces nothing gives an answer for its TTL, and notices within a heartbeat (README of the checkout). */
+const CUT_OFF_US = 33 * SECOND_US;
+/** A cache gives an expired answer of the cluster in place of none for so long (README of node-cache). */
+const EXPIRED_US = 60 * SECOND_US;
+/** The same of names outside. */
+const EXPIRED_OUTSIDE_US = 3_600 * SECOND_US;
+/** The TTL of an expired answer (README of dnsmasq and node-cache). */
+const EXPIRED_SECONDS = 5;
+const SLOW_US = SECOND_US;
+
+/** Says whether answers are right: by the objects of the cluster, and by what went wrong on their way, and when. */
 export class Judge {
   readonly violations: Violation[] = [];
   questions = 0;
   readonly #scheduler: Scheduler;
   readonly #history: History<ServiceState>;
-  readonly #disturbances: Disturbance[] = [];
+  readonly #troubles: Troubles;
 
-  constructor(scheduler: Scheduler, history: History<ServiceState>) {
+  constructor(scheduler: Scheduler, history: History<ServiceState>, troubles: Troubles) {
     this.#scheduler = scheduler;
     this.#history = history;
+    this.#troubles = troubles;
   }
 
   violation(kind: ViolationKind, text: string): void {
@@ -58,69 +59,23 @@ export class Judge {
     this.violations.push({ atUs: this.#scheduler.nowUs, kind, text });
   }
 
-  /**
-   * Something goes wrong until a time: for that time and the recovery after it, old answers and none are right. `blindUs` of it
-   * kubedns may not see the API server.
-   */
-  disturb(fromUs: number, untilUs: number, blindUs: number): void {
-    let last = this.#disturbances.at(-1);
-    if (last === undefined || fromUs > last.untilUs) {
-      last = { fromUs, untilUs: fromUs, blindFromUs: undefined, blindUs: 0 };
-      this.#disturbances.push(last);
-    }
-    if (blindUs > 0) {
-      last.blindFromUs ??= fromUs;
-      last.blindUs = Math.max(last.blindUs, fromUs + blindUs - last.blindFromUs);
-    }
-    // What TCP could not deliver is sent again after twice the time of the try before: no later than as long again.
-    last.untilUs = Math.max(last.untilUs, 2 * untilUs - fromUs + RECOVERY_US);
-  }
-
-  /** What went wrong at some time between a question and its answer. */
-  #disturbanceOf({ askedUs, answeredUs }: Reply): Disturbance | undefined {
-    return this.#disturbances.findLast(
-      ({ fromUs, untilUs }) => fromUs <= answeredUs && untilUs >= askedUs,
-    );
-  }
-
-  /**
-   * How old the objects of an answer may be: what changed before the fault began was known everywhere by then, and what
-   * changed during it is known when it is over.
-   */
-  #oldestUs(reply: Reply): number {
-    const freshUs = reply.askedUs - FRESH_US;
-    const disturbance = this.#disturbanceOf(reply);
-    if (disturbance === undefined) return freshUs;
-    const { fromUs, blindUs } = disturbance;
-    // An expired answer, in place of none, may be as old as the fault.
-    const mostUs = isExpired(reply) ? Number.POSITIVE_INFINITY : blindUs + CUT_OFF_US;
-    return Math.min(freshUs, Math.max(fromUs - FRESH_US, reply.askedUs - mostUs));
-  }
-
-  /** Whether something is wrong now, so that a program may end for want of another. */
-  get isDisturbed(): boolean {
-    const { nowUs } = this.#scheduler;
-    return (this.#disturbances.at(-1)?.untilUs ?? 0) >= nowUs;
-  }
-
   /** The answer to a question for a service, a host or a port of it. */
-  service(service: string, question: ServiceQuestion, text: string, reply: Reply): void {
-    const message = this.#usable(text, reply);
+  service(service: string, question: ServiceQuestion, asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
     if (message === undefined) return;
-    const fromUs = this.#oldestUs(reply);
+    const fromUs = this.#oldestUs(asked.way, reply);
     const states = this.#history.between(service, fromUs, reply.answeredUs);
     const possible = states.map((state) => expectedAnswer(state, question, addressOutside));
     const got = recordsOf(message);
     if (possible.some((expected) => isEqual(expected, got))) return;
-    const wanted = [...new Set(possible.map(shown))].join(' or ');
-    this.violation('answer', `${text}: ${shown(got)}; right is ${wanted}`);
+    this.#wrong(asked, got, possible);
   }
 
   /** The answer to a question for the reverse name of an address; `zone` is that of the cluster. */
-  reverse(address: string, zone: string, text: string, reply: Reply): void {
-    const message = this.#usable(text, reply);
+  reverse(address: string, zone: string, asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
     if (message === undefined) return;
-    const fromUs = this.#oldestUs(reply);
+    const fromUs = this.#oldestUs(asked.way, reply);
     const states = [...this.#history.names].map(
       (service) =>
       this.#history
@@ -136,28 +91,55 @@ export class Judge {
       names.every((name) => possible.some((target) => isTarget(name, target))) &&
       certain.every((target) => names.some((name) => isTarget(name, target)));
     if (isRight) return;
-    this.violation('answer', `${text}: ${names.join(', ') || message.rcode}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
+    this.violation('answer', `${asked.text}: ${names.join(', ') || message.rcode}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
   }
 
-  /** The answer to a question for a name outside of the cluster. */
-  outside(text: string, record: string, reply: Reply): void {
-    const message = this.#usable(text, reply);
+  /** The answer to a question for the address of a name outside of the cluster, whose server is never unaware of changes. */
+  outside(name: string, type: 'A' | 'AAAA', asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
     if (message === undefined) return;
+    const isTroubled = this.#troubleSince(asked.way, reply) !== undefined;
+    const oldUs = isTroubled && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
     const got = recordsOf(message);
-    const expected: Expected = { rcode: 'NOERROR', records: [record] };
-    if (!isEqual(expected, got)) {
-      this.violation('answer', `${text}: ${shown(got)}; right is ${shown(expected)}`);
-    }
+    const possible = outsideAddresses(name, type, reply.askedUs - oldUs, reply.answeredUs).map(
+      (address): Expected => ({ rcode: 'NOERROR', records: [`${type} ${address}`] }),
+    );
+    if (!possible.some((expected) => isEqual(expected, got))) this.#wrong(asked, got, possible);
+  }
+
+  #wrong({ text }: Asked, got: Expected, possible: readonly Expected[]): void {
+    const wanted = [...new Set(possible.map(shown))].join(' or ');
+    this.violation('answer', `${text}: ${shown(got)}; right is ${wanted}`);
+  }
+
+  #troubleSince(way: Way, { askedUs, answeredUs }: Reply): number | undefined {
+    return this.#troubles.since(way, askedUs, answeredUs);
+  }
+
+  /**
+   * From when on the objects of an answer may be. What had changed before something went wrong was known on the whole way;
+   * since then each cache may have what it got one TTL ago, from a kubedns that knew then what it had seen before it
+   * lost the API server.
+   */
+  #oldestUs(way: Way, reply: Reply): number {
+    const { askedUs, answeredUs } = reply;
+    const sinceUs = this.#troubleSince(way, reply);
+    if (sinceUs === undefined) return askedUs - FRESH_US;
+    const cachedUs = askedUs - way.caches * CUT_OFF_US - (isExpired(reply) ? EXPIRED_US : 0);
+    const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true) ?? cachedUs;
+    return Math.max(sinceUs, Math.min(seenUs, cachedUs)) - FRESH_US;
   }
 
   /** The message, if it is one whose records are to be judged. */
-  #usable(text: string, reply: Reply): NonNullable<Reply['message']> | undefined {
+  #usable({ text, way }: Asked, reply: Reply): NonNullable<Reply['message']> | undefined {
     this.questions++;
     const { message, askedUs, answeredUs, extra, foreign, tooLong } = reply;
     this.#scheduler.note(`${text} ${message?.rcode} ${answeredUs - askedUs}`);
     if (tooLong > 0) this.violation('size', `${text}: longer than the client takes`);
-    const isCalm = this.#disturbanceOf(reply) === undefined;
-    if (isCalm && foreign > 0) this.violation('foreign', `${text}: another ID or question`);
+    const isCalm = this.#troubleSince(way, reply) === undefined;
+    // A late answer may come to a port that another question has by now.
+    const isForeign = foreign > 0 && !this.#troubles.isAnyAt(askedUs);
+    if (isForeign) this.violation('foreign', `${text}: another ID or question`);
     if (message === undefined) {
       if (isCalm) this.violation('no answer', text);
       return undefined;
@@ -176,7 +158,7 @@ function addressOutside(name: string, type: 'A' | 'AAAA'): string {
   return outsideAddress(name, type, 'public');
 }
 
-/** Whether the answer has the TTL that expired answers are given with. */
+/** Whether the answer has the TTL that expired answers are given with; one without records may. */
 function isExpired({ message }: Reply): boolean {
   return message?.ttls.every((ttl) => ttl <= EXPIRED_SECONDS) === true;
 }

@@ -35,7 +35,7 @@ export interface Service {
   backends: readonly string[];
 }
 
-/** What a firewall of Linux remembers of a connection to a Service, so that replies come from its address. */
+/** What Linux remembers of the last connection of a client's port to a Service, so that replies come from its address. */
 interface Tracked {
   readonly backend: Endpoint;
   readonly service: Endpoint;
@@ -44,6 +44,8 @@ interface Tracked {
 
 /** Linux forgets a UDP "connection" that is unused for so long (`nf_conntrack_udp_timeout_stream`). */
 const UDP_TRACKED_US = 120_000_000;
+/** Connections that are forgotten are removed when there are so many, or twice as many as the last time. */
+const MAX_TRACKED = 20_000;
 
 /** All machines and the links between them. */
 export class Network implements PacketNetwork {
@@ -53,7 +55,9 @@ export class Network implements PacketNetwork {
   readonly #services = new Map<string, Service>();
   readonly #links = new Map<string, Link>();
   readonly #cuts = new Set<string>();
+  /** By the client's address and port. */
   readonly #tracked = new Map<string, Tracked>();
+  #maxTracked = MAX_TRACKED;
   /** Of links without conditions of their own. */
   link: Link = GOOD_LINK;
   trace: NetworkTrace | undefined;
@@ -127,8 +131,10 @@ export class Network implements PacketNetwork {
     }
     const machine = this.#machines.get(target.address);
     if (machine === undefined) return undefined;
-    const seen = this.#tracked.get(trackKey(protocol, target, source, 'reply'));
-    return { machine, source: seen?.service ?? source, target, isLocal: false };
+    // A client that asks the backend itself, from the same port, gets its answers from there.
+    const asked = this.#tracked.get(trackKey(protocol, source));
+    if (asked !== undefined && isSame(asked.backend, target)) this.#tracked.delete(trackKey(protocol, source)); // prettier-ignore
+    return { machine, source: this.#asSent(protocol, source, target), target, isLocal: false };
   }
 
   /** How long a packet takes; undefined when it is lost. */
@@ -171,14 +177,15 @@ export class Network implements PacketNetwork {
       const backUs = machine.isOn ? this.transit(machine, from) : undefined;
       if (backUs === undefined) return;
       this.scheduler.after(backUs, () =>
-        from.receiveUnreachable(source, this.#asSent(target, source)),
+        from.receiveUnreachable(source, this.#asSent('udp', target, source)),
       );
     });
   }
 
-  /** The address that a sender knows a backend by. */
-  #asSent(backend: Endpoint, client: Endpoint): Endpoint {
-    return this.#tracked.get(trackKey('udp', client, backend, 'reply'))?.service ?? backend;
+  /** The address that a client knows a backend by. */
+  #asSent(protocol: Protocol, backend: Endpoint, client: Endpoint): Endpoint {
+    const tracked = this.#tracked.get(trackKey(protocol, client));
+    return tracked !== undefined && isSame(tracked.backend, backend) ? tracked.service : backend;
   }
 
   #backend(
@@ -189,13 +196,14 @@ export class Network implements PacketNetwork {
   ): Endpoint | 'refused' | undefined {
     const port = service.ports.get(`${protocol}:${target.port}`);
     if (port === undefined) return undefined;
-    const key = trackKey(protocol, source, target, 'sent');
+    const key = trackKey(protocol, source);
     const known = this.#tracked.get(key);
     const nowUs = this.scheduler.nowUs;
     // A tracked connection keeps its backend, even one that is gone: so does Linux, until kube-proxy deletes it.
     const isKnown =
       known !== undefined &&
       nowUs - known.lastUsedUs < UDP_TRACKED_US &&
+      isSame(known.service, target) &&
       service.backends.includes(known.backend.address);
     if (isKnown) {
       known.lastUsedUs = nowUs;
@@ -205,19 +213,25 @@ export class Network implements PacketNetwork {
     if (service.backends.length === 0) return 'refused';
     const backend = { address: this.#random.pick(service.backends), port };
     const tracked = { backend, service: target, lastUsedUs: nowUs };
+    if (this.#tracked.size >= this.#maxTracked) this.#forget();
     this.#tracked.set(key, tracked);
-    this.#tracked.set(trackKey(protocol, source, backend, 'reply'), tracked);
     return backend;
+  }
+
+  #forget(): void {
+    for (const [key, { lastUsedUs }] of this.#tracked) {
+      if (this.scheduler.nowUs - lastUsedUs > UDP_TRACKED_US) this.#tracked.delete(key);
+    }
+    this.#maxTracked = Math.max(MAX_TRACKED, 2 * this.#tracked.size);
   }
 }
 
-function trackKey(
-  protocol: Protocol,
-  client: Endpoint,
-  server: Endpoint,
-  direction: 'sent' | 'reply',
-): string {
-  return `${protocol} ${client.address} ${client.port} ${server.address} ${server.port} ${direction}`;
+function trackKey(protocol: Protocol, { address, port }: Endpoint): string {
+  return `${protocol} ${address} ${port}`;
+}
+
+function isSame(one: Endpoint, other: Endpoint): boolean {
+  return one.port === other.port && one.address === other.address;
 }
 
 function pair(from: NetworkMachine, to: NetworkMachine): string {

@@ -11,6 +11,8 @@ export interface Scenario {
   readonly seconds: number;
   readonly changesPerSecond: number;
   readonly questionsPerSecond: number;
+  /** How often in a minute some hundred objects come or go at once. */
+  readonly bulksPerMinute: number;
   readonly faults: readonly Fault[];
 }
 
@@ -38,5 +40,6 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   const { services = random.between(4, 24) } = options;
   const { changesPerSecond = random.pick([0.2, 1, 3]) } = options;
   const { questionsPerSecond = random.pick([5, 10, 20]) } = options;
-  return { seed, pods, nodes, services, seconds, changesPerSecond, questionsPerSecond, faults };
+  const { bulksPerMinute = random.pick([0, 0.3, 0.6]) } = options;
+  return { seed, pods, nodes, services, seconds, changesPerSecond, questionsPerSecond, bulksPerMinute, faults }; // prettier-ignore
 }

@@ -20,6 +20,11 @@ export interface AskedName {
   readonly overTcp?: boolean;
 }
 
+export interface AskedServer {
+  readonly address: string;
+  readonly port: number;
+}
+
 /** What became of a question: an answer, or nothing until the time was over. */
 export interface Reply {
   readonly message: Message | undefined;
@@ -43,9 +48,8 @@ const PLAIN_BYTES = 512;
 /** A client on a machine, with a socket for each question, as a resolver has. */
 export class Client {
   readonly machine: Machine;
-  #ask: ((server: string, question: AskedName, done: (reply: Reply) => void) => void) | undefined;
-  /** Questions without an answer yet. */
-  waiting = 0;
+  #ask:
+    ((server: AskedServer, question: AskedName, done: (reply: Reply) => void) => void) | undefined;
 
   constructor(machine: Machine) {
     this.machine = machine;
@@ -55,7 +59,7 @@ export class Client {
     }).start();
   }
 
-  ask(server: string, question: AskedName, done: (reply: Reply) => void): void {
+  ask(server: AskedServer, question: AskedName, done: (reply: Reply) => void): void {
     this.#ask!(server, question, done);
   }
 
@@ -64,7 +68,7 @@ export class Client {
     const { connect } = load('net') as typeof net;
     const { setTimeout } = load('timers') as typeof globalThis;
     const { scheduler, random } = this.machine;
-    this.#ask = (server, { name, type, ednsBytes, overTcp }, done) => {
+    this.#ask = ({ address, port }, { name, type, ednsBytes, overTcp }, done) => {
       const id = random.below(IDS);
       const asked = mixedCase(name, random.uint32());
       const query = encodeQuery({ type, name: asked, id, ...(ednsBytes && { ednsBytes }) });
@@ -83,7 +87,7 @@ export class Client {
       };
       const closers: (() => unknown)[] = [];
       const askOverTcp = () => {
-        const socket = connect({ host: server, port: 53 });
+        const socket = connect({ host: address, port });
         const frames = new Frames();
         socket.on('data', (bytes: Buffer) => frames.push(bytes).forEach(onAnswer));
         socket.on('error', () => undefined);
@@ -91,7 +95,7 @@ export class Client {
         closers.push(() => socket.destroy());
       };
       const askOverUdp = () => {
-        const socket = createSocket(server.includes(':') ? 'udp6' : 'udp4');
+        const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
         socket.on('message', (bytes) => {
           if (bytes.length > Math.max(ednsBytes ?? 0, PLAIN_BYTES)) counts.tooLong++;
           const hadAnswer = answered !== undefined;
@@ -103,15 +107,14 @@ export class Client {
           answered = undefined;
         });
         socket.on('error', () => undefined);
-        socket.send(query, 53, server);
+        // Connected, as glibc's: what another server sends late to this port is not for it.
+        socket.connect(port, address, () => socket.send(query));
         closers.push(() => socket.close());
       };
-      this.waiting++;
       if (overTcp === true) askOverTcp();
       else askOverUdp();
       setTimeout(() => {
         for (const close of closers) close();
-        this.waiting--;
         const { message, answeredUs = scheduler.nowUs } = answered ?? {};
         done({ message, askedUs, answeredUs, ...counts });
       }, LIMIT_MS);

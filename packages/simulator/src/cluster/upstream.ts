@@ -23,6 +23,37 @@ export function outsideAddress(name: string, type: 'A' | 'AAAA', view: View): st
 }
 
 const TTL_SECONDS = 60;
+/** Names that begin so lead elsewhere each time that this is over; each at times of its own. */
+const MOVING = 'www-';
+const MOVES_US = 100_000_000;
+/** What caches may still have: whole seconds, and the way. */
+const CACHED_US = (TTL_SECONDS + 1) * 1_000_000;
+
+/** The addresses that caches may have of a name, by the TTL, from one time to another. */
+export function outsideAddresses(
+  name: string,
+  type: 'A' | 'AAAA',
+  fromUs: number,
+  toUs: number,
+): string[] {
+  // prettier-ignore
+  const first = moveOf(name, Math.max(0, fromUs - CACHED_US));
+  const last = moveOf(name, toUs);
+  return Array.from({ length: last - first + 1 }, (_, at) => addressAfter(name, type, 'public', first + at)); // prettier-ignore
+}
+
+/** How often a name has moved. */
+function moveOf(name: string, nowUs: number): number {
+  const ownName = name.toLowerCase();
+  if (!ownName.startsWith(MOVING)) return 0;
+  const ownUs = createHash('sha256').update(ownName).digest().readUInt32BE(0) % MOVES_US;
+  return Math.floor((nowUs + ownUs) / MOVES_US);
+}
+
+function addressAfter(name: string, type: 'A' | 'AAAA', view: View, moves: number): string {
+  return outsideAddress(moves === 0 ? name : `${moves}.${name}`, type, view);
+}
+
 const DENIAL_SECONDS = 30;
 const SLOW_MS = 3_000;
 
@@ -31,23 +62,23 @@ interface Sent {
   readonly afterMs?: number;
 }
 
-type Answerer = (query: Buffer, view: View) => readonly Sent[];
+type Answerer = (query: Buffer, rightReply: (query: Buffer) => Buffer) => readonly Sent[];
 
 /** What a name server does with a question that came over UDP. */
 const BEHAVIOURS = {
-  right: (query, view) => [{ bytes: rightReply(query, view) }],
+  right: (query, rightReply) => [{ bytes: rightReply(query) }],
   silent: () => [],
-  slow: (query, view) => [{ bytes: rightReply(query, view), afterMs: SLOW_MS }],
+  slow: (query, rightReply) => [{ bytes: rightReply(query), afterMs: SLOW_MS }],
   REFUSED: (query) => [{ bytes: encodeReply(query, { rcode: 'REFUSED' }) }],
   SERVFAIL: (query) => [{ bytes: encodeReply(query, { rcode: 'SERVFAIL' }) }],
   truncating: (query) => [{ bytes: encodeReply(query, { isTruncated: true }) }],
   'wrong ID': (query) => [{ bytes: forgedReply(withOtherId(query)) }],
   'wrong question': (query) => [{ bytes: forgedReply(withOtherName(query)) }],
   // As when somebody else guesses.
-  forged: (query, view) => [
+  forged: (query, rightReply) => [
     { bytes: forgedReply(withOtherId(query)) },
     { bytes: forgedReply(withOtherName(query)) },
-    { bytes: rightReply(query, view), afterMs: 2 },
+    { bytes: rightReply(query), afterMs: 2 },
   ],
 } satisfies Record<string, Answerer>;
 
@@ -79,10 +110,11 @@ export class NameServer {
     const { createSocket } = load('dgram') as typeof dgram;
     const { createServer } = load('net') as typeof net;
     const { setTimeout } = load('timers') as typeof globalThis;
+    const rightReply = (query: Buffer) => replyOf(query, this.#view, this.#machine.scheduler.nowUs);
     const socket = createSocket('udp6');
     socket.on('message', (query, { address, port }) => {
       const answer: Answerer = BEHAVIOURS[this.behaviour];
-      for (const { bytes, afterMs } of answer(query, this.#view)) {
+      for (const { bytes, afterMs } of answer(query, rightReply)) {
         const send = () => socket.send(bytes, port, address);
         if (afterMs === undefined) send();
         else setTimeout(send, afterMs);
@@ -94,20 +126,20 @@ export class NameServer {
       connection.on('error', () => undefined);
       connection.on('data', (bytes: Buffer) => {
         if (this.behaviour === 'silent') return;
-        for (const query of frames.push(bytes)) connection.write(frameMessage(rightReply(query, this.#view))); // prettier-ignore
+        for (const query of frames.push(bytes)) connection.write(frameMessage(rightReply(query))); // prettier-ignore
       });
     }).listen(53);
   }
 }
 
-function rightReply(query: Buffer, view: View): Buffer {
+function replyOf(query: Buffer, view: View, nowUs: number): Buffer {
   const { name, type } = questionOf(query);
   if (name.toLowerCase().endsWith('.arpa')) {
     return encodeReply(query, { rcode: 'NXDOMAIN', authorities: [soaRecord(DENIAL_SECONDS, 'arpa')] }); // prettier-ignore
   }
   const isAddress = type === 'A' || type === 'AAAA';
   return encodeReply(query, {
-    answers: isAddress ? [addressRecord(type, outsideAddress(name, type, view))] : [],
+    answers: isAddress ? [addressRecord(type, addressAfter(name, type, view, moveOf(name, nowUs)))] : [], // prettier-ignore
   });
 }
 

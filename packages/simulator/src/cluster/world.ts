@@ -32,7 +32,13 @@ interface Request {
 
 type Family = 4 | 6;
 
-const NAMESPACES = ['default', 'shop', 'media'];
+/** An application of some hundred services is in the last one: they come and go at once, more than are announced one by one. */
+const NAMESPACES = ['default', 'shop', 'media', 'bulk'];
+const BULK_NAMESPACE = 'bulk';
+const BULK_SERVICES = 300;
+/** Changes of other services in that moment, so long after each other. */
+const BULK_CHANGES = 6;
+const BULK_STEP_US = 2_000;
 /** Of a service, by its number. */
 const FAMILIES: readonly (readonly Family[])[] = [[4], [4, 6], [4], [6, 4], [6]];
 const PORTS = [
@@ -40,6 +46,8 @@ const PORTS = [
   { name: 'dns', protocol: 'UDP', port: 53 },
 ] as const;
 const RETRY_US = 500_000;
+/** The controller that makes the slices of a new service takes up to so long. */
+const CONTROLLER_US = 1_000_000;
 const BACKUP_US = 100_000_000;
 /** Answers older than this are wrong at any time. */
 const KEPT_US = 3_600_000_000;
@@ -62,13 +70,19 @@ export class World {
   #nextAddress = 1;
   #request: ((request: Request, done: (status: number) => void) => void) | undefined;
   changes = 0;
+  /** Called with a service when a request that changes it is sent. */
+  onChange: (service: string) => void = () => undefined;
+  /** Services whose slices are not made yet. */
+  readonly #incomplete = new Set<string>();
+  #isBulkThere = false;
+  #bulkRequests = 0;
 
   constructor(cluster: SimulatedCluster, services: number) {
     this.#cluster = cluster;
     this.#random = cluster.random.fork('world');
     this.services = Array.from(
       { length: services },
-      (_, at) => `svc-${at}.${NAMESPACES[at % NAMESPACES.length]!}`,
+      (_, at) => `svc-${at}.${NAMESPACES[at % (NAMESPACES.length - 1)]!}`,
     );
   }
 
@@ -98,8 +112,8 @@ export class World {
   /** Makes a change that the seed draws: a service is created, deleted, scaled, or leads elsewhere. */
   change(): void {
     const service = this.#random.pick(this.services);
-    if (this.#steps.some(({ isWhole }) => isWhole)) return;
-    if (this.#steps.some((step) => step.after().some(([name]) => name === service))) return;
+    if (this.#isReplacing || this.#incomplete.has(service)) return;
+    if (this.#isAsked(service)) return;
     const before = this.#stored.services.get(service);
     if (before === undefined) this.#create(service);
     else if (this.#random.chance(0.2)) this.#delete(service, before);
@@ -107,6 +121,35 @@ export class World {
     else if (before.kind === 'headless') this.#scale('PUT', service, before);
     else this.#delete(service, before);
     this.#next();
+  }
+
+  /** An application of some hundred services is installed, or removed; other services change in that moment. */
+  changeMany(): void {
+    if (this.#isReplacing || this.#bulkRequests > 0) return;
+    this.#isBulkThere = !this.#isBulkThere;
+    for (let at = 0; at < BULK_SERVICES; at++) {
+      const service = `bulk-${at}.${BULK_NAMESPACE}`;
+      const state: ServiceState = { kind: 'ClusterIP', clusterIps: [`10.96.${251 + (at >> 8)}.${at & 255}`], externalName: '', ports: PORTS, endpoints: [] }; // prettier-ignore
+      this.#changeBeside(this.#isBulkThere ? serviceStep('POST', service, state) : serviceStep('DELETE', service, undefined)); // prettier-ignore
+    }
+    for (let at = 0; at < BULK_CHANGES; at++) {
+      this.#cluster.scheduler.after(at * BULK_STEP_US, () => this.change());
+    }
+  }
+
+  /** One of many at once, which are not asked for. */
+  #changeBeside(step: Step): void {
+    this.#bulkRequests++;
+    this.#request!(step, (status) => {
+      this.#bulkRequests--;
+      if (isRefused(status))
+        this.#cluster.scheduler.after(RETRY_US, () => this.#changeBeside(step));
+      else if (isDone(step, status)) step.store(this.#stored);
+    });
+  }
+
+  get #isReplacing(): boolean {
+    return this.#steps.some(({ isWhole }) => isWhole);
   }
 
   /** Notes all objects, from time to time. */
@@ -174,7 +217,27 @@ export class World {
       endpoints: [],
     };
     this.#steps.push(serviceStep('POST', service, empty));
-    if (kind === 'headless') this.#scale('POST', service, empty);
+    if (kind !== 'headless') return;
+    this.#incomplete.add(service);
+    this.#makeSlices(service, empty);
+  }
+
+  #makeSlices(service: string, empty: ServiceState): void {
+    this.#cluster.scheduler.after(this.#random.below(CONTROLLER_US), () => {
+      if (this.#isReplacing || this.#isAsked(service)) {
+        this.#makeSlices(service, empty);
+        return;
+      }
+      this.#incomplete.delete(service);
+      if (this.#stored.services.get(service) !== empty) return;
+      this.#scale('POST', service, empty);
+      this.#next();
+    });
+  }
+
+  /** Whether a change of it has not had its answer yet. */
+  #isAsked(service: string): boolean {
+    return this.#steps.some((step) => step.after().some(([name]) => name === service));
   }
 
   #delete(service: string, before: ServiceState): void {
@@ -235,6 +298,7 @@ export class World {
     this.#isAsking = true;
     const { scheduler } = this.#cluster;
     const settlements = step.after().map(([service, state]) => this.history.begin(service, state, scheduler.nowUs)); // prettier-ignore
+    if (step.isWhole !== true) for (const [service] of step.after()) this.onChange(service);
     this.#request!(step, (status) => {
       this.#isAsking = false;
       if (isRefused(status)) {

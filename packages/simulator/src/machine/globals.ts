@@ -8,6 +8,7 @@ import { fsModule } from './fs.js';
 import { httpModule } from './http.js';
 import { type NetModule, netModule } from './net.js';
 import { osModule } from './os.js';
+import { zlibModule } from './zlib.js';
 import { type Timers, timersOf, timersPromisesModule } from './timers.js';
 
 /** The `process` of a simulated program. */
@@ -32,7 +33,7 @@ export interface ProgramOptions {
 /** What Node gives that neither reads a clock nor leaves the process. */
 const PURE = new Set([
   'assert', 'async_hooks', 'buffer', 'diagnostics_channel', 'events', 'path', 'punycode', 'querystring',
-  'stream', 'stream/promises', 'string_decoder', 'tty', 'url', 'util', 'vm', 'zlib', 'constants',
+  'stream', 'stream/promises', 'string_decoder', 'tty', 'url', 'util', 'vm', 'constants',
 ]); // prettier-ignore
 
 const nodeRequire = createRequire(import.meta.url);
@@ -98,6 +99,8 @@ export function globalsOf(owner: RunningProcess, options: ProgramOptions): Bundl
         return osModule(owner);
       case 'crypto':
         return cryptoModule(machine.random);
+      case 'zlib':
+        return zlibModule(owner);
       case 'child_process':
         return childProcessModule();
       case 'v8':

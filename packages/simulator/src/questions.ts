@@ -1,0 +1,198 @@
+import { Client, type Reply } from './cluster/client.js';
+import { CLUSTER_DNS, DOMAIN, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
+import type { World } from './cluster/world.js';
+import type { Judge } from './judge.js';
+import { reverseNameOf, type ServiceQuestion } from './model/service-model.js';
+import type { Random } from './random.js';
+import { linkPart, programPart, type Way } from './troubles.js';
+
+/** A server that a client may ask, and what its answers depend on. */
+interface Target {
+  /** Of each family. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly weight: number;
+  /** For names of the cluster, for those of services that lead outside, and for names outside. */
+  readonly inside: Way;
+  readonly leadingOut: Way;
+  readonly outside: Way;
+}
+
+/** One that asks, with the servers that it may ask. */
+interface Asker {
+  readonly client: Client;
+  readonly targets: readonly Target[];
+}
+
+const DNS_PORT = 53;
+const KUBEDNS_PORT = 10_053;
+const OUTSIDE_NAMES = 12;
+/** What clients say that fits into an answer over UDP; undefined: they have no EDNS. */
+const EDNS_BYTES = [undefined, 512, 1_232, 4_096] as const;
+/** A change is asked about at these times after its request was sent, in microseconds: caches may take the old answer then. */
+const AROUND_US = [-400, 0, 400, 1_500, 5_000, 60_000, 900_000] as const;
+
+/** What clients ask, drawn by the seed: each answer goes to the judge. */
+export class Questions {
+  readonly #random: Random;
+  readonly #world: World;
+  readonly #judge: Judge;
+  readonly #askers: readonly Asker[];
+
+  constructor(cluster: SimulatedCluster, world: World, judge: Judge) {
+    this.#random = cluster.random.fork('questions');
+    this.#world = world;
+    this.#judge = judge;
+    this.#askers = cluster.nodes.map(({ machine }) => ({
+      client: new Client(machine),
+      targets: targetsOf(cluster, machine.name),
+    }));
+    const { scheduler } = cluster;
+    world.onChange = (service) => {
+      for (const afterUs of AROUND_US) {
+        if (this.#random.chance(0.4)) continue;
+        const asker = this.#random.pick(this.#askers);
+        const jitterUs = this.#random.below(400);
+        scheduler.after(Math.max(0, afterUs + jitterUs), () => this.#askService(asker, this.#drawTarget(asker), service, this.#drawQuestion())); // prettier-ignore
+      }
+    };
+  }
+
+  /** Asks one question. */
+  ask(): void {
+    const asker = this.#random.pick(this.#askers);
+    const target = this.#drawTarget(asker);
+    const kind = this.#random.fraction();
+    if (kind < 0.15) {
+      this.#askOutside(asker, target, `www-${this.#random.below(OUTSIDE_NAMES)}.example.com`);
+    } else if (kind < 0.25) this.#askAddress(asker, target, this.#drawAddress());
+    else {
+      const service = kind < 0.33 ? `nothing-${this.#random.below(20)}.default` : this.#random.pick(this.#world.services); // prettier-ignore
+      this.#askService(asker, target, service, this.#drawQuestion());
+    }
+  }
+
+  /** Asks every cache and every server for every name. */
+  askAll(): void {
+    for (const asker of this.#askers) {
+      for (const all of asker.targets) {
+        for (const address of all.addresses) {
+          const target = { ...all, addresses: [address] };
+          for (const service of this.#world.services) {
+            this.#askService(asker, target, service, { type: 'A' });
+            this.#askService(asker, target, service, { type: 'SRV', port: '_http._tcp' });
+          }
+        }
+      }
+    }
+  }
+
+  #drawTarget({ targets }: Asker): Target {
+    let at = this.#random.below(targets.reduce((sum, { weight }) => sum + weight, 0));
+    return targets.find(({ weight }) => (at -= weight) < 0)!;
+  }
+
+  #drawQuestion(): ServiceQuestion {
+    const kind = this.#random.fraction();
+    if (kind < 0.15) return { type: 'SRV', port: '_http._tcp' };
+    const type = this.#random.chance(0.4) ? 'AAAA' : 'A';
+    return kind < 0.3 ? { type, host: `host-${this.#random.below(5)}` } : { type };
+  }
+
+  /** One of a service, or one that may be of none. */
+  #drawAddress(): string {
+    const state = this.#world.history.current(this.#random.pick(this.#world.services));
+    const known = [...(state?.clusterIps ?? []), ...(state?.endpoints ?? []).map(({ address }) => address)]; // prettier-ignore
+    return known.length > 0 ? this.#random.pick(known) : `10.245.0.${this.#random.below(250)}`;
+  }
+
+  #askOutside(asker: Asker, target: Target, name: string): void {
+    const type = this.#random.chance(0.3) ? 'AAAA' : 'A';
+    this.#send(asker, target, name, type, (text, reply) =>
+      this.#judge.outside(name, type, { text, way: target.outside }, reply),
+    );
+  }
+
+  #askAddress(asker: Asker, target: Target, address: string): void {
+    this.#send(asker, target, reverseNameOf(address), 'PTR', (text, reply) =>
+      // What the cluster does not have is asked outside.
+      this.#judge.reverse(address, DOMAIN, { text, way: target.leadingOut }, reply),
+    );
+  }
+
+  #askService(asker: Asker, target: Target, service: string, question: ServiceQuestion): void {
+    const { host, port, type } = question;
+    const below = host ?? port;
+    const name = `${below === undefined ? '' : `${below}.`}${service}.svc.${DOMAIN}`;
+    this.#send(asker, target, name, type, (text, reply) => {
+      const states = this.#world.history.between(service, reply.askedUs - LEADS_OUT_US, reply.answeredUs); // prettier-ignore
+      const leadsOut = states.some((state) => state?.kind === 'ExternalName');
+      const way = leadsOut ? target.leadingOut : target.inside;
+      this.#judge.service(service, question, { text, way }, reply);
+    });
+  }
+
+  #send(
+    { client }: Asker,
+    { addresses, port }: Target,
+    name: string,
+    type: string,
+    done: (text: string, reply: Reply) => void,
+  ): void {
+    const address = this.#random.chance(0.3) ? addresses.at(-1)! : addresses[0]!;
+    const ednsBytes = this.#random.pick(EDNS_BYTES);
+    const overTcp = this.#random.chance(0.06);
+    const text = `${type} ${name} at ${address}${port === DNS_PORT ? '' : `#${port}`}${overTcp ? ' over TCP' : ''}`; // prettier-ignore
+    client.ask({ address, port }, { name, type, ednsBytes, overTcp }, (reply) => done(text, reply));
+  }
+}
+
+/** An answer that leads outside may be as old as what went wrong. */
+const LEADS_OUT_US = 600_000_000;
+
+/** The servers that a client of a node may ask: its cache, the Service, and each program of each pod itself. */
+function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Target[] {
+  const [apiName, ...upstreamNames] = [api, ...upstreams].map(({ machine }) => machine.name);
+  const outsideOf = (asker: string) =>
+    upstreamNames.flatMap((name) => [linkPart(name, asker), programPart(name, 'name-server')]);
+  const partsOf = (hosts: typeof pods) => {
+    const names = hosts.map(({ machine }) => machine.name);
+    const kubedns = names.flatMap((pod) => [
+      linkPart(node, pod),
+      linkPart(apiName!, pod),
+      programPart(apiName!, 'apiserver'),
+      programPart(pod, 'kubedns'),
+    ]);
+    const dnsmasq = [...kubedns, ...names.map((pod) => programPart(pod, 'dnsmasq'))];
+    return { kubedns, dnsmasq, outside: names.flatMap(outsideOf) };
+  };
+  const target = (
+    { addresses, port, weight }: Pick<Target, 'addresses' | 'port' | 'weight'>,
+    caches: number,
+    inside: readonly string[],
+    leadingOut: readonly string[],
+    outside = [...inside, ...leadingOut],
+  ): Target => ({
+    addresses,
+    port,
+    weight,
+    inside: { parts: new Set(inside), caches },
+    leadingOut: { parts: new Set([...inside, ...leadingOut]), caches },
+    outside: { parts: new Set(outside), caches },
+  });
+  const all = partsOf(pods);
+  const cache = programPart(node, 'node-cache');
+  const [local, service] = [LOCAL_DNS, CLUSTER_DNS].map((addresses, at) => ({ addresses, port: DNS_PORT, weight: [50, 20][at]! * pods.length })); // prettier-ignore
+  return [
+    target(local!, 2, [...all.dnsmasq, cache], all.outside, [cache, ...outsideOf(node)]),
+    target(service!, 1, all.dnsmasq, all.outside),
+    ...pods.flatMap((pod) => {
+      const { kubedns, dnsmasq, outside } = partsOf([pod]);
+      const { addresses } = pod.machine;
+      return [
+        target({ addresses, port: DNS_PORT, weight: 15 }, 1, dnsmasq, outside),
+        target({ addresses, port: KUBEDNS_PORT, weight: 15 }, 0, kubedns, outside),
+      ];
+    }),
+  ];
+}

@@ -1,0 +1,70 @@
+/**
+ * What an answer depends on: each program and each link on its way from the objects to the client. Parts have names:
+ * `dns-0/kubedns`, `api|dns-0`.
+ */
+export interface Way {
+  readonly parts: ReadonlySet<string>;
+  /** Caches in a row between the program that has the objects, or the name server, and the client. */
+  readonly caches: number;
+}
+
+/** Touches every way: all links. */
+export const EVERYTHING = '*';
+
+export function programPart(machine: string, program: string): string {
+  return `${machine}/${program}`;
+}
+
+export function linkPart(one: string, other: string): string {
+  return one < other ? `${one}|${other}` : `${other}|${one}`;
+}
+
+interface Trouble {
+  readonly fromUs: number;
+  /** With the time in which all comes back. */
+  readonly untilUs: number;
+  readonly parts: readonly string[];
+  readonly hidesApi: boolean;
+}
+
+/** What was not as it should be, when, and on which ways. */
+export class Troubles {
+  readonly #all: Trouble[] = [];
+  #untilUs = 0;
+
+  /** Troubles are added in the order of their beginnings. */
+  add(trouble: Trouble): void {
+    this.#all.push(trouble);
+    this.#untilUs = Math.max(this.#untilUs, trouble.untilUs);
+  }
+
+  /**
+   * Since when something was wrong on a way without a break, at some time from one time to another; undefined when nothing
+   * was. `hidesApi`: only what hides the API server.
+   */
+  since(way: Way, fromUs: number, toUs: number, hidesApi = false): number | undefined {
+    if (fromUs > this.#untilUs) return undefined;
+    const touching = this.#all.filter(
+      (trouble) => (trouble.hidesApi || !hidesApi) && touches(trouble, way),
+    );
+    let sinceUs: number | undefined;
+    for (const trouble of touching) {
+      if (trouble.fromUs > toUs || trouble.untilUs < fromUs) continue;
+      sinceUs = Math.min(sinceUs ?? trouble.fromUs, trouble.fromUs);
+    }
+    // One that had not ended when the next one began is the same.
+    for (const { fromUs: beganUs, untilUs } of touching.reverse()) {
+      if (sinceUs !== undefined && beganUs < sinceUs && untilUs >= sinceUs) sinceUs = beganUs;
+    }
+    return sinceUs;
+  }
+
+  /** Whether something is wrong anywhere. */
+  isAnyAt(atUs: number): boolean {
+    return atUs <= this.#untilUs;
+  }
+}
+
+function touches({ parts }: Trouble, way: Way): boolean {
+  return parts.some((part) => part === EVERYTHING || way.parts.has(part));
+}
