@@ -1,5 +1,5 @@
 import type { Host, SimulatedCluster } from './cluster/cluster.js';
-import type { World } from './cluster/world.js';
+import { CONFIG_NAMES, type World } from './cluster/world.js';
 import { BEHAVIOUR_NAMES, type Behaviour } from './cluster/upstream.js';
 import { GOOD_LINK } from './network.js';
 import type { Random } from './random.js';
@@ -39,8 +39,11 @@ interface Row<Details extends object> {
   readonly effect: (details: Details, stage: Stage) => Effect;
 }
 
+/** So many callbacks of a program are run before something happens to it. */
+const TURNS = [0, 0, 1, 2, 5, 20] as const;
 const UPSTREAM_NAMES = ['upstream-0', 'upstream-1'] as const;
 const API = [programPart('api', 'apiserver')];
+const NAME_SERVERS = [...UPSTREAM_NAMES, 'corp'] as const;
 /** What another server, or the same one over TCP, makes good at once. */
 const HARMLESS_BEHAVIOURS: readonly Behaviour[] = ['forged', 'truncating', 'REFUSED', 'SERVFAIL'];
 
@@ -52,13 +55,14 @@ function row<Details extends object>(kind: Row<Details>): Row<Details> {
 /** All that can go wrong. */
 const FAULTS = {
   kill: row({
-    summary: 'a program is killed; it starts again later',
+    summary: 'a program is killed, at any event; it starts again later',
     weight: 4,
-    draw: anyProgram,
-    begin: ({ machine, program }, { cluster, world }) => {
+    draw: (random, size) => ({ ...anyProgram(random, size), turns: random.pick(TURNS) }),
+    begin: ({ machine, program, turns }, { cluster, world }) => {
       const host = hostOf(cluster, machine);
-      host.kill(program);
+      const forget = host.process(program).afterTurns(turns, () => host.kill(program));
       return () => {
+        forget();
         if (program !== 'apiserver') host.restart(program);
         else if (!host.process(program).isAlive) cluster.startApi(world.manifests);
       };
@@ -67,13 +71,16 @@ const FAULTS = {
     effect: effectOf,
   }),
   freeze: row({
-    summary: 'a program does not run for a time (SIGSTOP)',
+    summary: 'a program does not run for a time (SIGSTOP), from any event on',
     weight: 3,
-    draw: anyProgram,
-    begin: ({ machine, program }, { cluster }) => {
+    draw: (random, size) => ({ ...anyProgram(random, size), turns: random.pick(TURNS) }),
+    begin: ({ machine, program, turns }, { cluster }) => {
       const process = hostOf(cluster, machine).process(program);
-      process.freeze();
-      return () => process.thaw();
+      const forget = process.afterTurns(turns, () => process.freeze());
+      return () => {
+        forget();
+        process.thaw();
+      };
     },
     touches: ({ machine, program }) => [programPart(machine, program)],
     effect: effectOf,
@@ -87,8 +94,8 @@ const FAULTS = {
         [node, pod],
         [node, pod],
         ['api', pod],
-        [random.pick(UPSTREAM_NAMES), pod],
-        [random.pick(UPSTREAM_NAMES), node],
+        [random.pick(NAME_SERVERS), pod],
+        [random.pick(NAME_SERVERS), node],
       ] as const;
       const [machine, other] = random.pick(pairs);
       return { machine, other };
@@ -135,6 +142,38 @@ const FAULTS = {
       const hasOther = UPSTREAM_NAMES.some((name) => name !== machine && nameServers.get(name)!.behaviour === 'right'); // prettier-ignore
       return hasOther && HARMLESS_BEHAVIOURS.includes(behaviour) ? 'nothing' : 'answers';
     },
+  }),
+  'roll-pod': row({
+    summary: 'another pod starts in place of one, which ends once that is ready',
+    weight: 3,
+    lengths: [0],
+    draw: (random, size) => ({ machine: anyPod(random, size) }),
+    begin: ({ machine }, { cluster }) => {
+      cluster.replacePod(machine);
+      return () => undefined;
+    },
+    touches: () => [],
+    effect: () => 'nothing',
+  }),
+  'roll-node': row({
+    summary: 'a node-cache ends and is started again, as a DaemonSet without surge does it',
+    weight: 2,
+    lengths: [10],
+    draw: (random, size) => ({ machine: anyNode(random, size) }),
+    begin: ({ machine }, { cluster }) => {
+      hostOf(cluster, machine).replaceContainers();
+      return () => undefined;
+    },
+    touches: ({ machine }) => [programPart(machine, 'node-cache')],
+    effect: () => 'answers',
+  }),
+  config: row({
+    summary: 'the ConfigMap of kube-dns has a stub domain, other name servers, or a mistake',
+    weight: 3,
+    draw: (random) => ({ config: random.pick(CONFIG_NAMES) }),
+    begin: ({ config }, { world }) => world.configure(config),
+    touches: () => [],
+    effect: () => 'nothing',
   }),
   restart: row({
     summary: 'the API server restarts, with or without its history',

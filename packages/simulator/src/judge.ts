@@ -1,13 +1,14 @@
 import type { Reply } from './cluster/client.js';
 import { outsideAddress, outsideAddresses } from './cluster/upstream.js';
-import type { History } from './model/history.js';
+import { CONFIG_MAP, type World } from './cluster/world.js';
+import { DEFAULT_ROUTING, type Routing, viewOf } from './model/outside-model.js';
 import {
   expectedAnswer,
   type Expected,
   isTarget,
+  type OutsideAddress,
   reverseTargets,
   type ServiceQuestion,
-  type ServiceState,
 } from './model/service-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { Troubles, Way } from './troubles.js';
@@ -45,12 +46,12 @@ export class Judge {
   readonly violations: Violation[] = [];
   questions = 0;
   readonly #scheduler: Scheduler;
-  readonly #history: History<ServiceState>;
+  readonly #world: World;
   readonly #troubles: Troubles;
 
-  constructor(scheduler: Scheduler, history: History<ServiceState>, troubles: Troubles) {
+  constructor(scheduler: Scheduler, world: World, troubles: Troubles) {
     this.#scheduler = scheduler;
-    this.#history = history;
+    this.#world = world;
     this.#troubles = troubles;
   }
 
@@ -64,8 +65,9 @@ export class Judge {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
     const fromUs = this.#oldestUs(asked.way, reply);
-    const states = this.#history.between(service, fromUs, reply.answeredUs);
-    const possible = states.map((state) => expectedAnswer(state, question, addressOutside));
+    const states = this.#world.history.between(service, fromUs, reply.answeredUs);
+    const routings = this.#routings(fromUs, reply);
+    const possible = states.flatMap((state) => routings.map((routing) => expectedAnswer(state, question, addressBy(routing)))); // prettier-ignore
     const got = recordsOf(message);
     if (possible.some((expected) => isEqual(expected, got))) return;
     this.#wrong(asked, got, possible);
@@ -76,9 +78,9 @@ export class Judge {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
     const fromUs = this.#oldestUs(asked.way, reply);
-    const states = [...this.#history.names].map(
+    const states = [...this.#world.history.names].map(
       (service) =>
-      this.#history
+      this.#world.history
         .between(service, fromUs, reply.answeredUs)
         .map((state) => reverseTargets(service, state, address).map((target) => `${target}.${zone}`)), // prettier-ignore
     );
@@ -98,13 +100,22 @@ export class Judge {
   outside(name: string, type: 'A' | 'AAAA', asked: Asked, reply: Reply): void {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
-    const isTroubled = this.#troubleSince(asked.way, reply) !== undefined;
-    const oldUs = isTroubled && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
+    const { askedUs, answeredUs } = reply;
+    const sinceUs = this.#troubleSince(asked.way, reply);
+    const oldUs = sinceUs !== undefined && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
     const got = recordsOf(message);
-    const possible = outsideAddresses(name, type, reply.askedUs - oldUs, reply.answeredUs).map(
-      (address): Expected => ({ rcode: 'NOERROR', records: [`${type} ${address}`] }),
-    );
+    // A ConfigMap counts at once, also for what is cached.
+    const views = new Set(this.#routings((sinceUs ?? askedUs) - FRESH_US, reply).map((routing) => viewOf(name, routing))); // prettier-ignore
+    const possible = [...views]
+      .flatMap((view) => outsideAddresses(name, type, view, askedUs - oldUs, answeredUs))
+      .map((address): Expected => ({ rcode: 'NOERROR', records: [`${type} ${address}`] }));
     if (!possible.some((expected) => isEqual(expected, got))) this.#wrong(asked, got, possible);
+  }
+
+  /** Which name servers a ConfigMap may have given. */
+  #routings(fromUs: number, { answeredUs }: Reply): readonly Routing[] {
+    const routings = this.#world.routing.between(CONFIG_MAP, fromUs, answeredUs);
+    return routings.map((routing = DEFAULT_ROUTING) => routing);
   }
 
   #wrong({ text }: Asked, got: Expected, possible: readonly Expected[]): void {
@@ -154,8 +165,8 @@ export class Judge {
   }
 }
 
-function addressOutside(name: string, type: 'A' | 'AAAA'): string {
-  return outsideAddress(name, type, 'public');
+function addressBy(routing: Routing): OutsideAddress {
+  return (name, type) => outsideAddress(name, type, viewOf(name, routing));
 }
 
 /** Whether the answer has the TTL that expired answers are given with; one without records may. */

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import {
   parseOptions,
   type OptionValues,
@@ -35,6 +36,11 @@ const OPTIONS = {
     FAULT_KINDS.join(','),
     'KINDS',
     'kinds of faults; none: none; help: lists them',
+  ),
+  other: textOption(
+    '',
+    'FOLDER',
+    'a built checkout of another release, which some of the machines run',
   ),
   replay: textOption('', 'FILE', 'run the scenario of this file'),
   save: textOption('', 'FILE', 'write the shrunk scenario of a violation to this file'),
@@ -113,6 +119,7 @@ function* scenarios(values: Values): Generator<Scenario> {
     pods,
     seconds: minutes * 60,
     faults: kindsOf(values.faults),
+    isMixed: values.other !== '',
     ...(nodes > 0 && { nodes }),
   };
   const endMs = performance.now() + values.for * 1_000;
@@ -145,7 +152,7 @@ async function findSabotages(values: Values): Promise<number> {
       seeds: SABOTAGE_SEEDS,
       for: 0,
     })) {
-      const { violations } = await run(scenario, { trace: '', log: '', sabotage: name });
+      const { violations } = await run(scenario, { ...values, trace: '', log: '', sabotage: name });
       const [violation] = violations;
       if (violation === undefined) continue;
       line = `seed ${scenario.seed}, at ${(violation.atUs / 1e6).toFixed(1)} s: ${violation.kind}`;
@@ -169,11 +176,13 @@ function bundlesWith(sabotage: string): Bundles {
   return sabotaged(builtBundles(), planted);
 }
 
-type RunValues = Pick<Values, 'trace' | 'log' | 'sabotage'>;
+type RunValues = Pick<Values, 'trace' | 'log' | 'sabotage' | 'other'>;
 
-function run(scenario: Scenario, { trace, log, sabotage }: RunValues): Promise<Outcome> {
+function run(scenario: Scenario, { trace, log, sabotage, other }: RunValues): Promise<Outcome> {
+  const bundles = bundlesWith(sabotage);
+  const releases = { bundles, other: other === '' ? bundles : builtBundles(resolve(other)) };
   return simulate(scenario, {
-    bundles: bundlesWith(sabotage),
+    releases,
     ...(trace !== '' && { trace: { name: trace, write: say } }),
     ...(log !== '' && {
       onLine: (atUs: number, machine: string, program: string, line: string) => {
@@ -189,7 +198,7 @@ async function report(outcome: Outcome, values: Values): Promise<void> {
   say('shrinking:');
   const least = await shrink(
     outcome,
-    (scenario) => run(scenario, { trace: '', log: '', sabotage: values.sabotage }),
+    (scenario) => run(scenario, { ...values, trace: '', log: '' }),
     (text) => say(`  still wrong with ${text}`),
   );
   show(least);

@@ -1,6 +1,6 @@
 import { Client, type Reply } from './cluster/client.js';
 import { CLUSTER_DNS, DOMAIN, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
-import type { World } from './cluster/world.js';
+import { STUB_DOMAIN, type World } from './cluster/world.js';
 import type { Judge } from './judge.js';
 import { reverseNameOf, type ServiceQuestion } from './model/service-model.js';
 import type { Random } from './random.js';
@@ -8,8 +8,8 @@ import { linkPart, programPart, type Way } from './troubles.js';
 
 /** A server that a client may ask, and what its answers depend on. */
 interface Target {
-  /** Of each family. */
-  readonly addresses: readonly string[];
+  /** Of each family; a pod that is replaced has others then. */
+  readonly addresses: () => readonly string[];
   readonly port: number;
   readonly weight: number;
   /** For names of the cluster, for those of services that lead outside, and for names outside. */
@@ -64,7 +64,8 @@ export class Questions {
     const target = this.#drawTarget(asker);
     const kind = this.#random.fraction();
     if (kind < 0.15) {
-      this.#askOutside(asker, target, `www-${this.#random.below(OUTSIDE_NAMES)}.example.com`);
+      const domain = this.#random.chance(0.3) ? STUB_DOMAIN : 'example.com';
+      this.#askOutside(asker, target, `www-${this.#random.below(OUTSIDE_NAMES)}.${domain}`);
     } else if (kind < 0.25) this.#askAddress(asker, target, this.#drawAddress());
     else {
       const service = kind < 0.33 ? `nothing-${this.#random.below(20)}.default` : this.#random.pick(this.#world.services); // prettier-ignore
@@ -76,8 +77,8 @@ export class Questions {
   askAll(): void {
     for (const asker of this.#askers) {
       for (const all of asker.targets) {
-        for (const address of all.addresses) {
-          const target = { ...all, addresses: [address] };
+        for (const address of all.addresses()) {
+          const target = { ...all, addresses: () => [address] };
           for (const service of this.#world.services) {
             this.#askService(asker, target, service, { type: 'A' });
             this.#askService(asker, target, service, { type: 'SRV', port: '_http._tcp' });
@@ -139,7 +140,7 @@ export class Questions {
     type: string,
     done: (text: string, reply: Reply) => void,
   ): void {
-    const address = this.#random.chance(0.3) ? addresses.at(-1)! : addresses[0]!;
+    const address = addresses().at(this.#random.chance(0.3) ? -1 : 0)!;
     const ednsBytes = this.#random.pick(EDNS_BYTES);
     const overTcp = this.#random.chance(0.06);
     const text = `${type} ${name} at ${address}${port === DNS_PORT ? '' : `#${port}`}${overTcp ? ' over TCP' : ''}`; // prettier-ignore
@@ -152,11 +153,11 @@ const LEADS_OUT_US = 600_000_000;
 
 /** The servers that a client of a node may ask: its cache, the Service, and each program of each pod itself. */
 function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Target[] {
-  const [apiName, ...upstreamNames] = [api, ...upstreams].map(({ machine }) => machine.name);
+  const [apiName, ...upstreamNames] = [api, ...upstreams].map(({ name }) => name);
   const outsideOf = (asker: string) =>
     upstreamNames.flatMap((name) => [linkPart(name, asker), programPart(name, 'name-server')]);
   const partsOf = (hosts: typeof pods) => {
-    const names = hosts.map(({ machine }) => machine.name);
+    const names = hosts.map(({ name }) => name);
     const kubedns = names.flatMap((pod) => [
       linkPart(node, pod),
       linkPart(apiName!, pod),
@@ -182,13 +183,13 @@ function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Ta
   });
   const all = partsOf(pods);
   const cache = programPart(node, 'node-cache');
-  const [local, service] = [LOCAL_DNS, CLUSTER_DNS].map((addresses, at) => ({ addresses, port: DNS_PORT, weight: [50, 20][at]! * pods.length })); // prettier-ignore
+  const [local, service] = [LOCAL_DNS, CLUSTER_DNS].map((addresses, at) => ({ addresses: () => addresses, port: DNS_PORT, weight: [50, 20][at]! * pods.length })); // prettier-ignore
   return [
     target(local!, 2, [...all.dnsmasq, cache], all.outside, [cache, ...outsideOf(node)]),
     target(service!, 1, all.dnsmasq, all.outside),
-    ...pods.flatMap((pod) => {
+    ...pods.flatMap((pod, at) => {
       const { kubedns, dnsmasq, outside } = partsOf([pod]);
-      const { addresses } = pod.machine;
+      const addresses = () => pods[at]!.machine.addresses;
       return [
         target({ addresses, port: DNS_PORT, weight: 15 }, 1, dnsmasq, outside),
         target({ addresses, port: KUBEDNS_PORT, weight: 15 }, 0, kubedns, outside),

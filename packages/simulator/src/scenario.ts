@@ -1,4 +1,5 @@
 import { drawFault, FAULT_KINDS, type Fault, type FaultKind } from './faults.js';
+import type { Late } from './cluster/cluster.js';
 import { Random } from './random.js';
 
 /** All that a run depends on, beside the bundles: the same scenario gives the same run. */
@@ -13,16 +14,25 @@ export interface Scenario {
   readonly questionsPerSecond: number;
   /** How often in a minute some hundred objects come or go at once. */
   readonly bulksPerMinute: number;
+  /** Starts later than all else. */
+  readonly late: Late;
+  /** Machines that begin with the programs of another release; each update changes to the other one. */
+  readonly others: readonly string[];
   readonly faults: readonly Fault[];
 }
 
-export type ScenarioOptions = Partial<Omit<Scenario, 'seed' | 'faults'>> & {
+export type ScenarioOptions = Partial<Omit<Scenario, 'seed' | 'faults' | 'others'>> & {
   /** The kinds to draw from; none: no faults. */
   readonly faults?: readonly FaultKind[];
+  /** Whether there are two releases. */
+  readonly isMixed?: boolean;
 };
 
 /** Seconds between two faults, in the mean: a seed draws one. Long calm times show what only they judge. */
 const BETWEEN_FAULTS = [40, 120, 300] as const;
+
+/** Another fault begins at the same time. */
+const AT_ONCE = 0.2;
 
 /** Draws what happens from a seed. */
 export function drawScenario(seed: string, options: ScenarioOptions = {}): Scenario {
@@ -35,11 +45,31 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   for (let at = 75; kinds.length > 0;) {
     at += Math.round(random.exponential(between));
     if (at >= seconds) break;
-    faults.push(drawFault(random, at, kinds, { pods, nodes }));
+    do faults.push(drawFault(random, at, kinds, { pods, nodes }));
+    while (random.chance(AT_ONCE));
   }
   const { services = random.between(4, 24) } = options;
   const { changesPerSecond = random.pick([0.2, 1, 3]) } = options;
   const { questionsPerSecond = random.pick([5, 10, 20]) } = options;
   const { bulksPerMinute = random.pick([0, 0.3, 0.6]) } = options;
-  return { seed, pods, nodes, services, seconds, changesPerSecond, questionsPerSecond, bulksPerMinute, faults }; // prettier-ignore
+  const { late = random.pick(['none', 'none', 'api', 'pods'] as const) } = options;
+  const names = [...machines('dns', pods), ...machines('node', nodes)];
+  const others = options.isMixed === true ? names.filter(() => random.chance(0.5)) : [];
+  return {
+    seed,
+    pods,
+    nodes,
+    services,
+    seconds,
+    changesPerSecond,
+    questionsPerSecond,
+    bulksPerMinute,
+    late,
+    others,
+    faults,
+  };
+}
+
+function machines(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${kind}-${at}`);
 }

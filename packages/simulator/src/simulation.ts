@@ -1,4 +1,4 @@
-import { type Bundles, type ClusterObserver, SimulatedCluster } from './cluster/cluster.js';
+import { type ClusterObserver, type Releases, SimulatedCluster } from './cluster/cluster.js';
 import { World } from './cluster/world.js';
 import { beginFault, type Fault, faultEffect, touchedBy } from './faults.js';
 import { Judge, type Violation } from './judge.js';
@@ -24,7 +24,7 @@ export interface Outcome {
 }
 
 export interface SimulationOptions {
-  readonly bundles: Bundles;
+  readonly releases: Releases;
   /** Each line of each program, with its virtual time in microseconds. */
   readonly onLine?: (atUs: number, machine: string, program: string, line: string) => void;
   /** Draws the messages that have a name. */
@@ -32,8 +32,8 @@ export interface SimulationOptions {
 }
 
 const SECOND_US = 1_000_000;
-/** All is started and found within this time. */
-const START_US = 30 * SECOND_US;
+/** All is started and found within this time, also what starts late. */
+const START_US = 60 * SECOND_US;
 /** After a fault: probes, back-offs and subscriptions have come back. */
 const RECOVERY_US = 15 * SECOND_US;
 /** After the last recovery: answers are judged as fresh once more. */
@@ -58,7 +58,7 @@ class Simulation {
   readonly #judge: Judge;
   readonly #questions: Questions;
 
-  constructor(scenario: Scenario, { bundles, onLine, trace }: SimulationOptions) {
+  constructor(scenario: Scenario, { releases, onLine, trace }: SimulationOptions) {
     this.#scenario = scenario;
     const random = new Random(scenario.seed);
     this.#times = random.fork('times');
@@ -69,20 +69,20 @@ class Simulation {
         this.#judge.violation('error', `${program} of ${machine}: ${error}`),
       mayEnd: () => this.#troubles.isAnyAt(this.#cluster.scheduler.nowUs),
     };
-    this.#cluster = new SimulatedCluster(scenario, random, bundles, observer);
+    this.#cluster = new SimulatedCluster(scenario, random, releases, observer);
     if (trace !== undefined) {
       const { network, scheduler } = this.#cluster;
       network.trace = new NameTrace(trace.name, scheduler, trace.write);
     }
     this.#world = new World(this.#cluster, scenario.services);
-    this.#judge = new Judge(this.#cluster.scheduler, this.#world.history, this.#troubles);
+    this.#judge = new Judge(this.#cluster.scheduler, this.#world, this.#troubles);
     this.#questions = new Questions(this.#cluster, this.#world, this.#judge);
   }
 
   async run(): Promise<Outcome> {
     const { scheduler } = this.#cluster;
     const { faults, seconds } = this.#scenario;
-    this.#cluster.start();
+    this.#cluster.start(this.#scenario.late);
     this.#world.start();
     this.#troubles.add({ fromUs: 0, untilUs: START_US, parts: [EVERYTHING], hidesApi: true });
     let calmUs = START_US + seconds * SECOND_US;

@@ -180,11 +180,14 @@ export class Prober implements ProberMethods {
   }
 
   watch(address: string): void {
-    watchReadiness(this.#load, [address], (ready) =>
-      this.#readiness.push({
-        text: ready.length > 0 ? 'ready' : 'not ready',
-        atMs: this.clock(),
-      }),
+    watchReadiness(
+      this.#load,
+      () => [address],
+      (ready) =>
+        this.#readiness.push({
+          text: ready.length > 0 ? 'ready' : 'not ready',
+          atMs: this.clock(),
+        }),
     );
   }
 

@@ -1,18 +1,22 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Machine } from '../machine/machine.js';
 import type { ProcessExit } from '../host.js';
 import { runningProcess, SimulatedProcess } from '../machine/process.js';
+import type { View } from '../model/outside-model.js';
 import { Network, type Service } from '../network.js';
 import type { Random } from '../random.js';
 import { Scheduler } from '../scheduler.js';
 import { followReadiness } from './kubelet.js';
-import { NameServer, type View } from './upstream.js';
+import { NameServer } from './upstream.js';
 
 export interface ClusterSize {
   /** Pods of kube-dns behind the Service. */
   readonly pods: number;
   /** Nodes, each with a node-cache and a client. */
   readonly nodes: number;
+  /** Machines that begin with the other release. */
+  readonly others: readonly string[];
 }
 
 /** What a run of a cluster reports while it runs. */
@@ -34,6 +38,11 @@ const UPSTREAMS = [
   { name: 'upstream-1', addresses: ['10.0.0.54', 'fd00:0::54'], view: 'public' },
   { name: 'corp', addresses: ['10.0.0.55', 'fd00:0::55'], view: 'corp' },
 ] as const satisfies { name: string; addresses: string[]; view: View }[];
+/** Where the ConfigMap `kube-dns` is mounted. */
+const CONFIG_FOLDERS = {
+  pod: ['/kube-dns-config', '/etc/k8s/dns/dnsmasq-nanny'],
+  node: ['/etc/kube-dns'],
+} as const;
 const RESOLV_CONF = 'nameserver 10.0.0.53\nnameserver 10.0.0.54\n';
 const API_PORT = 8080;
 const STATE_FILE = '/state/objects.json';
@@ -42,9 +51,11 @@ const STATE_FILE = '/state/objects.json';
 export type Bundles = Readonly<Record<ProgramName, string>>;
 export type ProgramName = 'apiserver' | 'kubedns' | 'dnsmasq' | 'sidecar' | 'node-cache';
 
-export function builtBundles(): Bundles {
-  const bundle = (name: ProgramName) =>
-    fileURLToPath(new URL(`../../../${name}/dist/${name}.cjs`, import.meta.url));
+/** Of a built checkout; default: of this one. */
+export function builtBundles(
+  checkout = fileURLToPath(new URL('../../../..', import.meta.url)),
+): Bundles {
+  const bundle = (name: ProgramName) => join(checkout, 'packages', name, 'dist', `${name}.cjs`);
   return {
     apiserver: bundle('apiserver'),
     kubedns: bundle('kubedns'),
@@ -54,15 +65,28 @@ export function builtBundles(): Bundles {
   };
 }
 
+/** The programs of a cluster, and those of another release, which some of its machines run. */
+export interface Releases {
+  readonly bundles: Bundles;
+  readonly other: Bundles;
+}
+
 /** A machine with the containers that run on it, each of which can be killed, frozen and started again. */
 export class Host {
+  /** What faults call it: a pod has that of the one that it replaced. */
+  readonly name: string;
   readonly machine: Machine;
+  /** It starts no container any more. */
+  #isTerminated = false;
+  #runsOther: boolean;
   readonly #cluster: SimulatedCluster;
   readonly #containers = new Map<string, { argv: readonly string[]; process: SimulatedProcess }>();
 
-  constructor(cluster: SimulatedCluster, machine: Machine) {
+  constructor(cluster: SimulatedCluster, name: string, machine: Machine, runsOther = false) {
     this.#cluster = cluster;
+    this.name = name;
     this.machine = machine;
+    this.#runsOther = runsOther;
   }
 
   get names(): string[] {
@@ -70,7 +94,8 @@ export class Host {
   }
 
   start(program: ProgramName, argv: readonly string[]): void {
-    const { observer, bundles } = this.#cluster;
+    const { observer, releases } = this.#cluster;
+    const bundles = this.#runsOther ? releases.other : releases.bundles;
     const { name } = this.machine;
     const process = new SimulatedProcess(this.machine, {
       name: program,
@@ -101,7 +126,40 @@ export class Host {
   /** Starts a container again that was killed, as the kubelet does. */
   restart(program: string): void {
     const { argv, process } = this.#containers.get(program)!;
-    if (!process.isAlive) this.start(program as ProgramName, argv);
+    if (!process.isAlive && !this.#isTerminated) this.start(program as ProgramName, argv);
+  }
+
+  /** Ends its containers as the kubelet ends those of a pod; `done` when all have ended, or were killed. */
+  terminate(done: () => void): void {
+    if (this.#isTerminated) return;
+    this.#isTerminated = true;
+    const { scheduler, observer } = this.#cluster;
+    const endUs = scheduler.nowUs + GRACE_US;
+    for (const name of this.names) {
+      scheduler.after(PRE_STOP_US[name] ?? 0, () => this.process(name).kill('SIGTERM'));
+    }
+    const check = () => {
+      const alive = this.names.filter((name) => this.process(name).isAlive);
+      if (alive.length > 0 && scheduler.nowUs < endUs) {
+        scheduler.after(CHECK_US, check);
+        return;
+      }
+      for (const name of alive) {
+        if (!observer.mayEnd()) observer.onProgramError(this.machine.name, name, 'runs on after SIGTERM'); // prettier-ignore
+        this.kill(name);
+      }
+      done();
+    };
+    check();
+  }
+
+  /** Ends its containers, and starts them again, with the other release where there are two. */
+  replaceContainers(): void {
+    this.terminate(() => {
+      this.#isTerminated = false;
+      this.#runsOther = !this.#runsOther;
+      for (const name of this.names) this.restart(name);
+    });
   }
 
   #onExit(program: string, { code, error }: ProcessExit): void {
@@ -114,6 +172,15 @@ export class Host {
   }
 }
 
+/** What of a cluster starts later than all else. */
+export type Late = 'none' | 'api' | 'pods';
+/** Within the time that a start may take. */
+const LATE_US = 20_000_000;
+/** `terminationGracePeriodSeconds`. */
+const GRACE_US = 30_000_000;
+const CHECK_US = 100_000;
+/** `preStop` of the containers, as in manifests/kube-dns: until every node has taken the pod out of the Service, it answers. */
+const PRE_STOP_US: Readonly<Record<string, number>> = { kubedns: 10_000_000, dnsmasq: 10_000_000 };
 const KILLED = 137;
 /** The kubelet's first pause before a container that has ended is started again. */
 const RESTART_US = 10_000_000;
@@ -123,7 +190,7 @@ export class SimulatedCluster {
   readonly scheduler = new Scheduler();
   readonly network: Network;
   readonly random: Random;
-  readonly bundles: Bundles;
+  readonly releases: Releases;
   readonly observer: ClusterObserver;
   readonly api: Host;
   readonly upstreams: Host[] = [];
@@ -132,10 +199,17 @@ export class SimulatedCluster {
   readonly nodes: Host[] = [];
   /** Of each family. */
   readonly #services: readonly Service[];
+  readonly #others: readonly string[];
+  /** Pods that start, by the number of the one that each replaces. */
+  readonly #surging = new Map<number, Host>();
+  readonly #generations = new Map<number, number>();
+  #updateReadiness: () => void = () => undefined;
+  #config: Readonly<Record<string, string>> = {};
 
-  constructor(size: ClusterSize, random: Random, bundles: Bundles, observer: ClusterObserver) {
+  constructor(size: ClusterSize, random: Random, releases: Releases, observer: ClusterObserver) {
     this.random = random;
-    this.bundles = bundles;
+    this.releases = releases;
+    this.#others = size.others;
     this.observer = observer;
     this.network = new Network(this.scheduler, random.fork('network'));
     this.scheduler.onError = (error) => this.#onError(error);
@@ -151,9 +225,7 @@ export class SimulatedCluster {
     ]);
     this.#services = CLUSTER_DNS.map((address) => ({ address, ports, backends: [] }));
     for (const service of this.#services) this.network.addService(service);
-    for (let i = 0; i < size.pods; i++) {
-      this.pods.push(this.#host(`dns-${i}`, [`10.244.${i}.53`, `fd00:244:${i}::53`]));
-    }
+    for (let i = 0; i < size.pods; i++) this.pods.push(this.#pod(i));
     for (let i = 0; i < size.nodes; i++) {
       const addresses = [`10.1.${i >> 8}.${i & 255}`, `fd00:1::${i.toString(16)}:1`];
       this.nodes.push(this.#host(`node-${i}`, addresses, LOCAL_DNS));
@@ -166,20 +238,60 @@ export class SimulatedCluster {
   }
 
   find(name: string): Host | undefined {
-    return this.hosts.find(({ machine }) => machine.name === name);
+    return this.hosts.find((host) => host.name === name);
   }
 
-  start(): void {
+  /** Starts everything; the API server or the pods with all others, or later. */
+  start(late: Late = 'none'): void {
     for (const server of this.nameServers.values()) server.start();
-    this.startApi('{"apiVersion":"v1","kind":"List","items":[]}');
-    for (const pod of this.pods) this.#startPod(pod);
-    followReadiness(this.api.machine, this.pods, (ready) => this.#setBackends(ready));
+    const start = (what: Late, run: () => void) =>
+      what === late ? this.scheduler.after(LATE_US, run) : run();
+    start('api', () => this.startApi('{"apiVersion":"v1","kind":"List","items":[]}'));
+    start('pods', () => {
+      for (const pod of this.pods) this.#startPod(pod);
+    });
+    const probed = () => [...this.pods, ...this.#surging.values()];
+    this.#updateReadiness = followReadiness(this.api.machine, probed, (ready) => this.#setBackends(ready)); // prettier-ignore
     for (const node of this.nodes) this.#startNodeCache(node);
   }
 
+  /** Replaces a pod as a Deployment with surge does: another one starts, and once it is ready this one ends. */
+  replacePod(name: string): void {
+    const at = this.pods.findIndex((pod) => pod.name === name);
+    if (this.#surging.has(at)) return;
+    const generation = (this.#generations.get(at) ?? 0) + 1;
+    this.#generations.set(at, generation);
+    const pod = this.#pod(at, generation);
+    this.#surging.set(at, pod);
+    this.#startPod(pod);
+  }
+
+  /** The kubelets have a new version of the ConfigMap `kube-dns`. */
+  mountConfig(data: Readonly<Record<string, string>>): void {
+    this.#config = data;
+    const mount = ({ machine }: Host, folders: readonly string[]) =>
+      folders.forEach((folder) => machine.files.mountConfigMap(folder, data));
+    for (const pod of [...this.pods, ...this.#surging.values()]) mount(pod, CONFIG_FOLDERS.pod);
+    for (const node of this.nodes) mount(node, CONFIG_FOLDERS.node);
+  }
+
   #setBackends(pods: readonly Host[]): void {
+    for (const [at, pod] of this.#surging) {
+      if (pods.includes(pod)) this.#endReplaced(at, pod);
+    }
     this.#services.forEach((service, family) => {
       service.backends = pods.map(({ machine }) => machine.addresses[family]!);
+    });
+  }
+
+  #endReplaced(at: number, pod: Host): void {
+    const old = this.pods[at]!;
+    this.pods[at] = pod;
+    this.#surging.delete(at);
+    this.#updateReadiness();
+    old.terminate(() => {
+      old.machine.isOn = false;
+      this.network.detach(old.machine);
     });
   }
 
@@ -193,8 +305,7 @@ export class SimulatedCluster {
     const { files } = pod.machine;
     files.write('/etc/hosts', '127.0.0.1 localhost\n');
     files.write('/etc/resolv.conf', RESOLV_CONF);
-    files.mountConfigMap('/kube-dns-config', {});
-    files.mountConfigMap('/etc/k8s/dns/dnsmasq-nanny', {});
+    for (const folder of CONFIG_FOLDERS.pod) files.mountConfigMap(folder, this.#config);
     const api = `http://${this.api.machine.addresses[0]!}:${API_PORT}`;
     pod.start('kubedns', [
       `--domain=${DOMAIN}.`,
@@ -229,6 +340,7 @@ export class SimulatedCluster {
     const { files } = node.machine;
     files.write('/etc/resolv.conf', RESOLV_CONF);
     files.write('/etc/Corefile.base', COREFILE);
+    for (const folder of CONFIG_FOLDERS.node) files.mountConfigMap(folder, this.#config);
     node.start('node-cache', [
       `-localip=${LOCAL_DNS.join(',')}`,
       '-upstreamsvc=kube-dns-upstream',
@@ -239,9 +351,20 @@ export class SimulatedCluster {
     ]);
   }
 
+  /** A pod, or the next one in its place, with a name and addresses of its own. */
+  #pod(at: number, generation = 0): Host {
+    const name = `dns-${at}`;
+    const number = 53 + generation;
+    const addresses = [`10.244.${at}.${number}`, `fd00:244:${at}::${number}`];
+    const machine = generation === 0 ? name : `${name}.${generation}`;
+    // One that replaces another is of the other release, where there are two.
+    const runsOther = this.#others.includes(name) !== (generation % 2 === 1);
+    return new Host(this, name, new Machine({ name: machine, addresses }, this.network, this.random), runsOther); // prettier-ignore
+  }
+
   #host(name: string, addresses: readonly string[], localAddresses: readonly string[] = []): Host {
     const machine = new Machine({ name, addresses, localAddresses }, this.network, this.random);
-    return new Host(this, machine);
+    return new Host(this, name, machine, this.#others.includes(name));
   }
 
   #onError(error: unknown): void {
@@ -281,7 +404,7 @@ const COREFILE = `${DOMAIN}:53 in-addr.arpa:53 ip6.arpa:53 {
     reload
     loop
     bind ${LOCAL_DNS.join(' ')}
-    forward . /etc/resolv.conf
+    forward . __PILLAR__UPSTREAM__SERVERS__
     prometheus :9253
 }
 `;

@@ -17,46 +17,54 @@ const RULES_MS = 200;
 
 /**
  * The kubelet's readiness probes of the DNS pods, the endpoint controller and kube-proxy in one: the backends of the
- * Service are the pods that answer on /readiness.
+ * Service are the pods that answer on /readiness. The result is to be called when there are other pods.
  */
 export function followReadiness<T extends Pod>(
   machine: Machine,
-  pods: readonly T[],
+  pods: () => readonly T[],
   setBackends: (ready: readonly T[]) => void,
-): void {
-  const addresses = pods.map((pod) => pod.machine.addresses[0]!);
+): () => void {
+  let onPods: () => void = () => undefined;
+  const addressOf = (pod: T) => pod.machine.addresses[0]!;
   new SimulatedProcess(machine, {
     name: 'kubelet',
-    program: (load) =>
-      watchReadiness(load, addresses, (ready) => setBackends(ready.map((index) => pods[index]!))),
+    program: (load) => {
+      onPods = watchReadiness(load, () => pods().map(addressOf), (ready) => setBackends(pods().filter((pod) => ready.includes(addressOf(pod))))); // prettier-ignore
+    },
   }).start();
+  return () => onPods();
 }
 
-/** Probes pods at their addresses for ever, with the modules that `load` gives: which are ready, by their indices; none at first. */
+/**
+ * Probes pods at their addresses for ever, with the modules that `load` gives: which are ready; none at first. The
+ * result is to be called when there are others.
+ */
 export function watchReadiness(
   load: (module: string) => unknown,
-  pods: readonly string[],
-  onChange: (ready: readonly number[]) => void,
-): void {
+  pods: () => readonly string[],
+  onChange: (ready: readonly string[]) => void,
+): () => void {
   const { get } = load('http') as typeof http;
   const { setInterval, setTimeout } = load('timers') as typeof globalThis;
-  const failures = pods.map(() => FAILURES);
+  const failures = new Map<string, number>();
+  const isReady = (host: string) => (failures.get(host) ?? FAILURES) < FAILURES;
   const update = () => {
-    const ready = [...failures.keys()].filter((index) => failures[index]! < FAILURES);
+    const ready = pods().filter(isReady);
     setTimeout(() => onChange(ready), RULES_MS);
   };
-  const note = (index: number, isReady: boolean) => {
-    const before = failures[index]!;
-    failures[index] = isReady ? 0 : before + 1;
-    if (before < FAILURES !== failures[index] < FAILURES) update();
+  const note = (host: string, isGood: boolean) => {
+    const before = isReady(host);
+    failures.set(host, isGood ? 0 : (failures.get(host) ?? FAILURES) + 1);
+    if (isReady(host) !== before) update();
   };
-  const probe = (host: string, index: number) => {
+  const probe = (host: string) => {
     const request = get({ host, port: 8081, path: '/readiness', agent: false }, (response) => {
       response.resume();
-      note(index, response.statusCode === 200);
+      note(host, response.statusCode === 200);
     });
     request.setTimeout(PROBE_LIMIT_MS, () => request.destroy(new Error('timeout')));
-    request.on('error', () => note(index, false));
+    request.on('error', () => note(host, false));
   };
-  setInterval(() => pods.forEach(probe), PROBE_MS);
+  setInterval(() => pods().forEach(probe), PROBE_MS);
+  return update;
 }

@@ -11,9 +11,7 @@ import {
 } from '@kube-dns/testkit';
 import type { Machine } from '../machine/machine.js';
 import { SimulatedProcess } from '../machine/process.js';
-
-/** Whose data a name server has: two that disagree show which of them was asked. */
-export type View = 'public' | 'corp';
+import type { View } from '../model/outside-model.js';
 
 /** The address that the name servers of a view have for a name: each name has its own. */
 export function outsideAddress(name: string, type: 'A' | 'AAAA', view: View): string {
@@ -33,13 +31,14 @@ const CACHED_US = (TTL_SECONDS + 1) * 1_000_000;
 export function outsideAddresses(
   name: string,
   type: 'A' | 'AAAA',
+  view: View,
   fromUs: number,
   toUs: number,
 ): string[] {
   // prettier-ignore
   const first = moveOf(name, Math.max(0, fromUs - CACHED_US));
   const last = moveOf(name, toUs);
-  return Array.from({ length: last - first + 1 }, (_, at) => addressAfter(name, type, 'public', first + at)); // prettier-ignore
+  return Array.from({ length: last - first + 1 }, (_, at) => addressAfter(name, type, view, first + at)); // prettier-ignore
 }
 
 /** How often a name has moved. */

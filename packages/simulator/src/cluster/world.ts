@@ -1,6 +1,7 @@
 import type * as http from 'node:http';
 import { SimulatedProcess } from '../machine/process.js';
 import { History } from '../model/history.js';
+import { DEFAULT_ROUTING, type Routing } from '../model/outside-model.js';
 import type { Endpoint, ServiceState } from '../model/service-model.js';
 import type { Random } from '../random.js';
 import type { SimulatedCluster } from './cluster.js';
@@ -39,12 +40,35 @@ const BULK_SERVICES = 300;
 /** Changes of other services in that moment, so long after each other. */
 const BULK_CHANGES = 6;
 const BULK_STEP_US = 2_000;
+export const STUB_DOMAIN = 'corp.example';
+const STUB_DOMAINS = `{"${STUB_DOMAIN}": ["10.0.0.55"]}`;
+const UPSTREAMS = '["10.0.0.55"]';
+/** ConfigMaps `kube-dns`, and what follows from them; a mistake leaves everything as it is. */
+const CONFIGS: Readonly<Record<string, { data: Record<string, string>; routing?: Routing }>> = {
+  'stub domain': {
+    data: { stubDomains: STUB_DOMAINS },
+    routing: { stubDomains: [STUB_DOMAIN], upstream: 'public' },
+  },
+  'other upstream': {
+    data: { upstreamNameservers: UPSTREAMS },
+    routing: { stubDomains: [], upstream: 'corp' },
+  },
+  both: {
+    data: { stubDomains: STUB_DOMAINS, upstreamNameservers: UPSTREAMS },
+    routing: { stubDomains: [STUB_DOMAIN], upstream: 'corp' },
+  },
+  'bad JSON': { data: { stubDomains: STUB_DOMAINS.slice(0, -3) } },
+  'half right': { data: { stubDomains: STUB_DOMAINS, upstreamNameservers: '["not an address"]' } },
+};
+export const CONFIG_NAMES = Object.keys(CONFIGS);
+
 /** Of a service, by its number. */
 const FAMILIES: readonly (readonly Family[])[] = [[4], [4, 6], [4], [6, 4], [6]];
 const PORTS = [
   { name: 'http', protocol: 'TCP', port: 80 },
   { name: 'dns', protocol: 'UDP', port: 53 },
 ] as const;
+export const CONFIG_MAP = 'kube-dns';
 const RETRY_US = 500_000;
 /** The controller that makes the slices of a new service takes up to so long. */
 const CONTROLLER_US = 1_000_000;
@@ -60,6 +84,8 @@ const MANY_ENDPOINTS = 60;
  */
 export class World {
   readonly history = new History<ServiceState>(KEPT_US);
+  /** Of the one ConfigMap that there is. */
+  readonly routing = new History<Routing>(KEPT_US);
   readonly services: readonly string[];
   readonly #cluster: SimulatedCluster;
   readonly #random: Random;
@@ -194,6 +220,22 @@ export class World {
     this.#next();
   }
 
+  /** Writes the ConfigMap `kube-dns`; the result empties it. */
+  configure(name: string): () => void {
+    const { data, routing } = CONFIGS[name]!;
+    const current = this.routing.current(CONFIG_MAP) ?? DEFAULT_ROUTING;
+    // A program that starts has no last good state: so that is the default whenever there is a mistake.
+    if (routing === undefined && current !== DEFAULT_ROUTING) return () => undefined;
+    this.#mount(data, routing ?? DEFAULT_ROUTING);
+    return () => this.#mount({}, DEFAULT_ROUTING);
+  }
+
+  #mount(data: Readonly<Record<string, string>>, routing: Routing): void {
+    const { nowUs } = this.#cluster.scheduler;
+    this.routing.begin(CONFIG_MAP, routing, nowUs)(nowUs);
+    this.#cluster.mountConfig(data);
+  }
+
   /** Operates a switch of the API server, as soon as it runs; the result stops trying. */
   switchApi(name: string, body: object = {}): () => void {
     let isWanted = true;
@@ -289,7 +331,8 @@ export class World {
   }
 
   #outsideName(): string {
-    return `target-${this.#random.below(1_000)}.example.org`;
+    const domain = this.#random.chance(0.3) ? STUB_DOMAIN : 'example.org';
+    return `target-${this.#random.below(1_000)}.${domain}`;
   }
 
   #next(): void {

@@ -43,6 +43,7 @@ export class SimulatedProcess implements RunningProcess {
   readonly #events = new Set<ScheduledEvent>();
   readonly #resources = new Set<Resource>();
   readonly #afterThaw: (() => void)[] = [];
+  readonly #countdowns = new Set<{ left: number; readonly act: () => void }>();
   #isFrozen = false;
   #unfinishedLine = '';
 
@@ -80,6 +81,27 @@ export class SimulatedProcess implements RunningProcess {
       callback();
     } catch (error) {
       this.onUncaught(error);
+    }
+    if (this.#countdowns.size > 0) this.#countDown();
+  }
+
+  /** Does something once the process has run so many callbacks more; the result forgets it. */
+  afterTurns(count: number, act: () => void): () => void {
+    if (count === 0) {
+      act();
+      return () => undefined;
+    }
+    const countdown = { left: count, act };
+    this.#countdowns.add(countdown);
+    return () => void this.#countdowns.delete(countdown);
+  }
+
+  #countDown(): void {
+    for (const countdown of this.#countdowns) {
+      if (--countdown.left > 0) continue;
+      this.#countdowns.delete(countdown);
+      // Not before the ticks and promises of this callback have run.
+      this.machine.scheduler.after(0, countdown.act);
     }
   }
 
