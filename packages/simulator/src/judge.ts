@@ -1,12 +1,17 @@
+import type { Message } from '@kube-dns/testkit';
 import type { Reply } from './cluster/client.js';
 import { outsideAddress, outsideAddresses } from './cluster/upstream.js';
+import { DOMAIN } from './cluster/cluster.js';
 import { CONFIG_MAP, type World } from './cluster/world.js';
 import { DEFAULT_ROUTING, type Routing, viewOf } from './model/outside-model.js';
 import {
-  expectedAnswer,
+  type AddressType,
   type Expected,
+  expectedAnswers,
+  found,
   isTarget,
-  type OutsideAddress,
+  type ObjectState,
+  podAnswer,
   reverseTargets,
   type ServiceQuestion,
 } from './model/service-model.js';
@@ -64,52 +69,72 @@ export class Judge {
   service(service: string, question: ServiceQuestion, asked: Asked, reply: Reply): void {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
-    const fromUs = this.#oldestUs(asked.way, reply);
-    const states = this.#world.history.between(service, fromUs, reply.answeredUs);
-    const routings = this.#routings(fromUs, reply);
-    const possible = states.flatMap((state) => routings.map((routing) => expectedAnswer(state, question, addressBy(routing)))); // prettier-ignore
-    const got = recordsOf(message);
-    if (possible.some((expected) => isEqual(expected, got))) return;
-    this.#wrong(asked, got, possible);
+    this.#compare(asked, message, this.#answersOf(service, question, asked, reply));
   }
 
-  /** The answer to a question for the reverse name of an address; `zone` is that of the cluster. */
-  reverse(address: string, zone: string, asked: Asked, reply: Reply): void {
+  /** The answer to a question for the services of one name in all of these namespaces (`web.*.svc`). */
+  everywhere(
+    name: string,
+    namespaces: readonly string[],
+    type: AddressType,
+    asked: Asked,
+    reply: Reply,
+  ): void {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
-    const fromUs = this.#oldestUs(asked.way, reply);
-    const states = [...this.#world.history.names].map(
-      (service) =>
-      this.#world.history
-        .between(service, fromUs, reply.answeredUs)
-        .map((state) => reverseTargets(service, state, address).map((target) => `${target}.${zone}`)), // prettier-ignore
+    const answers = namespaces.map((namespace) => this.#answersOf(`${name}.${namespace}`, { type }, asked, reply)); // prettier-ignore
+    const hasAddresses = (each: Expected) => each.rcode === 'NOERROR' && !isAlias(each);
+    // An ExternalName is the answer only where no other service matches (README of kubedns).
+    if (isAlias(recordsOf(message))) {
+      const isOther = answers.some((ofService) => ofService.every(hasAddresses));
+      this.#compare(asked, message, isOther ? [] : answers.flat().filter(isAlias));
+      return;
+    }
+    const sets = answers.map((ofService) =>
+      ofService.map((each) => (hasAddresses(each) ? each.records : [])),
     );
-    const possible = states.flat(2);
-    const certain = states.flatMap((ofService) =>
-      ofService[0]!.filter((target) => ofService.every((targets) => targets.includes(target))),
+    this.#compareUnion(asked, message, sets, (one, other) => one === other);
+  }
+
+  /** The answer to a question for the reverse name of an address. */
+  reverse(address: string, asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
+    if (message === undefined) return;
+    const sets = [...this.#world.history.names].map((service) =>
+      this.#statesOf(service, asked, reply).map((state) =>
+        reverseTargets(service, state, address).map((target) => `PTR ${target}`),
+      ),
     );
-    const names = message.answers.map((record) => String((record as { data?: unknown }).data));
-    const isRight =
-      names.every((name) => possible.some((target) => isTarget(name, target))) &&
-      certain.every((target) => names.some((name) => isTarget(name, target)));
-    if (isRight) return;
-    this.violation('answer', `${asked.text}: ${names.join(', ') || message.rcode}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
+    this.#compareUnion(asked, message, sets, isRecord);
+  }
+
+  /** The answer to a question for the name of a pod, made of its address. */
+  pod(namespace: string, address: string, type: AddressType, asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
+    if (message === undefined) return;
+    const states = this.#statesOf(namespace, asked, reply);
+    this.#compare(asked, message, states.map((state) => podAnswer(state, type, address))); // prettier-ignore
+  }
+
+  /** The answer to a question for a name in the zone that never is. */
+  absent(asked: Asked, reply: Reply): void {
+    const message = this.#usable(asked, reply);
+    if (message !== undefined) this.#compare(asked, message, [{ rcode: 'NXDOMAIN', records: [] }]);
   }
 
   /** The answer to a question for the address of a name outside of the cluster, whose server is never unaware of changes. */
-  outside(name: string, type: 'A' | 'AAAA', asked: Asked, reply: Reply): void {
+  outside(name: string, type: AddressType, asked: Asked, reply: Reply): void {
     const message = this.#usable(asked, reply);
     if (message === undefined) return;
     const { askedUs, answeredUs } = reply;
     const sinceUs = this.#troubleSince(asked.way, reply);
     const oldUs = sinceUs !== undefined && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
-    const got = recordsOf(message);
     // A ConfigMap counts at once, also for what is cached.
     const views = new Set(this.#routings((sinceUs ?? askedUs) - FRESH_US, reply).map((routing) => viewOf(name, routing))); // prettier-ignore
-    const possible = [...views]
-      .flatMap((view) => outsideAddresses(name, type, view, askedUs - oldUs, answeredUs))
-      .map((address): Expected => ({ rcode: 'NOERROR', records: [`${type} ${address}`] }));
-    if (!possible.some((expected) => isEqual(expected, got))) this.#wrong(asked, got, possible);
+    const addresses = [...views].flatMap((view) =>
+      outsideAddresses(name, type, view, askedUs - oldUs, answeredUs),
+    );
+    this.#compare(asked, message, addresses.map((address) => found([`${type} ${address}`]))); // prettier-ignore
   }
 
   /** Which name servers a ConfigMap may have given. */
@@ -118,9 +143,62 @@ export class Judge {
     return routings.map((routing = DEFAULT_ROUTING) => routing);
   }
 
-  #wrong({ text }: Asked, got: Expected, possible: readonly Expected[]): void {
+  /** The states in which something may have been when it was answered for. */
+  #statesOf(name: string, { way }: Asked, reply: Reply): readonly (ObjectState | undefined)[] {
+    return this.#world.history.between(name, this.#oldestUs(way, reply), reply.answeredUs);
+  }
+
+  #answersOf(
+    service: string,
+    question: ServiceQuestion,
+    asked: Asked,
+    reply: Reply,
+  ): readonly Expected[] {
+    const targetAnswers = (name: string, type: AddressType): readonly Expected[] => {
+      const target = this.#serviceOf(name);
+      if (target !== undefined) return this.#answersOf(target, { type }, asked, reply);
+      const routings = this.#routings(this.#oldestUs(asked.way, reply), reply);
+      return routings.map((routing) => found([`${type} ${outsideAddress(name, type, viewOf(name, routing))}`])); // prettier-ignore
+    };
+    return this.#statesOf(service, asked, reply).flatMap((state) =>
+      expectedAnswers(service, state, question, targetAnswers),
+    );
+  }
+
+  /** `web.shop`, of its name in the zone. */
+  #serviceOf(name: string): string | undefined {
+    const end = `.svc.${DOMAIN}`;
+    return name.endsWith(end) ? name.slice(0, -end.length) : undefined;
+  }
+
+  /** Whether an answer is one of those that are right. */
+  #compare(asked: Asked, message: Message, possible: readonly Expected[]): void {
+    const got = recordsOf(message);
+    if (possible.some((expected) => isEqual(expected, got))) return;
     const wanted = [...new Set(possible.map(shown))].join(' or ');
-    this.violation('answer', `${text}: ${shown(got)}; right is ${wanted}`);
+    this.violation('answer', `${asked.text}: ${shown(got)}; right is ${wanted}`);
+  }
+
+  /**
+   * Whether an answer is a union of sets of records: of each of several things, one of those that it may have. What it has in any
+   * case must be there.
+   */
+  #compareUnion(
+    asked: Asked,
+    message: Message,
+    sets: readonly (readonly (readonly string[])[])[],
+    isSame: (got: string, wanted: string) => boolean,
+  ): void {
+    const { rcode, records } = recordsOf(message);
+    const possible = sets.flat(2);
+    const certain = sets.flatMap((all) =>
+      all[0]!.filter((record) => all.every((records) => records.includes(record))),
+    );
+    const isRight =
+      records.every((got) => possible.some((wanted) => isSame(got, wanted))) &&
+      certain.every((wanted) => records.some((got) => isSame(got, wanted)));
+    if (isRight) return;
+    this.violation('answer', `${asked.text}: ${shown({ rcode, records })}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
   }
 
   #troubleSince(way: Way, { askedUs, answeredUs }: Reply): number | undefined {
@@ -142,7 +220,7 @@ export class Judge {
   }
 
   /** The message, if it is one whose records are to be judged. */
-  #usable({ text, way }: Asked, reply: Reply): NonNullable<Reply['message']> | undefined {
+  #usable({ text, way }: Asked, reply: Reply): Message | undefined {
     this.questions++;
     const { message, askedUs, answeredUs, extra, foreign, tooLong } = reply;
     this.#scheduler.note(`${text} ${message?.rcode} ${answeredUs - askedUs}`);
@@ -155,6 +233,7 @@ export class Judge {
       if (isCalm) this.violation('no answer', text);
       return undefined;
     }
+    if (!areOwnersRight(message)) this.violation('answer', `${text}: a record of another name`);
     const isFailure = message.rcode !== 'NOERROR' && message.rcode !== 'NXDOMAIN';
     if (isCalm && extra > 0) this.violation('twice', `${text}: ${extra + 1} answers`);
     if (isCalm && isFailure) this.violation('failure', `${text}: ${message.rcode}`);
@@ -165,8 +244,14 @@ export class Judge {
   }
 }
 
-function addressBy(routing: Routing): OutsideAddress {
-  return (name, type) => outsideAddress(name, type, viewOf(name, routing));
+/** Each record is of the name that was asked for, or of one that a CNAME leads to. */
+function areOwnersRight({ questions, answers }: Message): boolean {
+  const names = new Set(questions.map(({ name }) => name.toLowerCase()));
+  return answers.every((record) => {
+    if (!names.has(record.name.toLowerCase())) return false;
+    if (record.type === 'CNAME') names.add(record.data.toLowerCase());
+    return true;
+  });
 }
 
 /** Whether the answer has the TTL that expired answers are given with; one without records may. */
@@ -174,16 +259,40 @@ function isExpired({ message }: Reply): boolean {
   return message?.ttls.every((ttl) => ttl <= EXPIRED_SECONDS) === true;
 }
 
-function recordsOf({ rcode, answers }: NonNullable<Reply['message']>): Expected {
+function recordsOf({ rcode, answers }: Message): Expected {
+  const end = `.${DOMAIN}`;
+  const withoutZone = (name: string) => (name.endsWith(end) ? name.slice(0, -end.length) : name);
   const records = answers.map((record) => {
-    if (record.type === 'SRV') return `SRV ${record.data.port}`;
-    return `${record.type} ${String((record as { data?: unknown }).data)}`;
+    // Names are compared without their case: a compressed one has that of the question.
+    const data = String((record as { data?: unknown }).data).toLowerCase();
+    if (record.type === 'SRV')
+      return `SRV ${record.data.port} ${withoutZone(record.data.target.toLowerCase())}`;
+    return `${record.type} ${record.type === 'PTR' ? withoutZone(data) : data}`;
   });
   return { rcode: rcode as Expected['rcode'], records: records.sort() };
 }
 
-function isEqual(one: Expected, other: Expected): boolean {
-  return one.rcode === other.rcode && one.records.join() === other.records.join();
+function isAlias({ records }: Expected): boolean {
+  return records.some((record) => record.startsWith('CNAME '));
+}
+
+/** Each of the expected records once, whatever the label is that the specification does not say. */
+function isEqual(expected: Expected, got: Expected): boolean {
+  if (expected.rcode !== got.rcode || expected.records.length !== got.records.length) return false;
+  const rest = [...got.records];
+  // The records with any label last: others may match them, too.
+  const wanted = expected.records.toSorted((one, other) => Number(one.includes('*')) - Number(other.includes('*'))); // prettier-ignore
+  return wanted.every((record) => {
+    const at = rest.findIndex((each) => isRecord(each, record));
+    return at >= 0 && rest.splice(at, 1).length === 1;
+  });
+}
+
+/** Whether a record is one of the model, which may have a name with any label at its end. */
+function isRecord(got: string, wanted: string): boolean {
+  const [gotEnd, wantedEnd] = [got.lastIndexOf(' '), wanted.lastIndexOf(' ')];
+  const isSameKind = got.slice(0, gotEnd) === wanted.slice(0, wantedEnd);
+  return isSameKind && isTarget(got.slice(gotEnd + 1), wanted.slice(wantedEnd + 1));
 }
 
 function shown({ rcode, records }: Expected): string {

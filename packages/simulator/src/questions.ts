@@ -1,8 +1,8 @@
 import { Client, type Reply } from './cluster/client.js';
 import { CLUSTER_DNS, DOMAIN, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
-import { STUB_DOMAIN, type World } from './cluster/world.js';
+import { BARE_NAMESPACES, NAMESPACES, STUB_DOMAIN, type World } from './cluster/world.js';
 import type { Judge } from './judge.js';
-import { reverseNameOf, type ServiceQuestion } from './model/service-model.js';
+import { type AddressType, reverseNameOf, type ServiceQuestion } from './model/service-model.js';
 import type { Random } from './random.js';
 import { linkPart, programPart, type Way } from './troubles.js';
 
@@ -27,6 +27,7 @@ interface Asker {
 const DNS_PORT = 53;
 const KUBEDNS_PORT = 10_053;
 const OUTSIDE_NAMES = 12;
+const NAMED_NAMESPACES = [...BARE_NAMESPACES, ...NAMESPACES];
 /** What clients say that fits into an answer over UDP; undefined: they have no EDNS. */
 const EDNS_BYTES = [undefined, 512, 1_232, 4_096] as const;
 /** A change is asked about at these times after its request was sent, in microseconds: caches may take the old answer then. */
@@ -48,14 +49,21 @@ export class Questions {
       targets: targetsOf(cluster, machine.name),
     }));
     const { scheduler } = cluster;
-    world.onChange = (service) => {
+    world.onChange = (name) => {
       for (const afterUs of AROUND_US) {
         if (this.#random.chance(0.4)) continue;
         const asker = this.#random.pick(this.#askers);
         const jitterUs = this.#random.below(400);
-        scheduler.after(Math.max(0, afterUs + jitterUs), () => this.#askService(asker, this.#drawTarget(asker), service, this.#drawQuestion())); // prettier-ignore
+        scheduler.after(Math.max(0, afterUs + jitterUs), () => this.#askChanged(asker, name));
       }
     };
+  }
+
+  /** Asks for a service that changes, or for a pod in a namespace that does. */
+  #askChanged(asker: Asker, name: string): void {
+    const target = this.#drawTarget(asker);
+    if (name.includes('.')) this.#askService(asker, target, name, this.#drawQuestion());
+    else this.#askPod(asker, target, name);
   }
 
   /** Asks one question. */
@@ -66,11 +74,14 @@ export class Questions {
     if (kind < 0.15) {
       const domain = this.#random.chance(0.3) ? STUB_DOMAIN : 'example.com';
       this.#askOutside(asker, target, `www-${this.#random.below(OUTSIDE_NAMES)}.${domain}`);
-    } else if (kind < 0.25) this.#askAddress(asker, target, this.#drawAddress());
-    else {
-      const service = kind < 0.33 ? `nothing-${this.#random.below(20)}.default` : this.#random.pick(this.#world.services); // prettier-ignore
-      this.#askService(asker, target, service, this.#drawQuestion());
+      return;
     }
+    const service = this.#random.pick(this.#world.services);
+    if (kind < 0.25) this.#askAddress(asker, target, this.#drawAddress());
+    else if (kind < 0.29) this.#askEverywhere(asker, target, service.split('.')[0]!);
+    else if (kind < 0.33) this.#askPod(asker, target, this.#random.pick(NAMED_NAMESPACES));
+    else if (kind < 0.38) this.#askNothing(asker, target);
+    else this.#askService(asker, target, service, this.#drawQuestion());
   }
 
   /** Asks every cache and every server for every name. */
@@ -96,14 +107,19 @@ export class Questions {
   #drawQuestion(): ServiceQuestion {
     const kind = this.#random.fraction();
     if (kind < 0.15) return { type: 'SRV', port: '_http._tcp' };
-    const type = this.#random.chance(0.4) ? 'AAAA' : 'A';
+    const type = this.#drawType();
     return kind < 0.3 ? { type, host: `host-${this.#random.below(5)}` } : { type };
+  }
+
+  #drawType(): AddressType {
+    return this.#random.chance(0.4) ? 'AAAA' : 'A';
   }
 
   /** One of a service, or one that may be of none. */
   #drawAddress(): string {
     const state = this.#world.history.current(this.#random.pick(this.#world.services));
-    const known = [...(state?.clusterIps ?? []), ...(state?.endpoints ?? []).map(({ address }) => address)]; // prettier-ignore
+    const { clusterIps = [], endpoints = [] } = state?.kind === 'Namespace' ? {} : (state ?? {});
+    const known = [...clusterIps, ...endpoints.map(({ address }) => address)];
     return known.length > 0 ? this.#random.pick(known) : `10.245.0.${this.#random.below(250)}`;
   }
 
@@ -117,7 +133,7 @@ export class Questions {
   #askAddress(asker: Asker, target: Target, address: string): void {
     this.#send(asker, target, reverseNameOf(address), 'PTR', (text, reply) =>
       // What the cluster does not have is asked outside.
-      this.#judge.reverse(address, DOMAIN, { text, way: target.leadingOut }, reply),
+      this.#judge.reverse(address, { text, way: target.leadingOut }, reply),
     );
   }
 
@@ -133,6 +149,34 @@ export class Questions {
     });
   }
 
+  /** All services of a name. */
+  #askEverywhere(asker: Asker, target: Target, service: string): void {
+    const type = this.#drawType();
+    this.#send(asker, target, `${service}.*.svc.${DOMAIN}`, type, (text, reply) => {
+      const asked = { text, way: target.leadingOut };
+      this.#judge.everywhere(service, NAMESPACES, type, asked, reply);
+    });
+  }
+
+  /** The name of a pod, in a namespace that may exist. */
+  #askPod(asker: Asker, target: Target, namespace: string): void {
+    const type = this.#drawType();
+    const address = `10.245.0.${this.#random.below(250)}`;
+    const name = `${address.replaceAll('.', '-')}.${namespace}.pod.${DOMAIN}`;
+    this.#send(asker, target, name, type, (text, reply) =>
+      this.#judge.pod(namespace, address, type, { text, way: target.inside }, reply),
+    );
+  }
+
+  /** A name that never is: of no service, or what a search path makes of a name outside. */
+  #askNothing(asker: Asker, target: Target): void {
+    const at = this.#random.below(20);
+    const start = this.#random.pick([`nothing-${at}.default`, `www-${at}.example.com.shop`]);
+    this.#send(asker, target, `${start}.svc.${DOMAIN}`, this.#drawType(), (text, reply) =>
+      this.#judge.absent({ text, way: target.inside }, reply),
+    );
+  }
+
   #send(
     { client }: Asker,
     { addresses, port }: Target,
@@ -143,8 +187,11 @@ export class Questions {
     const address = addresses().at(this.#random.chance(0.3) ? -1 : 0)!;
     const ednsBytes = this.#random.pick(EDNS_BYTES);
     const overTcp = this.#random.chance(0.06);
+    const isDnssecOk = this.#random.chance(0.05);
     const text = `${type} ${name} at ${address}${port === DNS_PORT ? '' : `#${port}`}${overTcp ? ' over TCP' : ''}`; // prettier-ignore
-    client.ask({ address, port }, { name, type, ednsBytes, overTcp }, (reply) => done(text, reply));
+    client.ask({ address, port }, { name, type, ednsBytes, overTcp, isDnssecOk }, (reply) =>
+      done(text, reply),
+    );
   }
 }
 

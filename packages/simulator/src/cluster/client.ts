@@ -18,6 +18,8 @@ export interface AskedName {
   readonly ednsBytes?: number | undefined;
   /** Not over UDP at all. */
   readonly overTcp?: boolean;
+  /** It wants signatures, which no server here has (RFC 4035 section 3.2.1). */
+  readonly isDnssecOk?: boolean;
 }
 
 export interface AskedServer {
@@ -68,10 +70,19 @@ export class Client {
     const { connect } = load('net') as typeof net;
     const { setTimeout } = load('timers') as typeof globalThis;
     const { scheduler, random } = this.machine;
-    this.#ask = ({ address, port }, { name, type, ednsBytes, overTcp }, done) => {
+    this.#ask = (
+      { address, port },
+      { name, type, ednsBytes, overTcp, isDnssecOk = false },
+      done,
+    ) => {
       const id = random.below(IDS);
       const asked = mixedCase(name, random.uint32());
-      const query = encodeQuery({ type, name: asked, id, ...(ednsBytes && { ednsBytes }) });
+      const query = encodeQuery({
+        type,
+        name: asked,
+        id,
+        ...(ednsBytes && { ednsBytes, isDnssecOk }),
+      });
       const question = query.subarray(HEADER_BYTES, questionEnd(query));
       const askedUs = scheduler.nowUs;
       const counts = { extra: 0, foreign: 0, tooLong: 0 };

@@ -2,15 +2,16 @@ import type * as http from 'node:http';
 import { SimulatedProcess } from '../machine/process.js';
 import { History } from '../model/history.js';
 import { DEFAULT_ROUTING, type Routing } from '../model/outside-model.js';
-import type { Endpoint, ServiceState } from '../model/service-model.js';
+import type { Endpoint, ObjectState, ServiceState } from '../model/service-model.js';
 import type { Random } from '../random.js';
-import type { SimulatedCluster } from './cluster.js';
+import { DOMAIN, type SimulatedCluster } from './cluster.js';
 
 /** What etcd has. */
 interface Stored {
   /** By their path. */
   readonly objects: Map<string, object>;
-  readonly services: Map<string, ServiceState>;
+  /** Services as `web.shop`, namespaces as `shop`. */
+  readonly states: Map<string, ObjectState>;
 }
 
 /** One request that changes what etcd has. */
@@ -18,8 +19,8 @@ interface Step {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: object | undefined;
-  /** What the services that it changes are after it; asked when it is sent. */
-  readonly after: () => readonly (readonly [service: string, state: ServiceState | undefined])[];
+  /** What the services or namespaces that it changes are after it; asked when it is sent. */
+  readonly after: () => readonly (readonly [name: string, state: ObjectState | undefined])[];
   readonly store: (stored: Stored) => void;
   /** It replaces everything: no change of an object is made before it is done. */
   readonly isWhole?: boolean;
@@ -33,9 +34,14 @@ interface Request {
 
 type Family = 4 | 6;
 
-/** An application of some hundred services is in the last one: they come and go at once, more than are announced one by one. */
-const NAMESPACES = ['default', 'shop', 'media', 'bulk'];
+/** With services; the first one is always there. */
+export const NAMESPACES = ['default', 'shop', 'media'] as const;
+/** An application of some hundred services: they come and go at once, more than are announced one by one. */
 const BULK_NAMESPACE = 'bulk';
+/** Without services: they come and go. */
+export const BARE_NAMESPACES = ['bare-0', 'bare-1', 'bare-2'] as const;
+const OTHER_NAMESPACES = [...NAMESPACES.slice(1), BULK_NAMESPACE];
+const NAMESPACE: ObjectState = { kind: 'Namespace' };
 const BULK_SERVICES = 300;
 /** Changes of other services in that moment, so long after each other. */
 const BULK_CHANGES = 6;
@@ -69,6 +75,7 @@ const PORTS = [
   { name: 'dns', protocol: 'UDP', port: 53 },
 ] as const;
 export const CONFIG_MAP = 'kube-dns';
+const OTHER_PORTS = [{ name: 'admin', protocol: 'TCP', port: 8080 }, PORTS[1]] as const;
 const RETRY_US = 500_000;
 /** The controller that makes the slices of a new service takes up to so long. */
 const CONTROLLER_US = 1_000_000;
@@ -83,21 +90,21 @@ const MANY_ENDPOINTS = 60;
  * the history of what it has had. What the API server had is given to it again when it is started again.
  */
 export class World {
-  readonly history = new History<ServiceState>(KEPT_US);
+  readonly history = new History<ObjectState>(KEPT_US);
   /** Of the one ConfigMap that there is. */
   readonly routing = new History<Routing>(KEPT_US);
   readonly services: readonly string[];
   readonly #cluster: SimulatedCluster;
   readonly #random: Random;
-  readonly #stored: Stored = { objects: new Map(), services: new Map() };
+  readonly #stored: Stored = { objects: new Map(), states: new Map() };
   readonly #steps: Step[] = [];
   #backup: Stored | undefined;
   #isAsking = false;
   #nextAddress = 1;
   #request: ((request: Request, done: (status: number) => void) => void) | undefined;
   changes = 0;
-  /** Called with a service when a request that changes it is sent. */
-  onChange: (service: string) => void = () => undefined;
+  /** Called with a service or a namespace when a request that changes it is sent. */
+  onChange: (name: string) => void = () => undefined;
   /** Services whose slices are not made yet. */
   readonly #incomplete = new Set<string>();
   #isBulkThere = false;
@@ -108,8 +115,11 @@ export class World {
     this.#random = cluster.random.fork('world');
     this.services = Array.from(
       { length: services },
-      (_, at) => `svc-${at}.${NAMESPACES[at % (NAMESPACES.length - 1)]!}`,
+      // The same names in each namespace.
+      (_, at) => `svc-${Math.floor(at / NAMESPACES.length)}.${NAMESPACES[at % NAMESPACES.length]!}`,
     );
+    const { nowUs } = this.#cluster.scheduler;
+    this.history.begin(NAMESPACES[0], NAMESPACE, nowUs)(nowUs);
   }
 
   start(): void {
@@ -125,7 +135,7 @@ export class World {
         };
       },
     }).start();
-    this.#steps.push(...NAMESPACES.slice(1).map(namespaceStep));
+    this.#steps.push(...OTHER_NAMESPACES.map((name) => namespaceStep('POST', name)));
     this.#cluster.scheduler.after(BACKUP_US, () => this.#backUp());
   }
 
@@ -135,17 +145,24 @@ export class World {
     return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   }
 
-  /** Makes a change that the seed draws: a service is created, deleted, scaled, or leads elsewhere. */
+  /**
+   * Makes a change that the seed draws: a namespace comes or goes; a service is created, deleted, scaled, leads elsewhere, has
+   * other ports, or becomes one of another kind over the endpoints that it has.
+   */
   change(): void {
-    const service = this.#random.pick(this.services);
-    if (this.#isReplacing || this.#incomplete.has(service)) return;
-    if (this.#isAsked(service)) return;
-    const before = this.#stored.services.get(service);
-    if (before === undefined) this.#create(service);
-    else if (this.#random.chance(0.2)) this.#delete(service, before);
-    else if (before.kind === 'ExternalName') this.#leadElsewhere(service, before);
-    else if (before.kind === 'headless') this.#scale('PUT', service, before);
-    else this.#delete(service, before);
+    const isNamespace = this.#random.chance(0.05);
+    const name = this.#random.pick(isNamespace ? BARE_NAMESPACES : this.services);
+    if (this.#isReplacing || this.#incomplete.has(name)) return;
+    if (this.#isAsked(name)) return;
+    const before = this.#stored.states.get(name);
+    if (isNamespace) {
+      this.#steps.push(namespaceStep(before === undefined ? 'POST' : 'DELETE', name));
+    } else if (before === undefined || before.kind === 'Namespace') this.#create(name);
+    else if (this.#random.chance(0.2)) this.#delete(name);
+    else if (before.kind === 'ExternalName') this.#leadElsewhere(name, before);
+    else if (this.#random.chance(0.25)) this.#turn(name, before);
+    else if (before.kind === 'headless') this.#scale(name, before);
+    else this.#renamePort(name, before);
     this.#next();
   }
 
@@ -184,8 +201,8 @@ export class World {
       method: 'POST',
       path: '/_test/backup',
       after: () => [],
-      store: ({ objects, services }) => {
-        this.#backup = { objects: new Map(objects), services: new Map(services) };
+      store: ({ objects, states }) => {
+        this.#backup = { objects: new Map(objects), states: new Map(states) };
       },
       isWhole: true,
     });
@@ -200,8 +217,8 @@ export class World {
 
   /** All objects are gone, as in a new etcd. */
   empty(downMs: number): void {
-    this.#replace('empty', downMs, () => ({ objects: new Map(), services: new Map() }));
-    this.#steps.push(...NAMESPACES.slice(1).map(namespaceStep));
+    this.#replace('empty', downMs, () => ({ objects: new Map(), states: new Map() }));
+    this.#steps.push(...OTHER_NAMESPACES.map((name) => namespaceStep('POST', name)));
   }
 
   #replace(data: string, downMs: number, by: () => Stored): void {
@@ -209,11 +226,15 @@ export class World {
       method: 'POST',
       path: '/_test/restart',
       body: { data, downMs },
-      after: () => this.services.map((service) => [service, by().services.get(service)]),
+      after: () =>
+        [...this.services, ...OTHER_NAMESPACES, ...BARE_NAMESPACES].map((name) => [
+          name,
+          by().states.get(name),
+        ]),
       store: (stored) => {
-        const { objects, services } = by();
+        const { objects, states } = by();
         replaceMap(stored.objects, objects);
-        replaceMap(stored.services, services);
+        replaceMap(stored.states, states);
       },
       isWhole: true,
     });
@@ -250,11 +271,12 @@ export class World {
   }
 
   #create(service: string): void {
-    const kind = this.#random.pick(['ClusterIP', 'headless', 'headless', 'ExternalName'] as const);
+    const kinds = ['ClusterIP', 'headless', 'headless', 'ExternalName'] as const;
+    const kind = this.#random.pick(isPlain(service) ? kinds.slice(0, -1) : kinds);
     const empty: ServiceState = {
       kind,
       clusterIps: kind === 'ClusterIP' ? this.#clusterIps(service) : [],
-      externalName: kind === 'ExternalName' ? this.#outsideName() : '',
+      externalName: kind === 'ExternalName' ? this.#target() : '',
       ports: kind === 'ExternalName' ? [] : PORTS,
       endpoints: [],
     };
@@ -271,8 +293,8 @@ export class World {
         return;
       }
       this.#incomplete.delete(service);
-      if (this.#stored.services.get(service) !== empty) return;
-      this.#scale('POST', service, empty);
+      if (this.#stored.states.get(service) !== empty) return;
+      this.#scale(service, empty);
       this.#next();
     });
   }
@@ -282,25 +304,48 @@ export class World {
     return this.#steps.some((step) => step.after().some(([name]) => name === service));
   }
 
-  #delete(service: string, before: ServiceState): void {
+  #delete(service: string): void {
     this.#steps.push(serviceStep('DELETE', service, undefined));
-    if (before.kind !== 'headless') return;
-    const families = this.#familiesOf(service);
-    this.#steps.push(...families.map((family) => sliceStep('DELETE', service, family, undefined)));
+    for (const family of this.#familiesOf(service)) {
+      if (this.#hasSlice(service, family)) {
+        this.#steps.push(sliceStep('DELETE', service, family, undefined));
+      }
+    }
   }
 
   #leadElsewhere(service: string, before: ServiceState): void {
-    this.#steps.push(serviceStep('PUT', service, { ...before, externalName: this.#outsideName() }));
+    const after = { ...before, externalName: this.#target() };
+    this.#steps.push(serviceStep('PUT', service, after));
+  }
+
+  #renamePort(service: string, before: ServiceState): void {
+    const ports = before.ports === PORTS ? OTHER_PORTS : PORTS;
+    this.#steps.push(serviceStep('PUT', service, { ...before, ports }));
+  }
+
+  /** Its address cannot be changed: it is deleted, and created again while its slices stay, with their ports. */
+  #turn(service: string, before: ServiceState): void {
+    const kind = before.kind === 'headless' ? 'ClusterIP' : 'headless';
+    const clusterIps = kind === 'headless' ? [] : this.#clusterIps(service);
+    this.#steps.push(serviceStep('DELETE', service, undefined));
+    const after: ServiceState = { ...before, kind, clusterIps, ports: PORTS };
+    this.#steps.push(serviceStep('POST', service, after));
   }
 
   /** A slice of each family, one after the other. */
-  #scale(method: 'POST' | 'PUT', service: string, before: ServiceState): void {
+  #scale(service: string, before: ServiceState): void {
     let state = before;
     for (const family of this.#familiesOf(service)) {
       const others = state.endpoints.filter(({ address }) => familyOf(address) !== family);
       state = { ...state, endpoints: [...others, ...this.#endpoints(family)] };
+      const method = this.#hasSlice(service, family) ? 'PUT' : 'POST';
       this.#steps.push(sliceStep(method, service, family, state));
     }
+  }
+
+  #hasSlice(service: string, family: Family): boolean {
+    const { folder, slice } = slicePath(service, family);
+    return this.#stored.objects.has(`${folder}/${slice}`);
   }
 
   #endpoints(family: Family): Endpoint[] {
@@ -330,9 +375,11 @@ export class World {
     return FAMILIES[this.services.indexOf(service) % FAMILIES.length]!;
   }
 
-  #outsideName(): string {
+  /** What an ExternalName leads to: a name outside, or a service with an even number, which is no ExternalName itself. */
+  #target(): string {
     const domain = this.#random.chance(0.3) ? STUB_DOMAIN : 'example.org';
-    return `target-${this.#random.below(1_000)}.${domain}`;
+    if (this.#random.chance(0.5)) return `target-${this.#random.below(1_000)}.${domain}`;
+    return `${this.#random.pick(this.services.filter(isPlain))}.svc.${DOMAIN}`;
   }
 
   #next(): void {
@@ -341,7 +388,7 @@ export class World {
     this.#isAsking = true;
     const { scheduler } = this.#cluster;
     const settlements = step.after().map(([service, state]) => this.history.begin(service, state, scheduler.nowUs)); // prettier-ignore
-    if (step.isWhole !== true) for (const [service] of step.after()) this.onChange(service);
+    if (step.isWhole !== true) for (const [name] of step.after()) this.onChange(name);
     this.#request!(step, (status) => {
       this.#isAsking = false;
       if (isRefused(status)) {
@@ -371,7 +418,7 @@ export class World {
   #onUndone(step: Step): void {
     const { nowUs } = this.#cluster.scheduler;
     for (const [service] of step.after()) {
-      this.history.begin(service, this.#stored.services.get(service), nowUs)(nowUs);
+      this.history.begin(service, this.#stored.states.get(service), nowUs)(nowUs);
     }
   }
 }
@@ -391,16 +438,24 @@ function replaceMap<T>(map: Map<string, T>, by: ReadonlyMap<string, T>): void {
   for (const [name, value] of entries) map.set(name, value);
 }
 
-function stateText(state: ServiceState | undefined): string {
+/** Whether a service, by its number, is never an ExternalName. */
+function isPlain(service: string): boolean {
+  return Number(/\d+/u.exec(service)![0]) % 2 === 0;
+}
+
+function stateText(state: ObjectState | undefined): string {
   if (state === undefined) return 'gone';
+  if (state.kind === 'Namespace') return 'there';
   const { kind, clusterIps, externalName, endpoints } = state;
   const ready = endpoints.filter(({ isReady }) => isReady).map(({ address }) => address);
   return [kind, ...clusterIps, externalName, ...ready].filter((part) => part !== '').join(' ');
 }
 
-function namespaceStep(name: string): Step {
+function namespaceStep(method: 'POST' | 'DELETE', name: string): Step {
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-  return objectStep('POST', '/api/v1/namespaces', name, object, () => []);
+  const isThere = method === 'POST';
+  const states = [[name, isThere ? NAMESPACE : undefined]] as const;
+  return objectStep(method, '/api/v1/namespaces', name, isThere ? object : undefined, () => states);
 }
 
 /** A request for one object, with its name below a folder. */
@@ -417,12 +472,12 @@ function objectStep(
     path: method === 'POST' ? folder : path,
     body,
     after,
-    store: ({ objects, services }) => {
+    store: ({ objects, states }) => {
       if (body === undefined) objects.delete(path);
       else objects.set(path, body);
-      for (const [service, state] of after()) {
-        if (state === undefined) services.delete(service);
-        else services.set(service, state);
+      for (const [owner, state] of after()) {
+        if (state === undefined) states.delete(owner);
+        else states.set(owner, state);
       }
     },
   };
@@ -460,9 +515,7 @@ function sliceStep(
   family: Family,
   after: ServiceState | undefined,
 ): Step {
-  const [name = '', namespace = ''] = service.split('.');
-  const folder = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
-  const slice = `${name}-${family}`;
+  const { name, namespace, folder, slice } = slicePath(service, family);
   const states = [[service, after]] as const;
   if (after === undefined) return objectStep(method, folder, slice, undefined, () => states);
   const endpoints = after.endpoints
@@ -476,6 +529,12 @@ function sliceStep(
   const metadata = { name: slice, namespace, labels };
   const body = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: `IPv${family}`, endpoints, ports: after.ports }; // prettier-ignore
   return objectStep(method, folder, slice, body, () => states);
+}
+
+function slicePath(service: string, family: Family) {
+  const [name = '', namespace = ''] = service.split('.');
+  const folder = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+  return { name, namespace, folder, slice: `${name}-${family}` };
 }
 
 function familyOf(address: string): Family {

@@ -63,6 +63,16 @@ export function httpModule(
 function listenSimulated(process: RunningProcess, server: http.Server): void {
   let listener: Listener | undefined;
   const sockets = new Set<SimulatedSocket>();
+  /** Those with a request that is not answered yet. */
+  const busy = new Set<unknown>();
+  server.on('request', ({ socket }, response) => {
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
+  });
+  // Node's own lists of connections are in the order of their addresses in memory.
+  const closeConnections = (mayClose: (socket: SimulatedSocket) => boolean) => {
+    for (const socket of [...sockets]) if (mayClose(socket)) socket.destroy();
+  };
   const emitClose = () => {
     if (listener === undefined && sockets.size === 0)
       process.schedule(0, () => server.emit('close'));
@@ -96,6 +106,8 @@ function listenSimulated(process: RunningProcess, server: http.Server): void {
       emitClose();
       return server;
     },
+    closeAllConnections: () => closeConnections(() => true),
+    closeIdleConnections: () => closeConnections((socket) => !busy.has(socket)),
     address: () => listener?.address() ?? null,
     ref: () => server,
     unref: () => server,

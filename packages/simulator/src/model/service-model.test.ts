@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { History } from './history.js';
 import {
-  expectedAnswer,
+  expectedAnswers,
+  found,
   isTarget,
+  type ObjectState,
+  podAnswer,
   reverseNameOf,
   reverseTargets,
   type ServiceState,
@@ -16,13 +19,17 @@ const EMPTY: ServiceState = {
   ports: PORTS,
   endpoints: [],
 };
-const addressOf = (_name: string, type: string) => (type === 'A' ? '198.18.0.1' : undefined);
+const targetAnswers = (_name: string, type: string) => [
+  found(type === 'A' ? ['A 198.18.0.1'] : []),
+];
 const answer = (
-  state: ServiceState | undefined,
-  question: Parameters<typeof expectedAnswer>[1],
+  state: ObjectState | undefined,
+  question: Parameters<typeof expectedAnswers>[2],
 ) => {
-  const { rcode, records } = expectedAnswer(state, question, addressOf);
-  return records.length === 0 ? rcode : records.join(', ');
+  const answers = expectedAnswers('web.shop', state, question, targetAnswers);
+  return answers
+    .map(({ rcode, records }) => (records.length === 0 ? rcode : records.join(', ')))
+    .join(' or ');
 };
 
 describe('what the specification says', () => {
@@ -41,11 +48,23 @@ describe('what the specification says', () => {
     ['no service', undefined, { type: 'A' }, 'NXDOMAIN'],
     ['a cluster address', cluster, { type: 'A' }, 'A 10.96.0.7'],
     ['no cluster address of the family', cluster, { type: 'AAAA' }, 'NOERROR'],
-    ['its port', cluster, { type: 'SRV', port: '_http._tcp' }, 'SRV 80'],
+    ['its port', cluster, { type: 'SRV', port: '_http._tcp' }, 'SRV 80 web.shop.svc'],
     ['another port', cluster, { type: 'SRV', port: '_http._udp' }, 'NXDOMAIN'],
+    [
+      'endpoints below a cluster address',
+      { ...headless, kind: 'ClusterIP', clusterIps: ['10.96.0.7'] },
+      { type: 'A' },
+      'A 10.96.0.7',
+    ],
+    ['a namespace', { kind: 'Namespace' }, { type: 'A' }, 'NXDOMAIN'],
     ['a host of it', cluster, { type: 'A', host: 'a' }, 'NXDOMAIN'],
     ['ready endpoints', headless, { type: 'A' }, 'A 10.0.0.1, A 10.0.0.2'],
-    ['their ports', headless, { type: 'SRV', port: '_http._tcp' }, 'SRV 80, SRV 80'],
+    [
+      'their ports',
+      headless,
+      { type: 'SRV', port: '_http._tcp' },
+      'SRV 80 *.web.shop.svc, SRV 80 a.web.shop.svc',
+    ],
     ['a host', headless, { type: 'A', host: 'a' }, 'A 10.0.0.2'],
     ['a host that is not ready', headless, { type: 'A', host: 'c' }, 'NXDOMAIN'],
     ['no endpoint', EMPTY, { type: 'A' }, 'NXDOMAIN'],
@@ -53,6 +72,16 @@ describe('what the specification says', () => {
     ['another type of it', external, { type: 'AAAA' }, 'CNAME x.example'],
   ] as const)('of %s', (_name, state, question, expected) => {
     expect(answer(state, question)).toBe(expected);
+  });
+});
+
+describe('the name of a pod', () => {
+  it.each([
+    [undefined, 'A', 'NXDOMAIN', []],
+    [{ kind: 'Namespace' }, 'A', 'NOERROR', ['A 10.0.0.1']],
+    [{ kind: 'Namespace' }, 'AAAA', 'NOERROR', []],
+  ] as const)('in %j, %s: %s', (namespace, type, rcode, records) => {
+    expect(podAnswer(namespace, type, '10.0.0.1')).toEqual({ rcode, records });
   });
 });
 

@@ -16,7 +16,10 @@ export interface Endpoint {
   readonly isReady: boolean;
 }
 
-/** A service and its endpoints, as the API server has them. */
+/** What the API server has under a name: a service as `web.shop`, or a namespace as `shop`. */
+export type ObjectState = ServiceState | { readonly kind: 'Namespace' };
+
+/** A service and its endpoints. One with an address of its own may have endpoints, too: they have no names. */
 export interface ServiceState {
   readonly kind: 'ClusterIP' | 'headless' | 'ExternalName';
   readonly clusterIps: readonly string[];
@@ -25,9 +28,11 @@ export interface ServiceState {
   readonly endpoints: readonly Endpoint[];
 }
 
+export type AddressType = 'A' | 'AAAA';
+
 /** A name below a service: itself, a host of it, or a port of it. */
 export interface ServiceQuestion {
-  readonly type: 'A' | 'AAAA' | 'SRV';
+  readonly type: AddressType | 'SRV';
   readonly host?: string;
   /** As `_http._tcp`. */
   readonly port?: string;
@@ -35,33 +40,43 @@ export interface ServiceQuestion {
 
 export interface Expected {
   readonly rcode: 'NOERROR' | 'NXDOMAIN';
-  /** `A 10.0.0.1`, `CNAME name`, `SRV port`: sorted. An A record behind a CNAME is the target's. */
+  /** `A 10.0.0.1`, `CNAME name`, `SRV port target`: sorted. Targets are without the zone. */
   readonly records: readonly string[];
 }
 
 const ABSENT: Expected = { rcode: 'NXDOMAIN', records: [] };
 
-/** The address of a name outside of the cluster; undefined when it has none of the type. */
-export type OutsideAddress = (name: string, type: 'A' | 'AAAA') => string | undefined;
+/** What there may be for the name that an ExternalName leads to. */
+export type TargetAnswers = (name: string, type: AddressType) => readonly Expected[];
 
-/** `undefined`: there is no such service. */
-export function expectedAnswer(
-  state: ServiceState | undefined,
+/** The answers that a service in a state may have: several when it leads to a name that has several. */
+export function expectedAnswers(
+  service: string,
+  state: ObjectState | undefined,
   question: ServiceQuestion,
-  addressOf: OutsideAddress,
+  targetAnswers: TargetAnswers,
+): readonly Expected[] {
+  if (state?.kind !== 'ExternalName') return [ownAnswer(service, state, question)];
+  // Section 2.5: a CNAME record; nothing below it.
+  if (question.host !== undefined || question.port !== undefined) return [ABSENT];
+  const { externalName } = state;
+  const cname = `CNAME ${externalName}`;
+  if (question.type === 'SRV') return [found([cname])];
+  return targetAnswers(externalName, question.type).map(({ rcode, records }) => ({
+    rcode,
+    records: [cname, ...records].sort(),
+  }));
+}
+
+function ownAnswer(
+  service: string,
+  state: ObjectState | undefined,
+  question: ServiceQuestion,
 ): Expected {
-  if (state === undefined) return ABSENT;
-  if (state.kind === 'ExternalName') {
-    // Section 2.5: a CNAME record; nothing below it.
-    if (question.host !== undefined || question.port !== undefined) return ABSENT;
-    const target = `CNAME ${state.externalName}`;
-    const { type } = question;
-    const address = type === 'SRV' ? undefined : addressOf(state.externalName, type);
-    return found([target, ...(address === undefined ? [] : [`${type} ${address}`])]);
-  }
+  if (state === undefined || state.kind === 'Namespace') return ABSENT;
   const ready = state.endpoints.filter(({ isReady }) => isReady);
   const isHeadless = state.kind === 'headless';
-  if (question.port !== undefined) return portAnswer(state, question, ready);
+  if (question.port !== undefined) return portAnswer(service, state, question, ready);
   if (question.host !== undefined) {
     const ofHost = ready.filter(({ hostname }) => hostname === question.host);
     return isHeadless && ofHost.length > 0 ? addressAnswer(question, ofHost.map(addressOfEndpoint)) : ABSENT; // prettier-ignore
@@ -77,7 +92,7 @@ const ANY_LABEL = '*';
 /** What the reverse name of an address leads to, in one service: sections 2.3.3 and 2.4.3. The names are without the zone. */
 export function reverseTargets(
   service: string,
-  state: ServiceState | undefined,
+  state: ObjectState | undefined,
   address: string,
 ): readonly string[] {
   if (state?.kind === 'ClusterIP') return state.clusterIps.includes(address) ? [`${service}.svc`] : []; // prettier-ignore
@@ -112,6 +127,7 @@ function addressOfEndpoint({ address }: Endpoint): string {
 
 /** Sections 2.3.2 and 2.4.2. */
 function portAnswer(
+  service: string,
   state: ServiceState,
   { type, port: asked }: ServiceQuestion,
   ready: readonly Endpoint[],
@@ -119,15 +135,27 @@ function portAnswer(
   const port = state.ports.find(
     ({ name, protocol }) => `_${name}._${protocol.toLowerCase()}` === asked,
   );
-  const count = state.kind === 'headless' ? targetsOf(ready) : 1;
-  if (port === undefined || count === 0) return ABSENT;
+  const targets = state.kind === 'headless' ? targetsOf(service, ready) : [`${service}.svc`];
+  if (port === undefined || targets.length === 0) return ABSENT;
   if (type !== 'SRV') return found([]);
-  return found(Array.from({ length: count }, () => `SRV ${port.port}`));
+  return found(targets.map((target) => `SRV ${port.port} ${target}`));
 }
 
 /** A host name in both families is one target, an endpoint without one is one of its own. */
-function targetsOf(ready: readonly Endpoint[]): number {
-  return new Set(ready.map(({ hostname, address }) => hostname ?? `address ${address}`)).size;
+function targetsOf(service: string, ready: readonly Endpoint[]): string[] {
+  const ofAddress = new Map(
+    ready.map(({ hostname, address }) => [hostname ?? `address ${address}`, hostname ?? ANY_LABEL]),
+  );
+  return [...ofAddress.values()].map((label) => `${label}.${service}.svc`);
+}
+
+/** Names of pods are answered from their label alone, in a namespace that exists (README of kubedns). */
+export function podAnswer(
+  namespace: ObjectState | undefined,
+  type: AddressType,
+  address: string,
+): Expected {
+  return namespace === undefined ? ABSENT : addressAnswer({ type }, [address]);
 }
 
 function addressAnswer({ type }: ServiceQuestion, addresses: readonly string[]): Expected {
@@ -136,6 +164,7 @@ function addressAnswer({ type }: ServiceQuestion, addresses: readonly string[]):
   return found([...new Set(addresses)].filter(isAsked).map((address) => `${type} ${address}`));
 }
 
-function found(records: string[]): Expected {
+/** An answer with these records, or with none. */
+export function found(records: string[]): Expected {
   return { rcode: 'NOERROR', records: records.sort() };
 }
