@@ -175,6 +175,9 @@ export class Judge {
   #compare(asked: Asked, message: Message, possible: readonly Expected[]): void {
     const got = recordsOf(message);
     if (possible.some((expected) => isEqual(expected, got))) return;
+    // NXDOMAIN of a name that dnsmasq has a record of, of another type, becomes an answer without records (its README).
+    const rcodes = new Set(possible.map(({ rcode }) => rcode));
+    if (got.rcode === 'NOERROR' && got.records.length === 0 && rcodes.size > 1) return;
     const wanted = [...new Set(possible.map(shown))].join(' or ');
     this.violation('answer', `${asked.text}: ${shown(got)}; right is ${wanted}`);
   }

@@ -53,8 +53,7 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   const { questionsPerSecond = random.pick([5, 10, 20]) } = options;
   const { bulksPerMinute = random.pick([0, 0.3, 0.6]) } = options;
   const { late = random.pick(['none', 'none', 'api', 'pods'] as const) } = options;
-  const names = [...machines('dns', pods), ...machines('node', nodes)];
-  const others = options.isMixed === true ? names.filter(() => random.chance(0.5)) : [];
+  const others = options.isMixed === true ? drawOthers(random, pods, nodes) : [];
   return {
     seed,
     pods,
@@ -68,6 +67,13 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
     others,
     faults,
   };
+}
+
+/** All that announce changes, all that are at the nodes, or some of both. */
+function drawOthers(random: Random, pods: number, nodes: number): readonly string[] {
+  const [announcing, asking] = [machines('dns', pods), machines('node', nodes)];
+  const some = [...announcing, ...asking].filter(() => random.chance(0.5));
+  return random.pick([announcing, asking, some]);
 }
 
 function machines(kind: string, count: number): string[] {

@@ -79,7 +79,7 @@ function mentions(fault: object, prefix: string, count: number): boolean {
 }
 
 export function describe(scenario: Scenario): string {
-  const { pods, nodes, services, seconds, faults } = scenario;
+  const { pods, nodes, services, seconds, faults, others } = scenario;
   const kinds = faults.map(({ kind }) => kind).join(', ');
-  return `pods ${pods}, nodes ${nodes}, services ${services}, ${seconds} s, faults: ${kinds || 'none'}`;
+  return `pods ${pods}, nodes ${nodes}, services ${services}, ${seconds} s, ${others.length > 0 ? `other release: ${others.join(', ')}, ` : ''}faults: ${kinds || 'none'}`;
 }

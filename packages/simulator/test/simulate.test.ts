@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,12 @@ import { builtBundles } from '../src/cluster/cluster.js';
 import { SABOTAGES, sabotaged } from '../src/sabotage.js';
 
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** Scenarios with what they showed; one that showed a planted fault has its name, and is right without it. */
+const CORPUS = readdirSync(new URL('../corpus', import.meta.url)).map((name) => {
+  const file = fileURLToPath(new URL(`../corpus/${name}`, import.meta.url));
+  const { bug, sabotage } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, string>>; // prettier-ignore
+  return { file, bug, sabotage };
+});
 /** Virtual time needs no quiet machine, but the run itself takes real time. */
 const LIMIT_MS = 110_000;
 
@@ -62,6 +68,20 @@ describe('simulated clusters', () => {
       rmSync(folder, { recursive: true });
     }
   }, 240_000);
+
+  it.each(CORPUS)(
+    'replay what once showed that $bug',
+    async ({ file, sabotage }) => {
+      const right = await simulate(`--replay=${file}`);
+      expect(right.stdout).toContain(': right  (');
+      expect(right.status).toBe(0);
+      if (sabotage === undefined) return;
+      const planted = await simulate(`--replay=${file}`, `--sabotage=${sabotage}`);
+      expect(planted.stdout).toContain(': WRONG  (');
+      expect(planted.status).toBe(1);
+    },
+    240_000,
+  );
 
   it.each(SABOTAGES)('can have the planted fault: $name', (sabotage) => {
     expect(() => sabotaged(builtBundles(), sabotage)).not.toThrow();
