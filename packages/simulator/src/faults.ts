@@ -35,6 +35,8 @@ interface Row<Details extends object> {
   readonly begin: (details: Details, stage: Stage, seconds: number) => () => void;
   /** What is not as it should be meanwhile, by the names of `troubles.ts`. */
   readonly touches: (details: Details) => readonly string[];
+  /** What it touches does not work at all. */
+  readonly isStop?: boolean;
   /** Asked before it begins. */
   readonly effect: (details: Details, stage: Stage) => Effect;
 }
@@ -67,6 +69,7 @@ const FAULTS = {
         else if (!host.process(program).isAlive) cluster.startApi(world.manifests);
       };
     },
+    isStop: true,
     touches: ({ machine, program }) => [programPart(machine, program)],
     effect: effectOf,
   }),
@@ -82,6 +85,7 @@ const FAULTS = {
         process.thaw();
       };
     },
+    isStop: true,
     touches: ({ machine, program }) => [programPart(machine, program)],
     effect: effectOf,
   }),
@@ -105,6 +109,7 @@ const FAULTS = {
       cluster.network.cut(one, two);
       return () => cluster.network.mend(one, two);
     },
+    isStop: true,
     touches: ({ machine, other }) => [linkPart(machine, other)],
     effect: ({ machine }) => (machine === 'api' ? 'objects' : 'answers'),
   }),
@@ -318,6 +323,11 @@ export function drawFault(
 /** Makes things go wrong; the result undoes it. */
 export function beginFault(fault: Fault, stage: Stage): () => void {
   return rowOf(fault.kind).begin(fault, stage, fault.for);
+}
+
+/** Whether what it touches does not work at all meanwhile. */
+export function isStop({ kind }: Fault): boolean {
+  return rowOf(kind).isStop === true;
 }
 
 /** What is not as it should be meanwhile. */

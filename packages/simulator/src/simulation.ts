@@ -1,10 +1,11 @@
 import { type ClusterObserver, type Releases, SimulatedCluster } from './cluster/cluster.js';
 import { World } from './cluster/world.js';
-import { beginFault, type Fault, faultEffect, touchedBy } from './faults.js';
+import { beginFault, type Fault, faultEffect, isStop, touchedBy } from './faults.js';
 import { Judge, type Violation } from './judge.js';
 import { Questions } from './questions.js';
 import { Random } from './random.js';
 import type { Scenario } from './scenario.js';
+import { Monitor } from './monitor.js';
 import { NameTrace } from './trace.js';
 import { EVERYTHING, Troubles } from './troubles.js';
 
@@ -57,14 +58,17 @@ class Simulation {
   readonly #troubles = new Troubles();
   readonly #judge: Judge;
   readonly #questions: Questions;
+  readonly #monitor: Monitor;
 
   constructor(scenario: Scenario, { releases, onLine, trace }: SimulationOptions) {
     this.#scenario = scenario;
     const random = new Random(scenario.seed);
     this.#times = random.fork('times');
     const observer: ClusterObserver = {
-      onLine: (machine, program, line) =>
-        onLine?.(this.#cluster.scheduler.nowUs, machine, program, line),
+      onLine: (machine, program, line) => {
+        onLine?.(this.#cluster.scheduler.nowUs, machine, program, line);
+        this.#monitor.onLine(machine, program, line);
+      },
       onProgramError: (machine, program, error) =>
         this.#judge.violation('error', `${program} of ${machine}: ${error}`),
       mayEnd: () => this.#troubles.isAnyAt(this.#cluster.scheduler.nowUs),
@@ -77,6 +81,7 @@ class Simulation {
     this.#world = new World(this.#cluster, scenario.services);
     this.#judge = new Judge(this.#cluster.scheduler, this.#world, this.#troubles);
     this.#questions = new Questions(this.#cluster, this.#world, this.#judge);
+    this.#monitor = new Monitor(this.#cluster, this.#judge, this.#troubles);
   }
 
   async run(): Promise<Outcome> {
@@ -84,7 +89,8 @@ class Simulation {
     const { faults, seconds } = this.#scenario;
     this.#cluster.start(this.#scenario.late);
     this.#world.start();
-    this.#troubles.add({ fromUs: 0, untilUs: START_US, parts: [EVERYTHING], hidesApi: true });
+    this.#monitor.start(START_US);
+    this.#troubles.add({ fromUs: 0, overUs: 0, untilUs: START_US, parts: [EVERYTHING], hidesApi: true, isStop: false });
     let calmUs = START_US + seconds * SECOND_US;
     for (const fault of faults) {
       scheduler.at(fault.at * SECOND_US, () => this.#begin(fault));
@@ -142,9 +148,11 @@ class Simulation {
     if (effect !== 'nothing') {
       this.#troubles.add({
         fromUs: scheduler.nowUs,
+        overUs: scheduler.nowUs + fault.for * SECOND_US,
         untilUs: recoveredUs(fault),
         parts: touchedBy(fault),
         hidesApi: effect === 'objects',
+        isStop: isStop(fault),
       });
     }
     const untilUs = scheduler.nowUs + fault.for * SECOND_US;
@@ -153,14 +161,15 @@ class Simulation {
 
   /** Ends all programs as the kubelet does; all end by themselves, in time, with nothing left. */
   async #close(): Promise<void> {
+    this.#monitor.stop();
     const hosts = [...this.#cluster.nodes, ...this.#cluster.pods];
     for (const host of hosts) for (const name of host.names) host.process(name).kill('SIGTERM');
     await this.#until(this.#cluster.scheduler.nowUs + CLOSE_US);
     for (const host of hosts) {
       for (const name of host.names) {
-        if (host.process(name).isAlive) {
-          this.#judge.violation('close', `${name} of ${host.machine.name} runs on after SIGTERM`);
-        }
+        const process = host.process(name);
+        if (process.isAlive) this.#judge.violation('close', `${name} of ${host.machine.name} runs on after SIGTERM`); // prettier-ignore
+        else this.#monitor.onEnd(host, process);
       }
     }
   }

@@ -21,10 +21,14 @@ export function linkPart(one: string, other: string): string {
 
 interface Trouble {
   readonly fromUs: number;
+  /** When it is undone. */
+  readonly overUs: number;
   /** With the time in which all comes back. */
   readonly untilUs: number;
   readonly parts: readonly string[];
   readonly hidesApi: boolean;
+  /** Until then the parts do not work at all. */
+  readonly isStop: boolean;
 }
 
 /** What was not as it should be, when, and on which ways. */
@@ -57,6 +61,18 @@ export class Troubles {
       if (sinceUs !== undefined && beganUs < sinceUs && untilUs >= sinceUs) sinceUs = beganUs;
     }
     return sinceUs;
+  }
+
+  /** For how long one of these parts has not worked at all, in microseconds; 0 when each works, or may. */
+  stoppedForUs(parts: readonly string[], nowUs: number): number {
+    let [sinceUs, mayWorkUs] = [nowUs, 0];
+    for (const { fromUs, overUs, parts: touched, isStop } of this.#all) {
+      if (!isStop || !touched.some((part) => parts.includes(part))) continue;
+      if (overUs > nowUs) sinceUs = Math.min(sinceUs, fromUs);
+      // One that is undone may undo another.
+      else mayWorkUs = Math.max(mayWorkUs, overUs);
+    }
+    return nowUs - Math.max(sinceUs, Math.min(mayWorkUs, nowUs));
   }
 
   /** Whether something is wrong anywhere. */

@@ -318,6 +318,7 @@ export class SimulatedCluster {
       '-v=2',
       '-configDir=/etc/k8s/dns/dnsmasq-nanny',
       '-restartDnsmasq=true',
+      '-metrics-addr=127.0.0.1:10056',
       '--',
       '-k',
       '--cache-size=1000',

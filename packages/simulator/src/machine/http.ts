@@ -1,6 +1,12 @@
 import * as http from 'node:http';
 import type { RunningProcess } from '../host.js';
-import { Listener, listenArguments, type NetModule, type SimulatedSocket } from './net.js';
+import {
+  Listener,
+  listenArguments,
+  type NetModule,
+  SimulatedServer,
+  type SimulatedSocket,
+} from './net.js';
 
 type RequestArguments = [url: string | URL, options?: object, onResponse?: () => void];
 
@@ -82,15 +88,18 @@ function listenSimulated(process: RunningProcess, server: http.Server): void {
     listen: (...args: unknown[]) => {
       const done = args.at(-1);
       if (typeof done === 'function') server.once('listening', done as () => void);
-      try {
-        listener = new Listener(process, listenArguments(args), (socket) => {
-          sockets.add(socket);
-          socket.once('close', () => {
-            sockets.delete(socket);
-            emitClose();
-          });
-          server.emit('connection', socket);
+      const [first] = args;
+      const onSocket = (socket: SimulatedSocket) => {
+        sockets.add(socket);
+        socket.once('close', () => {
+          sockets.delete(socket);
+          emitClose();
         });
+        server.emit('connection', socket);
+      };
+      try {
+        listener = first instanceof SimulatedServer ? first.listener! : new Listener(process, listenArguments(args), onSocket); // prettier-ignore
+        listener.onSocket = onSocket;
       } catch (error) {
         process.schedule(0, () => server.emit('error', error));
         return server;

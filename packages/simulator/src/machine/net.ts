@@ -298,7 +298,8 @@ export class Listener implements BoundListener, Resource {
   readonly isIpv6: boolean;
   readonly takesIpv4: boolean;
   boundPort = 0;
-  readonly #onSocket: (socket: SimulatedSocket) => void;
+  /** Who gets the connections now: a server may take the port of another. */
+  onSocket: (socket: SimulatedSocket) => void;
 
   /** Throws EADDRINUSE and EADDRNOTAVAIL. */
   constructor(
@@ -308,7 +309,7 @@ export class Listener implements BoundListener, Resource {
   ) {
     const { host = '::', port = 0, ipv6Only = false } = options;
     this.process = process;
-    this.#onSocket = onSocket;
+    this.onSocket = onSocket;
     this.boundAddress = addressToBind(host);
     this.isIpv6 = host.includes(':');
     this.takesIpv4 = this.isIpv6 && !ipv6Only;
@@ -324,7 +325,7 @@ export class Listener implements BoundListener, Resource {
   }
 
   onConnection(end: Stream): void {
-    this.#onSocket(new SimulatedSocket(this.process, {}).accept(end));
+    this.onSocket(new SimulatedSocket(this.process, {}).accept(end));
   }
 
   close(): void {
@@ -345,7 +346,7 @@ export class Listener implements BoundListener, Resource {
   }
 }
 
-class SimulatedServer extends EventEmitter {
+export class SimulatedServer extends EventEmitter {
   readonly #process: RunningProcess;
   readonly #sockets = new Set<SimulatedSocket>();
   #listener: Listener | undefined;
@@ -360,6 +361,11 @@ class SimulatedServer extends EventEmitter {
 
   get listening(): boolean {
     return this.#listener !== undefined;
+  }
+
+  /** Its port, for a server that listens on it from now on. */
+  get listener(): Listener | undefined {
+    return this.#listener;
   }
 
   listen(...args: unknown[]): this {

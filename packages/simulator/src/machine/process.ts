@@ -39,6 +39,8 @@ export class SimulatedProcess implements RunningProcess {
   readonly globals: BundleGlobals;
   readonly options: ProcessOptions;
   exit: ProcessExit | undefined;
+  /** What it had when it ended, and the system took back. */
+  atExit = { timers: 0, resources: 0 };
   /** Timers, immediates and completions that are still to come; what a frozen process will do. */
   readonly #events = new Set<ScheduledEvent>();
   readonly #resources = new Set<Resource>();
@@ -171,6 +173,7 @@ export class SimulatedProcess implements RunningProcess {
   end(exit: ProcessExit): void {
     if (!this.isAlive) return;
     this.exit = exit;
+    this.atExit = { timers: this.timers, resources: this.resources };
     for (const event of this.#events) event.cancel();
     this.#events.clear();
     this.#afterThaw.length = 0;

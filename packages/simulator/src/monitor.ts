@@ -1,0 +1,221 @@
+import type * as http from 'node:http';
+import { type Host, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
+import type { Judge } from './judge.js';
+import { SimulatedProcess } from './machine/process.js';
+import { linkPart, programPart, type Troubles, type Way } from './troubles.js';
+
+/** A page of a program. */
+interface Page {
+  readonly program: string;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** While nothing is wrong on this way, all is well. */
+  readonly way: Way;
+  /** Of each of these one is broken: then not all is well, and the page says so. */
+  readonly shows: readonly (readonly string[])[];
+  /** The program has to have had these since it was started: else it is not ready. */
+  readonly needs?: readonly string[];
+}
+
+/** Between two looks at a page. */
+const LOOK_US = 15_000_000;
+const LIMIT_MS = 4_000;
+/** What is broken for so long is known: a heartbeat is waited for for 12 s, a probe of the sidecar counts for 15 s. */
+const NOTICED_US = 20_000_000;
+/** Sockets, listeners and watches of files that a program may have in calm times, and timers; more for each node. */
+const MAX_RESOURCES = 60;
+const MAX_TIMERS = 100;
+const MAX_OF_NODE = 8;
+/** What an exit leaves for the system: the time that its last lines have. */
+const TIMERS_AT_EXIT = 2;
+/** Lines of a log that differ in numbers alone, in a minute; more of those that only inform, such as one for each try. */
+const MAX_SAME_LINES = 30;
+const MAX_SAME_NOTES = 400;
+const NOTE = /^I\d/u;
+const MINUTE_US = 60_000_000;
+const SYSTEM_ERROR = 0;
+
+/**
+ * Looks at the programs from outside, as kubelet and Prometheus do: what their pages say, what they take of the system, what they
+ * log, and what is left when they end.
+ */
+export class Monitor {
+  readonly #cluster: SimulatedCluster;
+  readonly #judge: Judge;
+  readonly #troubles: Troubles;
+  /** By the program and the text without its numbers: how often in this minute. */
+  readonly #lines = new Map<string, number>();
+  #minute = 0;
+  #isOver = false;
+
+  constructor(cluster: SimulatedCluster, judge: Judge, troubles: Troubles) {
+    this.#cluster = cluster;
+    this.#judge = judge;
+    this.#troubles = troubles;
+  }
+
+  /** Looks at every page again and again, from a time on. */
+  start(fromUs: number): void {
+    const { pods, nodes, scheduler, random } = this.#cluster;
+    const times = random.fork('monitor');
+    for (const host of [...pods, ...nodes]) {
+      const pages = pods.includes(host) ? this.#pagesOfPod(host) : this.#pagesOfNode(host);
+      const program = (load: (module: string) => unknown) => {
+        const { get } = load('http') as typeof http;
+        for (const page of pages) {
+          const look = () => {
+            this.#look(host, page, get);
+            scheduler.after(LOOK_US, look);
+          };
+          scheduler.at(fromUs + times.below(LOOK_US), look);
+        }
+      };
+      new SimulatedProcess(host.machine, { name: 'monitor', program }).start();
+      scheduler.at(fromUs, () => this.#count(host));
+    }
+  }
+
+  /** The programs are to end. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  /** A line of a log: no line comes again and again. */
+  onLine(machine: string, program: string, line: string): void {
+    const { nowUs } = this.#cluster.scheduler;
+    const minute = Math.floor(nowUs / MINUTE_US);
+    if (minute !== this.#minute) this.#lines.clear();
+    this.#minute = minute;
+    const text = `${machine} ${program} ${line.replace(/[\da-f]*\d[\da-f]*/gu, '#')}`;
+    const count = (this.#lines.get(text) ?? 0) + 1;
+    this.#lines.set(text, count);
+    if (count === (NOTE.test(line) ? MAX_SAME_NOTES : MAX_SAME_LINES)) this.#judge.violation('log', `${program} of ${machine} logs ${count} times in a minute: ${line}`); // prettier-ignore
+  }
+
+  /** A program has ended by itself after SIGTERM. */
+  onEnd({ machine }: Host, process: SimulatedProcess): void {
+    const { timers, resources } = process.atExit;
+    if (resources === 0 && timers <= TIMERS_AT_EXIT) return;
+    this.#judge.violation('close', `${process.name} of ${machine.name} ends with ${resources} sockets and ${timers} timers`); // prettier-ignore
+  }
+
+  #count(host: Host): void {
+    const { nodes, pods, scheduler } = this.#cluster;
+    const more = MAX_OF_NODE * (nodes.length + pods.length);
+    for (const name of host.names) {
+      const { timers, resources } = host.process(name);
+      const isTroubled = this.#troubles.isAnyAt(scheduler.nowUs);
+      if (isTroubled || (resources <= MAX_RESOURCES + more && timers <= MAX_TIMERS + more)) continue;
+      this.#judge.violation('bound', `${name} of ${host.machine.name} has ${resources} sockets and ${timers} timers`); // prettier-ignore
+    }
+    scheduler.after(LOOK_US, () => this.#count(host));
+  }
+
+  #look(host: Host, page: Page, get: typeof http.get): void {
+    const { program, port, path } = page;
+    if (!host.process(program).isAlive) return;
+    const { scheduler } = this.#cluster;
+    const askedUs = scheduler.nowUs;
+    let isOver = false;
+    const judge = (status: number, body: string) => {
+      if (isOver || this.#isOver) return;
+      isOver = true;
+      const text = `${page.host}:${port}${path} of ${host.machine.name}`;
+      scheduler.note(`${text} ${status}`);
+      this.#judgePage(host, page, text, askedUs, status, body);
+    };
+    const request = get({ host: page.host, port, path, agent: false }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () => judge(response.statusCode ?? SYSTEM_ERROR, Buffer.concat(pieces).toString())); // prettier-ignore
+    });
+    request.setTimeout(LIMIT_MS, () => request.destroy(new Error('timeout')));
+    request.on('error', (error) => judge(SYSTEM_ERROR, error.message));
+  }
+
+  #judgePage(
+    host: Host,
+    { program, way, shows, needs }: Page,
+    text: string,
+    askedUs: number,
+    status: number,
+    body: string,
+  ): void {
+    const complaints = complaintsOf(status, body);
+    const { nowUs } = this.#cluster.scheduler;
+    const isCalm = this.#troubles.since(way, askedUs, nowUs) === undefined;
+    if (isCalm && complaints.length > 0) {
+      this.#judge.violation('page', `${text} says ${complaints.join('; ')}, and nothing is wrong`);
+    }
+    if (status !== 200) return;
+    const stoppedUs = Math.min(...shows.map((parts) => this.#troubles.stoppedForUs(parts, nowUs)));
+    if (complaints.length === 0 && shows.length > 0 && stoppedUs > NOTICED_US) {
+      this.#judge.violation('page', `${text} says that all is well, and ${shows.flat().join(', ')} have not worked for ${stoppedUs / 1e6} s`); // prettier-ignore
+    }
+    const lackedUs = needs === undefined ? 0 : this.#troubles.stoppedForUs(needs, nowUs);
+    if (lackedUs > nowUs - host.process(program).startedUs) {
+      this.#judge.violation('page', `${text} is ready, and has never seen the API server`);
+    }
+  }
+
+  #pagesOfPod({ machine: { name } }: Host): Page[] {
+    const api = programPart('api', 'apiserver');
+    const objects = [api, linkPart('api', name), programPart(name, 'kubedns')];
+    const all = [...objects, programPart(name, 'dnsmasq'), programPart(name, 'sidecar'), ...this.#outsideOf(name)]; // prettier-ignore
+    const page = (
+      program: string,
+      port: number,
+      path: string,
+      shows: Page['shows'] = [],
+      parts: readonly string[] = all,
+    ): Page => ({ program, host: '127.0.0.1', port, path, way: wayOf(parts), shows });
+    return [
+      Object.assign(page('kubedns', 8081, '/readiness', [], objects), { needs: [api, linkPart('api', name)] }), // prettier-ignore
+      page('kubedns', 10_055, '/status'),
+      page('dnsmasq', 10_056, '/status', [[programPart(name, 'kubedns')]]),
+      page('sidecar', 10_054, '/healthcheck/kubedns', [[programPart(name, 'kubedns')]]),
+      page('sidecar', 10_054, '/healthcheck/dnsmasq', [[programPart(name, 'dnsmasq')]]),
+      page('sidecar', 10_054, '/status'),
+    ];
+  }
+
+  #pagesOfNode({ machine: { name } }: Host): Page[] {
+    const { pods } = this.#cluster;
+    const own = programPart(name, 'node-cache');
+    const parts = pods.flatMap(({ machine }) => [
+      linkPart(name, machine.name),
+      linkPart('api', machine.name),
+      programPart(machine.name, 'dnsmasq'),
+      programPart(machine.name, 'kubedns'),
+    ]);
+    const all = [own, ...parts, programPart('api', 'apiserver'), ...this.#outsideOf(name)];
+    const shows = pods.map(({ machine }) => [linkPart(name, machine.name), programPart(machine.name, 'dnsmasq')]); // prettier-ignore
+    return [
+      { program: 'node-cache', host: LOCAL_DNS[0], port: 8080, path: '/health', way: wayOf([own]), shows: [] }, // prettier-ignore
+      { program: 'node-cache', host: '127.0.0.1', port: 9353, path: '/status', way: wayOf(all), shows }, // prettier-ignore
+    ];
+  }
+
+  #outsideOf(machine: string): string[] {
+    return this.#cluster.upstreams.flatMap((upstream) => {
+      const { name } = upstream.machine;
+      return [linkPart(name, machine), programPart(name, 'name-server')];
+    });
+  }
+}
+
+function wayOf(parts: readonly string[]): Way {
+  return { parts: new Set(parts), caches: 0 };
+}
+
+/** What a page says is not as it should be. */
+function complaintsOf(status: number, body: string): string[] {
+  if (status !== 200) return [`${status} ${body.slice(0, 200)}`];
+  if (!body.startsWith('{')) return [];
+  const { notReady = [], problems = [] } = JSON.parse(body) as {
+    notReady?: string[];
+    problems?: string[];
+  };
+  return [...notReady, ...problems];
+}
