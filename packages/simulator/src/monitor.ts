@@ -18,6 +18,11 @@ interface Page {
   readonly needs?: readonly string[];
 }
 
+interface Observer {
+  readonly sinceUs: number;
+  get: typeof http.get | undefined;
+}
+
 /** Between two looks at a page. */
 const LOOK_US = 15_000_000;
 const LIMIT_MS = 4_000;
@@ -47,6 +52,10 @@ export class Monitor {
   /** By the program and the text without its numbers: how often in this minute. */
   readonly #lines = new Map<string, number>();
   #minute = 0;
+  /** By the name of the machine; a pod that is replaced has another one. */
+  readonly #observers = new Map<string, Observer>();
+  /** Pages that complained at the last look, while nothing was wrong. */
+  readonly #complained = new Set<string>();
   #isOver = false;
 
   constructor(cluster: SimulatedCluster, judge: Judge, troubles: Troubles) {
@@ -57,23 +66,40 @@ export class Monitor {
 
   /** Looks at every page again and again, from a time on. */
   start(fromUs: number): void {
-    const { pods, nodes, scheduler, random } = this.#cluster;
+    const { pods, nodes, random } = this.#cluster;
     const times = random.fork('monitor');
-    for (const host of [...pods, ...nodes]) {
-      const pages = pods.includes(host) ? this.#pagesOfPod(host) : this.#pagesOfNode(host);
-      const program = (load: (module: string) => unknown) => {
-        const { get } = load('http') as typeof http;
-        for (const page of pages) {
-          const look = () => {
-            this.#look(host, page, get);
-            scheduler.after(LOOK_US, look);
-          };
-          scheduler.at(fromUs + times.below(LOOK_US), look);
-        }
-      };
-      new SimulatedProcess(host.machine, { name: 'monitor', program }).start();
-      scheduler.at(fromUs, () => this.#count(host));
+    for (const { name } of [...pods, ...nodes]) {
+      const host = () => this.#cluster.find(name)!;
+      const pages = nodes.includes(host()) ? this.#pagesOfNode(name) : this.#pagesOfPod(name);
+      for (const page of pages) {
+        this.#repeat(fromUs + times.below(LOOK_US), () => this.#look(host(), page));
+      }
+      this.#repeat(fromUs, () => this.#count(host()));
+      this.#repeat(0, () => this.#observerOf(host()));
     }
+  }
+
+  #repeat(fromUs: number, run: () => void): void {
+    const { scheduler } = this.#cluster;
+    const next = () => {
+      if (this.#isOver) return;
+      run();
+      scheduler.after(LOOK_US, next);
+    };
+    scheduler.at(fromUs, next);
+  }
+
+  /** What looks at the pages of a machine is on that machine. */
+  #observerOf({ machine }: Host): Observer {
+    const known = this.#observers.get(machine.name);
+    if (known !== undefined) return known;
+    const observer: Observer = { sinceUs: machine.scheduler.nowUs, get: undefined };
+    this.#observers.set(machine.name, observer);
+    const program = (load: (module: string) => unknown) => {
+      observer.get = (load('http') as typeof http).get;
+    };
+    new SimulatedProcess(machine, { name: 'monitor', program }).start();
+    return observer;
   }
 
   /** The programs are to end. */
@@ -106,15 +132,16 @@ export class Monitor {
     for (const name of host.names) {
       const { timers, resources } = host.process(name);
       const isTroubled = this.#troubles.isAnyAt(scheduler.nowUs);
-      if (isTroubled || (resources <= MAX_RESOURCES + more && timers <= MAX_TIMERS + more)) continue;
+      if (isTroubled || (resources <= MAX_RESOURCES + more && timers <= MAX_TIMERS + more))
+        continue;
       this.#judge.violation('bound', `${name} of ${host.machine.name} has ${resources} sockets and ${timers} timers`); // prettier-ignore
     }
-    scheduler.after(LOOK_US, () => this.#count(host));
   }
 
-  #look(host: Host, page: Page, get: typeof http.get): void {
+  #look(host: Host, page: Page): void {
     const { program, port, path } = page;
-    if (!host.process(program).isAlive) return;
+    const { get } = this.#observerOf(host);
+    if (get === undefined || !host.process(program).isAlive) return;
     const { scheduler } = this.#cluster;
     const askedUs = scheduler.nowUs;
     let isOver = false;
@@ -145,21 +172,30 @@ export class Monitor {
     const complaints = complaintsOf(status, body);
     const { nowUs } = this.#cluster.scheduler;
     const isCalm = this.#troubles.since(way, askedUs, nowUs) === undefined;
-    if (isCalm && complaints.length > 0) {
+    // What is replaced, or tried again, may be complained about once.
+    const isAgain = this.#complained.delete(text);
+    if (isCalm && complaints.length > 0) this.#complained.add(text);
+    if (isCalm && complaints.length > 0 && isAgain) {
       this.#judge.violation('page', `${text} says ${complaints.join('; ')}, and nothing is wrong`);
     }
     if (status !== 200) return;
-    const stoppedUs = Math.min(...shows.map((parts) => this.#troubles.stoppedForUs(parts, nowUs)));
+    // A pod that is new has none of the troubles of the one before.
+    const youngestUs = Math.min(...this.#cluster.pods.map((pod) => nowUs - this.#observerOf(pod).sinceUs)); // prettier-ignore
+    const stoppedFor = (parts: readonly string[]) => {
+      const stoppedUs = this.#troubles.stoppedForUs(parts, nowUs);
+      return stoppedUs > youngestUs ? 0 : stoppedUs;
+    };
+    const stoppedUs = Math.min(...shows.map(stoppedFor));
     if (complaints.length === 0 && shows.length > 0 && stoppedUs > NOTICED_US) {
       this.#judge.violation('page', `${text} says that all is well, and ${shows.flat().join(', ')} have not worked for ${stoppedUs / 1e6} s`); // prettier-ignore
     }
-    const lackedUs = needs === undefined ? 0 : this.#troubles.stoppedForUs(needs, nowUs);
+    const lackedUs = needs === undefined ? 0 : stoppedFor(needs);
     if (lackedUs > nowUs - host.process(program).startedUs) {
       this.#judge.violation('page', `${text} is ready, and has never seen the API server`);
     }
   }
 
-  #pagesOfPod({ machine: { name } }: Host): Page[] {
+  #pagesOfPod(name: string): Page[] {
     const api = programPart('api', 'apiserver');
     const objects = [api, linkPart('api', name), programPart(name, 'kubedns')];
     const all = [...objects, programPart(name, 'dnsmasq'), programPart(name, 'sidecar'), ...this.#outsideOf(name)]; // prettier-ignore
@@ -180,17 +216,17 @@ export class Monitor {
     ];
   }
 
-  #pagesOfNode({ machine: { name } }: Host): Page[] {
-    const { pods } = this.#cluster;
+  #pagesOfNode(name: string): Page[] {
+    const pods = this.#cluster.pods.map((pod) => pod.name);
     const own = programPart(name, 'node-cache');
-    const parts = pods.flatMap(({ machine }) => [
-      linkPart(name, machine.name),
-      linkPart('api', machine.name),
-      programPart(machine.name, 'dnsmasq'),
-      programPart(machine.name, 'kubedns'),
+    const parts = pods.flatMap((pod) => [
+      linkPart(name, pod),
+      linkPart('api', pod),
+      programPart(pod, 'dnsmasq'),
+      programPart(pod, 'kubedns'),
     ]);
     const all = [own, ...parts, programPart('api', 'apiserver'), ...this.#outsideOf(name)];
-    const shows = pods.map(({ machine }) => [linkPart(name, machine.name), programPart(machine.name, 'dnsmasq')]); // prettier-ignore
+    const shows = pods.map((pod) => [linkPart(name, pod), programPart(pod, 'dnsmasq')]); // prettier-ignore
     return [
       { program: 'node-cache', host: LOCAL_DNS[0], port: 8080, path: '/health', way: wayOf([own]), shows: [] }, // prettier-ignore
       { program: 'node-cache', host: '127.0.0.1', port: 9353, path: '/status', way: wayOf(all), shows }, // prettier-ignore
@@ -198,10 +234,10 @@ export class Monitor {
   }
 
   #outsideOf(machine: string): string[] {
-    return this.#cluster.upstreams.flatMap((upstream) => {
-      const { name } = upstream.machine;
-      return [linkPart(name, machine), programPart(name, 'name-server')];
-    });
+    return this.#cluster.upstreams.flatMap(({ name }) => [
+      linkPart(name, machine),
+      programPart(name, 'name-server'),
+    ]);
   }
 }
 

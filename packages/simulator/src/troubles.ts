@@ -67,8 +67,8 @@ export class Troubles {
   stoppedForUs(parts: readonly string[], nowUs: number): number {
     let [sinceUs, mayWorkUs] = [nowUs, 0];
     for (const { fromUs, overUs, parts: touched, isStop } of this.#all) {
-      if (!isStop || !touched.some((part) => parts.includes(part))) continue;
-      if (overUs > nowUs) sinceUs = Math.min(sinceUs, fromUs);
+      if (!touched.some((part) => parts.includes(part))) continue;
+      if (isStop && overUs > nowUs) sinceUs = Math.min(sinceUs, fromUs);
       // One that is undone may undo another.
       else mayWorkUs = Math.max(mayWorkUs, overUs);
     }
