@@ -19,7 +19,18 @@ import type { Scheduler } from './scheduler.js';
 import type { Troubles, Way } from './troubles.js';
 
 export type ViolationKind =
-  'answer' | 'size' | 'no answer' | 'failure' | 'slow' | 'foreign' | 'twice' | 'error' | 'close' | 'page' | 'bound' | 'log';
+  | 'answer'
+  | 'size'
+  | 'no answer'
+  | 'failure'
+  | 'slow'
+  | 'foreign'
+  | 'twice'
+  | 'error'
+  | 'close'
+  | 'page'
+  | 'bound'
+  | 'log';
 
 export interface Violation {
   readonly atUs: number;

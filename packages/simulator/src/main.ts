@@ -4,6 +4,7 @@ import {
   parseOptions,
   type OptionValues,
   numberOption,
+  switchOption,
   textOption,
   UsageError,
 } from '@kube-dns/base';
@@ -11,6 +12,9 @@ import { describeOptions } from '@kube-dns/testkit';
 import { calibrate } from './calibration/calibrate.js';
 import { type Bundles, builtBundles } from './cluster/cluster.js';
 import { describeFaults, FAULT_KINDS, type FaultKind } from './faults.js';
+import { COSTS, CROWD_RECEIVE } from './fleet/costs.js';
+import { runFleet } from './fleet/fleet.js';
+import { describeFleet } from './fleet/report.js';
 import { SABOTAGES, sabotaged } from './sabotage.js';
 import { drawScenario, type Scenario } from './scenario.js';
 import { describe, shrink } from './shrink.js';
@@ -23,11 +27,15 @@ const OPTIONS = {
     min: 0,
     max: 100_000,
   }),
-  minutes: numberOption(10, 'virtual minutes with changes and faults, of each seed', {
-    min: 1,
-    max: 10_000,
-  }),
-  pods: numberOption(1, 'DNS pods behind the Service', { min: 1, max: 20 }),
+  minutes: numberOption(
+    10,
+    'virtual minutes with changes and faults, of each seed, or of a fleet',
+    {
+      min: 1,
+      max: 10_000,
+    },
+  ),
+  pods: numberOption(1, 'DNS pods behind the Service', { min: 1, max: 250 }),
   nodes: numberOption(0, 'nodes with a node-cache; 0: as the seed draws, 1 to 4', {
     min: 0,
     max: 5_000,
@@ -55,6 +63,20 @@ const OPTIONS = {
     'WHERE',
     "run the scripts of the network: real: beside this machine's kernel; simulated: alone",
   ),
+  fleet: numberOption(
+    0,
+    'runs the push and cache parts alone, of so many nodes; 0: whole clusters',
+    {
+      min: 0,
+      max: 100_000,
+    },
+  ),
+  crowd: switchOption('of a fleet: all caches in one process, as the subscribers of the bench'),
+  changes: numberOption(100, 'of a fleet: changes a second', { min: 0, max: 100_000 }),
+  subscribers: numberOption(0, 'of a fleet: subscribers a process takes; 0: as the code has it', {
+    min: 0,
+    max: 100_000,
+  }),
   log: textOption('', 'MACHINE', 'print the log lines of a machine; all: of all'),
 };
 
@@ -78,6 +100,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (values.sabotage === 'all') return findSabotages(values);
+  if (values.fleet > 0) return fleet(values);
   if (values.calibrate !== '') return calibrated(values.calibrate);
   const startMs = performance.now();
   const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
@@ -98,6 +121,30 @@ async function main(args: readonly string[]): Promise<number> {
       `${sums.events.toLocaleString('en')} events (${rate(sums.events)} a second), ${sums.faults} faults, ` +
       `${sums.changes.toLocaleString('en')} changes, ${sums.questions.toLocaleString('en')} questions judged; ` +
       `${rate(sums.virtualSeconds)} x real time`,
+  );
+  return 0;
+}
+
+function fleet({ fleet: nodes, seed, pods, minutes, changes, subscribers, crowd }: Values): number {
+  const plan = {
+    seed,
+    nodes,
+    pods,
+    changesPerSecond: changes,
+    questionsPerSecond: 1,
+    seconds: minutes * 60,
+    costs: crowd ? { ...COSTS, receive: CROWD_RECEIVE } : COSTS,
+    isCrowd: crowd,
+    constants: { ...(subscribers > 0 && { MAX_SUBSCRIBERS: subscribers }) },
+  };
+  const startMs = performance.now();
+  const outcome = runFleet(plan);
+  say(describeFleet(plan, outcome));
+  const { events, virtualSeconds } = outcome;
+  const seconds = (performance.now() - startMs) / 1_000;
+  say(
+    `\n${nodes} nodes, ${pods} pods, ${changes} changes a second; ${virtualSeconds.toFixed(0)} virtual seconds, ` +
+      `${events.toLocaleString('en')} events in ${seconds.toFixed(0)} s`,
   );
   return 0;
 }

@@ -90,7 +90,14 @@ class Simulation {
     this.#cluster.start(this.#scenario.late);
     this.#world.start();
     this.#monitor.start(START_US);
-    this.#troubles.add({ fromUs: 0, overUs: 0, untilUs: START_US, parts: [EVERYTHING], hidesApi: true, isStop: false });
+    this.#troubles.add({
+      fromUs: 0,
+      overUs: 0,
+      untilUs: START_US,
+      parts: [EVERYTHING],
+      hidesApi: true,
+      isStop: false,
+    });
     let calmUs = START_US + seconds * SECOND_US;
     for (const fault of faults) {
       scheduler.at(fault.at * SECOND_US, () => this.#begin(fault));
@@ -168,7 +175,8 @@ class Simulation {
     for (const host of hosts) {
       for (const name of host.names) {
         const process = host.process(name);
-        if (process.isAlive) this.#judge.violation('close', `${name} of ${host.machine.name} runs on after SIGTERM`); // prettier-ignore
+        if (process.isAlive)
+          this.#judge.violation('close', `${name} of ${host.machine.name} runs on after SIGTERM`); // prettier-ignore
         else this.#monitor.onEnd(host, process);
       }
     }

@@ -26,6 +26,8 @@ interface CostContext {
   readonly series: Series;
   /** By how many the memory of one is measured. */
   readonly subscriptions: number;
+  /** Of a dnsmasq that passes changes on. */
+  readonly fanOut: number;
   readonly services: number;
   readonly events: number;
   readonly seconds: number;
@@ -36,6 +38,7 @@ function clusterSize({ services }: CostContext): ClusterSize {
   return { services, slices: services, endpointsPerSlice: 2, headless: 0.1 };
 }
 
+const CROWD = new URL('../dns/subscriber-crowd.js#SubscriberCrowd', import.meta.url);
 const BAR_PERCENT = 3;
 const FIGURE = { unit: '% of a core', digits: 2 } as const;
 const JUDGED = { ...FIGURE, bar: { atMost: BAR_PERCENT } };
@@ -72,9 +75,36 @@ async function measureEvents(context: CostContext): Promise<void> {
   await own.close();
 }
 
+/** What it costs a dnsmasq to pass changes on to many subscribers, and how long it takes to reach all of them. */
+async function measureFanOut(context: CostContext): Promise<void> {
+  const { owned, series, programs, events, fanOut } = context;
+  const own = owned.add(new Owned());
+  const testbed = new ServerTestbed(programs, own, undefined);
+  const cluster = await testbed.cluster(clusterSize(context));
+  const kubedns = await testbed.kubedns(cluster);
+  const dnsmasq = await testbed.subscribedDnsmasq(kubedns);
+  const crowd = own.add(new Remote<SubscriberCrowdMethods>('the subscribers', CROWD));
+  await cluster.remote.call('startNoise', events);
+  const [alone = NaN] = await cpuOf([dnsmasq], context);
+  await crowd.call('join', dnsmasq.port, fanOut);
+  await crowd.call('startCount');
+  const subscribers = { pid: crowd.pid, check: () => undefined };
+  const [together = NaN, crowded = NaN] = await cpuOf([dnsmasq, subscribers], context);
+  const { messagesPerSecond, spreadMs } = await crowd.call('counted');
+  await cluster.remote.call('stopNoise');
+  const each = (percent: number) => (percent / 100 / messagesPerSecond) * 1e6;
+  const figure = { unit: 'µs', digits: 1 } as const;
+  series.add(`dnsmasq with ${fanOut} subscribers`, together, FIGURE);
+  series.add('messages to all of them', messagesPerSecond, { unit: '/s', digits: 0 });
+  series.add('CPU of a message to one', each(together - alone), figure);
+  series.add('CPU of a message at one', each(crowded), figure);
+  series.add('from the first to the last subscriber', spreadMs, { unit: 'ms', digits: 1 });
+  await own.close();
+}
+
 /** The CPU time of each in the same seconds, in per cent of a core. */
 async function cpuOf(
-  subjects: readonly Subject[],
+  subjects: readonly Pick<Subject, 'pid' | 'check'>[],
   { seconds }: CostContext,
 ): Promise<readonly number[]> {
   await delay(Math.min(WARM_UP_MS, seconds * 1_000));
@@ -110,8 +140,7 @@ async function measureMemory(context: CostContext): Promise<void> {
   const testbed = new ServerTestbed(collecting(context.programs), own, undefined);
   const cluster = await testbed.cluster(clusterSize(context));
   const kubedns = await testbed.kubedns(cluster, { address: '0.0.0.0' });
-  const entry = new URL('../dns/subscriber-crowd.js#SubscriberCrowd', import.meta.url);
-  const crowd = own.add(new Remote<SubscriberCrowdMethods>('the subscribers', entry));
+  const crowd = own.add(new Remote<SubscriberCrowdMethods>('the subscribers', CROWD));
   const kubednsMemory = new MemoryOf(kubedns);
   const none = await kubednsMemory.read();
   await crowd.call('join', kubedns.port, 1);
@@ -195,6 +224,10 @@ const OPTIONS = {
     min: 1,
     max: 126,
   }),
+  'fan-out': numberOption(250, 'subscribers of a dnsmasq that passes changes on', {
+    min: 1,
+    max: 10_000,
+  }),
   services: numberOption(2_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   events: numberOption(1_000, 'events a second', { min: 1, max: 100_000 }),
   seconds: numberOption(10, 'seconds of events, and as many without a subscription', {
@@ -216,16 +249,17 @@ type Values = OptionValues<typeof OPTIONS>;
 const PARTS = [
   { title: 'Memory', measure: measureMemory },
   { title: 'CPU', measure: measureEvents },
+  { title: 'Fan-out', measure: measureFanOut },
 ] as const;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
-  const { runs, subscriptions, services, events, seconds } = values;
+  const { runs, subscriptions, services, events, seconds, 'fan-out': fanOut } = values;
   const programs = programsOf({ ...values, alone: true, 'real-dnsmasq': undefined });
   for (const { title, measure } of PARTS) {
     const series = new Series();
     for (let i = 1; i <= runs; i++) {
       progress(`run ${i} of ${runs}: ${title}`);
-      await measure({ programs, owned, series, subscriptions, services, events, seconds });
+      await measure({ programs, owned, series, subscriptions, fanOut, services, events, seconds });
     }
     series.addTo(report, title);
   }
@@ -235,7 +269,8 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
 /** What it costs kubedns to announce changes, and dnsmasq to get them. */
 export const SUBSCRIPTION_COST: Command<typeof OPTIONS> = {
   name: 'subscription-cost',
-  summary: 'memory of a subscription, and CPU of 1,000 events a second on both sides',
+  summary:
+    'memory of a subscription, CPU of 1,000 events a second on both sides, and of many subscribers',
   options: OPTIONS,
   format: 'markdown',
   run,

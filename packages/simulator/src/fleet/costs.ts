@@ -1,0 +1,23 @@
+/**
+ * What each piece of work costs a process, in microseconds of its CPU, at 1,000 events a second: by
+ * `npm run bench -- subscription-cost` but for those of connections, which are assumed. README has the figures.
+ */
+export const COSTS = {
+  /** kubedns: an event of the API server, until its names are known as changed. */
+  event: 180,
+  /** A message to a subscriber. */
+  send: 8,
+  /** dnsmasq and node-cache: to receive a message with some names, and to drop these. */
+  receive: 170,
+  /** To accept a connection. */
+  accept: 150,
+  /** dnsmasq: to receive a message of a subscriber, and to answer. */
+  request: 40,
+  /** dnsmasq: a question. */
+  question: 7,
+};
+
+export type Costs = Readonly<typeof COSTS>;
+
+/** To receive a message, of one of many subscribers in one process that do nothing with it. */
+export const CROWD_RECEIVE = 9;

@@ -1,0 +1,236 @@
+import { frameMessage, type Session, type SessionService } from '@kube-dns/transport';
+import type { Random } from '../random.js';
+import type { Scheduler } from '../scheduler.js';
+import { type FleetProcess, runningProcess } from './fleet-process.js';
+
+/** What a message and a connection cost a process, in microseconds of its CPU. */
+export interface ConnectionCosts {
+  /** To send a message to one subscriber. */
+  readonly sendUs: number;
+  /** To receive a message. */
+  readonly receiveUs: number;
+  /** To accept a connection, until its first message. */
+  readonly acceptUs: number;
+}
+
+/** Who takes connections. */
+export interface FleetServer {
+  readonly process: FleetProcess;
+  readonly costs: ConnectionCosts;
+  readonly sessions: SessionService;
+}
+
+/** Where connections lead: undefined where no host is. */
+export type Route = (from: FleetProcess, host: string) => FleetServer | undefined;
+
+const LENGTH_BYTES = 2;
+const LOOPBACK_US = 20;
+/** One way between hosts, for each connection one. */
+const [LEAST_DELAY_US, MOST_DELAY_US] = [150, 250] as const;
+
+/** Connections with a delay and no loss, message by message; nothing else is simulated of TCP. */
+export class FleetNetwork {
+  /** Connections that were opened, and those that no process took. */
+  opened = 0;
+  refused = 0;
+  /** Messages of servers. */
+  sent = 0;
+  readonly scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #route: Route;
+  readonly #receiveUs: (process: FleetProcess) => number;
+  readonly #connections = new Map<FleetProcess, Set<FleetConnection>>();
+  #message: Uint8Array | undefined;
+  #framed: Uint8Array | undefined;
+
+  constructor(
+    scheduler: Scheduler,
+    random: Random,
+    route: Route,
+    receiveUs: (process: FleetProcess) => number,
+  ) {
+    this.scheduler = scheduler;
+    this.#random = random;
+    this.#route = route;
+    this.#receiveUs = receiveUs;
+  }
+
+  /** `connect` of node:net, for the process that runs. */
+  readonly connect = ({ host }: { readonly host: string }): FleetSocket => {
+    const from = runningProcess();
+    const isLocal = host.startsWith('127.');
+    const delayUs = isLocal ? LOOPBACK_US : this.#random.between(LEAST_DELAY_US, MOST_DELAY_US);
+    const socket = new FleetSocket();
+    this.opened++;
+    this.scheduler.at(from.nowUs + delayUs, () => {
+      const server = this.#route(from, host);
+      if (server?.process.isAlive !== true) {
+        this.refused++;
+        this.scheduler.after(delayUs, () => from.post(() => socket.fail('ECONNREFUSED'), 0));
+        return;
+      }
+      const port = this.#random.between(1_024, 65_535);
+      const connection = new FleetConnection(this, from, server, socket, delayUs, port);
+      this.of(server.process).add(connection);
+      connection.accept();
+    });
+    return socket;
+  };
+
+  /** The connections to a server. */
+  of(server: FleetProcess): Set<FleetConnection> {
+    let all = this.#connections.get(server);
+    if (all === undefined) this.#connections.set(server, (all = new Set()));
+    return all;
+  }
+
+  /** A server is killed: its kernel ends its connections. */
+  kill(server: FleetProcess): void {
+    server.end();
+    for (const connection of this.of(server)) connection.endByServer();
+    this.#connections.delete(server);
+  }
+
+  /** One message goes to many. */
+  framed(message: Uint8Array): Uint8Array {
+    if (message !== this.#message) this.#framed = frameMessage(message);
+    this.#message = message;
+    return this.#framed!;
+  }
+
+  receiveUs(process: FleetProcess): number {
+    return this.#receiveUs(process);
+  }
+}
+
+/** The server's end of a connection: a session; and what is on the way in both directions. */
+class FleetConnection implements Session {
+  readonly address: string;
+  readonly port: number;
+  /** Receivers are fast. */
+  readonly unsentBytes = 0;
+  readonly #network: FleetNetwork;
+  readonly #client: FleetProcess;
+  readonly #server: FleetServer;
+  readonly #socket: FleetSocket;
+  readonly #delayUs: number;
+  #onClose: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(
+    network: FleetNetwork,
+    client: FleetProcess,
+    server: FleetServer,
+    socket: FleetSocket,
+    delayUs: number,
+    port: number,
+  ) {
+    this.#network = network;
+    this.#client = client;
+    this.#server = server;
+    this.#socket = socket;
+    this.#delayUs = delayUs;
+    this.address = client.address;
+    this.port = port;
+  }
+
+  accept(): void {
+    this.#server.process.post(() => undefined, this.#server.costs.acceptUs);
+    this.#socket.onWrite = (bytes) => this.#toServer(bytes);
+    this.#socket.onDestroy = () => this.#closeByClient();
+    this.#toClient(this.#network.scheduler.nowUs, () => this.#socket.emit('connect'), 0);
+  }
+
+  push(message: Uint8Array): void {
+    if (this.#isClosed) return;
+    this.#network.sent++;
+    const sentUs = this.#server.process.use(this.#server.costs.sendUs);
+    const bytes = this.#network.framed(message);
+    const receiveUs = this.#network.receiveUs(this.#client);
+    this.#toClient(sentUs, () => this.#socket.emit('data', bytes), receiveUs);
+  }
+
+  stay(): void {
+    // No connection ends for want of traffic.
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener;
+  }
+
+  /** By the server's program. */
+  close(): void {
+    this.endByServer();
+    this.#network.of(this.#server.process).delete(this);
+    this.#onClose?.();
+  }
+
+  /** By its program or its kernel. */
+  endByServer(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#toClient(this.#network.scheduler.nowUs, () => this.#socket.emit('end'), 0);
+  }
+
+  #toClient(sentUs: number, run: () => void, costUs: number): void {
+    this.#network.scheduler.at(sentUs + this.#delayUs, () => this.#client.post(run, costUs));
+  }
+
+  #toServer(bytes: Uint8Array): void {
+    const { process, costs, sessions } = this.#server;
+    const message = Uint8Array.from(bytes.subarray(LENGTH_BYTES));
+    this.#network.scheduler.at(this.#client.nowUs + this.#delayUs, () => {
+      if (this.#isClosed) return;
+      process.post(() => sessions.receive(message, this), costs.receiveUs);
+    });
+  }
+
+  #closeByClient(): void {
+    this.#network.scheduler.at(this.#client.nowUs + this.#delayUs, () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      this.#network.of(this.#server.process).delete(this);
+      this.#server.process.post(() => this.#onClose?.(), 0);
+    });
+  }
+}
+
+type Listener = (value?: unknown) => void;
+
+/** What a subscription uses of a socket. */
+export class FleetSocket {
+  onWrite: ((bytes: Uint8Array) => void) | undefined;
+  onDestroy: (() => void) | undefined;
+  #listeners: Record<string, Listener> | undefined = {};
+
+  on(event: string, listener: Listener): this {
+    if (this.#listeners !== undefined) this.#listeners[event] = listener;
+    return this;
+  }
+
+  emit(event: string, value?: unknown): void {
+    this.#listeners?.[event]?.(value);
+  }
+
+  fail(code: string): void {
+    this.emit('error', Object.assign(new Error(code), { code }));
+  }
+
+  write(bytes: Uint8Array): void {
+    this.onWrite?.(bytes);
+  }
+
+  destroy(): void {
+    this.#listeners = undefined;
+    this.onDestroy?.();
+    this.onDestroy = this.onWrite = undefined;
+  }
+
+  pause(): void {
+    // It reads on at once.
+  }
+
+  resume(): void {
+    // As above.
+  }
+}
