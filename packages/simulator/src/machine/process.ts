@@ -44,7 +44,9 @@ export class SimulatedProcess implements RunningProcess {
   /** Timers, immediates and completions that are still to come; what a frozen process will do. */
   readonly #events = new Set<ScheduledEvent>();
   readonly #resources = new Set<Resource>();
-  readonly #afterThaw: (() => void)[] = [];
+  /** While it is frozen: timers that are due, and what has arrived. */
+  readonly #due: (() => void)[] = [];
+  readonly #arrived: (() => void)[] = [];
   readonly #countdowns = new Set<{ left: number; readonly act: () => void }>();
   #isFrozen = false;
   #unfinishedLine = '';
@@ -73,11 +75,12 @@ export class SimulatedProcess implements RunningProcess {
   }
 
   run(callback: () => void): void {
+    if (this.#isFrozen && this.isAlive) this.#arrived.push(callback);
+    else this.#call(callback);
+  }
+
+  #call(callback: () => void): void {
     if (!this.isAlive) return;
-    if (this.#isFrozen) {
-      this.#afterThaw.push(callback);
-      return;
-    }
     note(this);
     try {
       callback();
@@ -110,7 +113,8 @@ export class SimulatedProcess implements RunningProcess {
   schedule(delayUs: number, callback: () => void): ScheduledEvent {
     const event = this.machine.scheduler.after(delayUs, () => {
       this.#events.delete(event);
-      this.run(callback);
+      if (this.#isFrozen) this.#due.push(callback);
+      else this.#call(callback);
     });
     this.#events.add(event);
     return event;
@@ -156,7 +160,9 @@ export class SimulatedProcess implements RunningProcess {
 
   thaw(): void {
     this.#isFrozen = false;
-    const callbacks = this.#afterThaw.splice(0);
+    const [due, arrived] = [this.#due.splice(0), this.#arrived.splice(0)];
+    // An event loop has either phase first, by where it was stopped; it never has some of both by turns.
+    const callbacks = this.machine.random.chance(0.5) ? [...due, ...arrived] : [...arrived, ...due];
     for (const callback of callbacks) this.schedule(1, callback);
   }
 
@@ -176,7 +182,8 @@ export class SimulatedProcess implements RunningProcess {
     this.atExit = { timers: this.timers, resources: this.resources };
     for (const event of this.#events) event.cancel();
     this.#events.clear();
-    this.#afterThaw.length = 0;
+    this.#due.length = 0;
+    this.#arrived.length = 0;
     for (const resource of [...this.#resources]) resource.onProcessEnd();
     this.#resources.clear();
     this.machine.scheduler.note(`${this.machine.name} ${this.name} exit ${exit.code}`);
