@@ -283,19 +283,20 @@ export class World {
     this.#steps.push(serviceStep('POST', service, empty));
     if (kind !== 'headless') return;
     this.#incomplete.add(service);
-    this.#makeSlices(service, empty);
+    this.#makeSlices(service, empty, this.#familiesOf(service));
   }
 
-  #makeSlices(service: string, empty: ServiceState): void {
+  /** Makes the slices of a service that is new, each at a time of its own. */
+  #makeSlices(service: string, state: ServiceState, families: readonly Family[]): void {
     this.#cluster.scheduler.after(this.#random.below(CONTROLLER_US), () => {
-      if (this.#isReplacing || this.#isAsked(service)) {
-        this.#makeSlices(service, empty);
-        return;
+      const isPending = this.#isReplacing || this.#isAsked(service);
+      if (isPending) this.#makeSlices(service, state, families);
+      else if (families.length === 0 || this.#stored.states.get(service) !== state)
+        this.#incomplete.delete(service); // prettier-ignore
+      else {
+        this.#makeSlices(service, this.#scale(service, state, families.slice(0, 1)), families.slice(1)); // prettier-ignore
+        this.#next();
       }
-      this.#incomplete.delete(service);
-      if (this.#stored.states.get(service) !== empty) return;
-      this.#scale(service, empty);
-      this.#next();
     });
   }
 
@@ -333,14 +334,19 @@ export class World {
   }
 
   /** A slice of each family, one after the other. */
-  #scale(service: string, before: ServiceState): void {
+  #scale(
+    service: string,
+    before: ServiceState,
+    families = this.#familiesOf(service),
+  ): ServiceState {
     let state = before;
-    for (const family of this.#familiesOf(service)) {
+    for (const family of families) {
       const others = state.endpoints.filter(({ address }) => familyOf(address) !== family);
       state = { ...state, endpoints: [...others, ...this.#endpoints(family)] };
       const method = this.#hasSlice(service, family) ? 'PUT' : 'POST';
       this.#steps.push(sliceStep(method, service, family, state));
     }
+    return state;
   }
 
   #hasSlice(service: string, family: Family): boolean {
