@@ -76,7 +76,7 @@ function readmeChange(): { command: string; shown: string }[] {
 
 /**
  * What shows the command's output, or that of the last of many tries for a question: its answer may come from before the
- * message of kubedns. How old an answer may be is measured by `npm run oracle`.
+ * message of kubedns. How old an answer may be is judged by `npm run simulate`.
  */
 function shellOf({ command, shown }: { command: string; shown: string }): string {
   if (!command.startsWith('dig ')) return command;

@@ -2,7 +2,6 @@ import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';
 import { FUZZ } from './fuzz/fuzz.js';
-import { ORACLE } from './oracle/oracle.js';
 import { ROLL } from './roll/roll.js';
 import { SOAK } from './soak/soak.js';
 
@@ -11,7 +10,6 @@ const COMMANDS = [
   commandEntry(ATTACK),
   FAULTS_COMMAND,
   commandEntry(SOAK),
-  commandEntry(ORACLE),
   commandEntry(ROLL),
 ];
 

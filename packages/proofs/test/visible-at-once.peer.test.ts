@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import {
   ask,
@@ -12,23 +12,16 @@ import {
   TemporaryFolder,
   unless,
   until,
-  untilEqual,
 } from '@kube-dns/testkit';
 import { ManifestPod, startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
-import { service } from './change-objects.js';
 import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
 
-const ZONE = 'svc.cluster.local';
 const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
 const folder = new TemporaryFolder();
 /** More than the 4.5 s after which dnsmasq gives a question up, and more than any test takes. */
 const ASK_LIMIT_MS = 60_000;
 /** Longer than the tests take: nothing goes from the cache because its TTL is over. */
 const LONG_TTLS = ['--record-ttl=3600', '--negative-ttl=3600'];
-/** More than the 2 s between two messages of a server that has nothing to tell. */
-const NEGATIVE_TTL_SECONDS = 3;
-const SHORT_NEGATIVE_TTL = ['--record-ttl=3600', `--negative-ttl=${NEGATIVE_TTL_SECONDS}`];
-
 let api: ApiServer;
 let kubedns: Kubedns;
 let dnsmasq: Dnsmasq;
@@ -78,22 +71,17 @@ async function misses(): Promise<number> {
   return (await dnsmasq.metrics()).sum('dnsmasq_misses_total');
 }
 
-async function startAll(ttls = LONG_TTLS): Promise<void> {
+async function startAll(): Promise<void> {
   api = await createApiServer();
   await api.apply(FIRST_OBJECTS);
   pod = await ManifestPod.start({
     apiUrl: api.url,
     hasNoSidecar: true,
-    kubednsFlags: ttls,
+    kubednsFlags: LONG_TTLS,
   });
   ({ kubedns, dnsmasq } = pod);
   await pod.ready();
   await dnsmasq.subscribed();
-}
-
-/** Lets the TTL of a negative answer pass. */
-function overNegativeTtl(): Promise<unknown> {
-  return new Promise((resolve) => setTimeout(resolve, (NEGATIVE_TTL_SECONDS + 0.5) * 1_000));
 }
 
 async function endAll(): Promise<void> {
@@ -127,7 +115,7 @@ async function startNotified(): Promise<void> {
 }
 
 describe.each([
-  ['by a subscription', () => startAll()],
+  ['by a subscription', startAll],
   ['by NOTIFY', startNotified],
 ])('a change in the API, seen through the cache %s', (_, start) => {
   beforeAll(start);
@@ -147,43 +135,6 @@ describe.each([
 });
 
 afterAll(() => folder.close());
-
-describe('an answer of a zone whose server announces changes', () => {
-  beforeEach(() => startAll(SHORT_NEGATIVE_TTL));
-  afterEach(endAll);
-
-  it('stays in the cache, and goes as its TTL says once the server is cut off', async () => {
-    await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
-    await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
-    await overNegativeTtl();
-    const before = await misses();
-    expect(await answer(`none.shop.${ZONE}`)).toBe('NXDOMAIN');
-    expect(await misses()).toBe(before);
-    kubedns.server.signal('SIGKILL');
-    await dnsmasq.server.waitForLine(/announces no changes any more/);
-    expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
-    expect(await answer(`web.shop.${ZONE}`)).toBe('NOERROR 10.96.1.1');
-  });
-
-  it('goes once the server hangs', async () => {
-    await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
-    kubedns.server.signal('SIGSTOP');
-    await until('SERVFAIL', async () => (await answer(`none.shop.${ZONE}`)) === 'SERVFAIL');
-    kubedns.server.signal('SIGCONT');
-  });
-
-  it('is asked for again after the server was away', async () => {
-    await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
-    await cached(`late.shop.${ZONE}`, {}, 'NXDOMAIN');
-    await kubedns.close();
-    api.objects.load([service('late', '10.96.1.3'), service('web', '10.96.1.4')]);
-    pod!.restartKubedns();
-    const isLive = () => dnsmasq.server.stderr.split('announces the changes').length > 2;
-    await until('live again', isLive);
-    await untilEqual('NOERROR 10.96.1.4', () => answer(`web.shop.${ZONE}`));
-    await untilEqual('NOERROR 10.96.1.3', () => answer(`late.shop.${ZONE}`));
-  });
-});
 
 describe('a server that announces no changes', () => {
   unless(needsRealDnsmasq(), it)('is said once, and answers expire by their TTLs', async () => {

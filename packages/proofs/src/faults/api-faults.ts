@@ -219,47 +219,6 @@ async function breakingConnections(context: FaultContext): Promise<number> {
   return Math.max(...shownMs);
 }
 
-/** Half of everything goes while there is no connection, and the server no longer knows of it. */
-async function relistHalf(context: FaultContext): Promise<number> {
-  const services = 40;
-  const testbed = await startApiTestbed(context, services);
-  const { api, front, client } = testbed;
-  const recordsBefore = (await testbed.kubedns.metrics()).sum('kubedns_records', { type: 'A' });
-  await front.close();
-  const gone: Record<string, readonly string[]> = {};
-  for (let number = 2; number <= services; number += 2) {
-    deleteService(api, number);
-    gone[serviceName(number)] = ['NXDOMAIN'];
-  }
-  await scaleHeadless(api, 2);
-  await moveService(api, 1, NEW_ADDRESS);
-  api.compact({ cache: true });
-  await delay(OUTAGE_MS);
-  await claimServing(context, testbed, OUTAGE_MS * 0.9);
-  await context.signs.seen();
-  const backMs = performance.now();
-  await front.open();
-  const rest = POD_ADDRESSES.slice(0, 2).join(',');
-  const shown = [
-    client.awaitText(serviceName(1), NEW_ADDRESS, WAIT_LIMIT_MS),
-    client.awaitText(HEADLESS_NAME, rest, WAIT_LIMIT_MS),
-    ...Object.keys(gone).map((name) => client.awaitText(name, 'NXDOMAIN', WAIT_LIMIT_MS)),
-  ];
-  const shownMs = Math.max(...(await Promise.all(shown)));
-  await claimBack(context, testbed, { endMs: backMs, isRelisted: true });
-  const recordsAfter = (await testbed.kubedns.metrics()).sum('kubedns_records', { type: 'A' });
-  const fewer = recordsBefore - recordsAfter;
-  context.claim(fewer === services / 2 + 2, `kubedns_records of A fell by ${fewer}`);
-  // The slices of a service go one after the other.
-  const three = [
-    [0, 1, 2],
-    [0, 1, 3],
-  ].map((left) => left.map((i) => POD_ADDRESSES[i]).join(','));
-  const after = { ...gone, [serviceName(1)]: [NEW_ADDRESS], [HEADLESS_NAME]: [...three, rest] };
-  await claimRight(context, client, { after, services });
-  return shownMs - backMs;
-}
-
 /** As between two restarts of a server that is upgraded, and of the one beside it. */
 const BETWEEN_MS = 12_000;
 /** What is written after the backup, so that the versions that kubedns knows are far above those of the backup. */
@@ -673,17 +632,5 @@ export const API_ROWS: readonly Fault[] = [
     metrics: restartsOf('error'),
     skipReason: needsNamespaces,
     run: changeAuthority,
-  },
-  {
-    id: 'api-relist',
-    shows: PAGE.watches,
-    happens:
-      'Half of all objects are deleted while there is no connection, and the history is lost',
-    clients: `${AS_KNOWN}; then the new state, without a moment in which a name has neither`,
-    duration: ONCE_BACK,
-    limitMs: SHORT_LIMIT_MS,
-    metrics:
-      '`kubedns_relists_total` grows by 1; `kubedns_objects` and `kubedns_records` fall to what is left',
-    run: relistHalf,
   },
 ];

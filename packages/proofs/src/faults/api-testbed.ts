@@ -119,22 +119,19 @@ export interface ApiTestbed {
 }
 
 /** An API server with a small cluster. */
-export async function startCluster(context: FaultContext, services = SERVICES): Promise<ApiServer> {
+export async function startCluster(context: FaultContext): Promise<ApiServer> {
   const api = context.owned.add(await createApiServer());
-  await fillCluster(api, services);
+  await fillCluster(api, SERVICES);
   return api;
 }
 
 /** Starts all of it; resolves when kubedns is ready and the client asks. */
-export async function startApiTestbed(
-  context: FaultContext,
-  services = SERVICES,
-): Promise<ApiTestbed> {
-  const api = await startCluster(context, services);
+export async function startApiTestbed(context: FaultContext): Promise<ApiTestbed> {
+  const api = await startCluster(context);
   const front = context.owned.add(await ApiFront.start(api.port));
   const kubedns = await startFollower(context, front);
   await awaitWatches(kubedns, api);
-  return { front, kubedns, api, client: await startClient(context, kubedns, services) };
+  return { front, kubedns, api, client: await startClient(context, kubedns) };
 }
 
 /** Resolves when kubedns is ready, and the watches that follow the first lists are open. */
@@ -157,9 +154,8 @@ export async function startFollower(
 export async function startClient(
   context: FaultContext,
   { ports: { dns: port, metrics } }: Kubedns,
-  services = SERVICES,
 ): Promise<SteadyClient> {
-  const names = [...rightTexts(services).keys()];
+  const names = [...rightTexts(SERVICES).keys()];
   const pages = [`http://127.0.0.1:${metrics}`];
   return context.owned.add(
     await SteadyClient.start(

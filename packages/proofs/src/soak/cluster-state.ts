@@ -69,7 +69,7 @@ const SERVICE_KINDS = ['address', 'headless', 'alias'] as const;
 export type ServiceKind = (typeof SERVICE_KINDS)[number];
 
 /** An endpoint of a headless service. */
-export interface EndpointState {
+interface EndpointState {
   readonly hostname: string;
   readonly address: string;
 }
@@ -83,8 +83,6 @@ export interface ServiceState {
   readonly isThere: boolean;
   /** Of an `address`. */
   readonly clusterIP: string;
-  /** A second address, of IPv6. */
-  readonly ipv6?: string | undefined;
   readonly portName: string;
   readonly port: number;
   /** Of a `headless`, only those that are ready. */
@@ -164,9 +162,8 @@ export function namespaceObject(name: string): KubeObject & { spec: object; stat
 
 /** The Service of a state that is there. */
 export function serviceObject(state: ServiceState): Service {
-  const { kind, name, namespace, clusterIP, ipv6, portName, port, target } = state;
+  const { kind, name, namespace, clusterIP, portName, port, target } = state;
   const address = kind === 'headless' ? 'None' : clusterIP;
-  const isDual = kind === 'address' && ipv6 !== undefined;
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -177,8 +174,8 @@ export function serviceObject(state: ServiceState): Service {
         : {
             type: 'ClusterIP',
             clusterIP: address,
-            clusterIPs: isDual ? [address, ipv6] : [address],
-            ipFamilies: isDual ? ['IPv4', 'IPv6'] : ['IPv4'],
+            clusterIPs: [address],
+            ipFamilies: ['IPv4'],
             ports: [{ name: portName, protocol: 'TCP', port, targetPort: port }],
             selector: { app: name },
             sessionAffinity: 'None',

@@ -22,7 +22,7 @@ export function answerText(rcode: string, records: readonly string[]): string {
 }
 
 /** A record as `answerText` takes it. */
-export function recordText(owner: string, type: string, data: string): string {
+function recordText(owner: string, type: string, data: string): string {
   return `${owner} ${type} ${data}`.toLowerCase();
 }
 
