@@ -1,9 +1,9 @@
 import type { Host, SimulatedCluster } from './cluster/cluster.js';
-import { CONFIG_NAMES, type World } from './cluster/world.js';
+import { CONFIG_NAMES, isRefusedConfig, type World } from './cluster/world.js';
 import { BEHAVIOUR_NAMES, type Behaviour } from './cluster/upstream.js';
 import { GOOD_LINK } from './network.js';
 import type { Random } from './random.js';
-import { EVERYTHING, linkPart, programPart } from './troubles.js';
+import { CONFIG_PART, EVERYTHING, linkPart, programPart } from './troubles.js';
 
 /** What a fault can reach. */
 export interface Stage {
@@ -177,8 +177,8 @@ const FAULTS = {
     weight: 3,
     draw: (random) => ({ config: random.pick(CONFIG_NAMES) }),
     begin: ({ config }, { world }) => world.configure(config),
-    touches: () => [],
-    effect: () => 'nothing',
+    touches: ({ config }) => (isRefusedConfig(config) ? [CONFIG_PART] : []),
+    effect: ({ config }) => (isRefusedConfig(config) ? 'answers' : 'nothing'),
   }),
   restart: row({
     summary: 'the API server restarts, with or without its history',

@@ -2,7 +2,7 @@ import type * as http from 'node:http';
 import { type Host, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
 import type { Judge } from './judge.js';
 import { SimulatedProcess } from './machine/process.js';
-import { linkPart, programPart, type Troubles, type Way } from './troubles.js';
+import { CONFIG_PART, linkPart, programPart, type Troubles, type Way } from './troubles.js';
 
 /** A page of a program. */
 interface Page {
@@ -198,7 +198,7 @@ export class Monitor {
   #pagesOfPod(name: string): Page[] {
     const api = programPart('api', 'apiserver');
     const objects = [api, linkPart('api', name), programPart(name, 'kubedns')];
-    const all = [...objects, programPart(name, 'dnsmasq'), programPart(name, 'sidecar'), ...this.#outsideOf(name)]; // prettier-ignore
+    const all = [CONFIG_PART, ...objects, programPart(name, 'dnsmasq'), programPart(name, 'sidecar'), ...this.#outsideOf(name)]; // prettier-ignore
     const page = (
       program: string,
       port: number,
@@ -225,7 +225,13 @@ export class Monitor {
       programPart(pod, 'dnsmasq'),
       programPart(pod, 'kubedns'),
     ]);
-    const all = [own, ...parts, programPart('api', 'apiserver'), ...this.#outsideOf(name)];
+    const all = [
+      CONFIG_PART,
+      own,
+      ...parts,
+      programPart('api', 'apiserver'),
+      ...this.#outsideOf(name),
+    ];
     const shows = pods.map((pod) => [linkPart(name, pod), programPart(pod, 'dnsmasq')]); // prettier-ignore
     return [
       { program: 'node-cache', host: LOCAL_DNS[0], port: 8080, path: '/health', way: wayOf([own]), shows: [] }, // prettier-ignore

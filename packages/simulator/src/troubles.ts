@@ -11,6 +11,9 @@ export interface Way {
 /** Touches every way: all links. */
 export const EVERYTHING = '*';
 
+/** The ConfigMap of kube-dns: answers do not depend on it that it is right, pages do. */
+export const CONFIG_PART = 'config';
+
 export function programPart(machine: string, program: string): string {
   return `${machine}/${program}`;
 }

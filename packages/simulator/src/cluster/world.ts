@@ -24,6 +24,8 @@ interface Step {
   readonly store: (stored: Stored) => void;
   /** It replaces everything: no change of an object is made before it is done. */
   readonly isWhole?: boolean;
+  /** Nothing is changed for so long after it. */
+  readonly restMs?: number;
 }
 
 interface Request {
@@ -68,6 +70,11 @@ const CONFIGS: Readonly<Record<string, { data: Record<string, string>; routing?:
 };
 export const CONFIG_NAMES = Object.keys(CONFIGS);
 
+/** Whether the programs refuse a ConfigMap, and say so on their pages. */
+export function isRefusedConfig(name: string): boolean {
+  return CONFIGS[name]!.routing === undefined;
+}
+
 /** Of a service, by its number. */
 const FAMILIES: readonly (readonly Family[])[] = [[4], [4, 6], [4], [6, 4], [6]];
 const PORTS = [
@@ -77,6 +84,8 @@ const PORTS = [
 export const CONFIG_MAP = 'kube-dns';
 const OTHER_PORTS = [{ name: 'admin', protocol: 'TCP', port: 8080 }, PORTS[1]] as const;
 const RETRY_US = 500_000;
+/** A cluster that overtakes its last version before kubedns has seen a lower one is not noticed (README of kubedns). */
+const REST_MS = 3_000;
 /** The controller that makes the slices of a new service takes up to so long. */
 const CONTROLLER_US = 1_000_000;
 const BACKUP_US = 100_000_000;
@@ -100,6 +109,7 @@ export class World {
   readonly #steps: Step[] = [];
   #backup: Stored | undefined;
   #isAsking = false;
+  #restUntilUs = 0;
   #nextAddress = 1;
   #request: ((request: Request, done: (status: number) => void) => void) | undefined;
   changes = 0;
@@ -168,7 +178,8 @@ export class World {
 
   /** An application of some hundred services is installed, or removed; other services change in that moment. */
   changeMany(): void {
-    if (this.#isReplacing || this.#bulkRequests > 0) return;
+    const isResting = this.#cluster.scheduler.nowUs < this.#restUntilUs;
+    if (this.#isReplacing || isResting || this.#bulkRequests > 0) return;
     this.#isBulkThere = !this.#isBulkThere;
     for (let at = 0; at < BULK_SERVICES; at++) {
       const service = `bulk-${at}.${BULK_NAMESPACE}`;
@@ -185,8 +196,9 @@ export class World {
     this.#bulkRequests++;
     this.#request!(step, (status) => {
       this.#bulkRequests--;
-      if (isRefused(status))
-        this.#cluster.scheduler.after(RETRY_US, () => this.#changeBeside(step));
+      const { scheduler } = this.#cluster;
+      const againUs = Math.max(scheduler.nowUs + RETRY_US, this.#restUntilUs);
+      if (isRefused(status)) scheduler.at(againUs, () => this.#changeBeside(step));
       else if (isDone(step, status)) step.store(this.#stored);
     });
   }
@@ -237,6 +249,7 @@ export class World {
         replaceMap(stored.states, states);
       },
       isWhole: true,
+      restMs: downMs + REST_MS,
     });
     this.#next();
   }
@@ -390,9 +403,13 @@ export class World {
 
   #next(): void {
     const [step] = this.#steps;
-    if (step === undefined || this.#isAsking) return;
-    this.#isAsking = true;
     const { scheduler } = this.#cluster;
+    if (step === undefined || this.#isAsking) return;
+    if (scheduler.nowUs < this.#restUntilUs) {
+      scheduler.at(this.#restUntilUs, () => this.#next());
+      return;
+    }
+    this.#isAsking = true;
     const settlements = step.after().map(([service, state]) => this.history.begin(service, state, scheduler.nowUs)); // prettier-ignore
     if (step.isWhole !== true) for (const [name] of step.after()) this.onChange(name);
     this.#request!(step, (status) => {
@@ -418,6 +435,7 @@ export class World {
       network.trace?.onChange(service, `${step.method} ${step.path}: ${stateText(state)}`);
     }
     step.store(this.#stored);
+    if (step.restMs !== undefined) this.#restUntilUs = scheduler.nowUs + step.restMs * 1_000;
   }
 
   /** What there was is still there: the API server that had noted a backup is no more. */
