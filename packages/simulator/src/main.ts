@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
+  errorText,
   parseOptions,
   type OptionValues,
   numberOption,
@@ -86,7 +87,8 @@ const EXIT_VIOLATION = 1;
 const EXIT_USAGE = 2;
 /** The figures of seeds that are added up. */
 const SUMMED = ['virtualSeconds', 'events', 'questions', 'changes', 'faults'] as const;
-const SABOTAGE_SEEDS = 40;
+/** For each sabotage, of real time. */
+const SABOTAGE_SECONDS = 600;
 
 async function main(args: readonly string[]): Promise<number> {
   const given = parseOptions(args, OPTIONS, 'npm run simulate --');
@@ -155,9 +157,17 @@ async function calibrated(where: string): Promise<number> {
   return (await calibrate(where === 'real', say)) ? 0 : EXIT_VIOLATION;
 }
 
+function readReplay(file: string): Scenario {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Scenario;
+  } catch (error) {
+    throw new UsageError(`--replay=${file}: ${errorText(error)}`);
+  }
+}
+
 function* scenarios(values: Values): Generator<Scenario> {
   if (values.replay !== '') {
-    yield JSON.parse(readFileSync(values.replay, 'utf8')) as Scenario;
+    yield readReplay(values.replay);
     return;
   }
   const first = values.seed === '' ? Date.now().toString(36) : values.seed;
@@ -187,27 +197,24 @@ function kindsOf(text: string): FaultKind[] {
   });
 }
 
-/** Plants each fault, and runs seeds until it is found; 1 when more than one is not. */
+/** Plants each fault, and runs one seed after the other until it is found; 1 when more than one is not. Prints a table. */
 async function findSabotages(values: Values): Promise<number> {
   let missed = 0;
-  for (const [at, { name }] of SABOTAGES.entries()) {
+  say(`| Sabotage | Seed | Virtual s | Real s | Found by |\n| --- | --- | --- | --- | --- |`);
+  const seeds = { ...values, seed: values.seed || '1', for: values.for || SABOTAGE_SECONDS };
+  const quiet = { ...values, trace: '', log: '' };
+  for (const { name } of SABOTAGES) {
     const startMs = performance.now();
-    let line = 'NOT FOUND';
-    for (const scenario of scenarios({
-      ...values,
-      seed: values.seed || 'sabotage',
-      seeds: SABOTAGE_SEEDS,
-      for: 0,
-    })) {
-      const { violations } = await run(scenario, { ...values, trace: '', log: '', sabotage: name });
-      const [violation] = violations;
+    let found = 'not found | | |';
+    for (const scenario of scenarios(seeds)) {
+      const [violation] = (await run(scenario, { ...quiet, sabotage: name })).violations;
       if (violation === undefined) continue;
-      line = `seed ${scenario.seed}, at ${(violation.atUs / 1e6).toFixed(1)} s: ${violation.kind}`;
+      const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
+      found = `${scenario.seed} | ${(violation.atUs / 1e6).toFixed(1)} | ${seconds} | ${violation.kind} |`;
       break;
     }
-    if (line === 'NOT FOUND') missed++;
-    const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
-    say(`${String(at + 1).padStart(2)}  ${name}: ${line}  (${seconds} s)`);
+    if (found.startsWith('not')) missed++;
+    say(`| ${name} | ${found}`);
   }
   say(`${SABOTAGES.length - missed} of ${SABOTAGES.length} found`);
   return missed > 1 ? EXIT_VIOLATION : 0;
@@ -242,15 +249,17 @@ function run(scenario: Scenario, { trace, log, sabotage, other }: RunValues): Pr
 async function report(outcome: Outcome, values: Values): Promise<void> {
   show(outcome);
   if (values.replay !== '') return;
-  say('shrinking:');
+  const file = values.save === '' ? `replay-${outcome.scenario.seed}.json` : values.save;
+  const save = ({ scenario }: Outcome) => writeFileSync(file, `${JSON.stringify(scenario, undefined, 2)}\n`); // prettier-ignore
+  save(outcome);
+  say(`shrinking; ${file} has the whole scenario until that ends:`);
   const least = await shrink(
     outcome,
     (scenario) => run(scenario, { ...values, trace: '', log: '' }),
     (text) => say(`  still wrong with ${text}`),
   );
   show(least);
-  const file = values.save === '' ? `replay-${outcome.scenario.seed}.json` : values.save;
-  writeFileSync(file, `${JSON.stringify(least.scenario, undefined, 2)}\n`);
+  save(least);
   say(`again: npm run simulate -- --replay=${file} --trace=NAME`);
 }
 

@@ -28,9 +28,12 @@ const LOOK_US = 15_000_000;
 const LIMIT_MS = 4_000;
 /** What is broken for so long is known: a heartbeat is waited for for 12 s, a probe of the sidecar counts for 15 s. */
 const NOTICED_US = 20_000_000;
-/** Sockets, listeners and watches of files that a program may have in calm times, and timers; more for each node. */
-const MAX_RESOURCES = 60;
-const MAX_TIMERS = 100;
+/**
+ * Sockets, listeners and watches of files that a program may have in calm times, and timers; more for each node. Clients ask for
+ * many names at once around a change, and each question that is forwarded has some; a leak has thousands after minutes.
+ */
+const MAX_RESOURCES = 400;
+const MAX_TIMERS = 400;
 const MAX_OF_NODE = 8;
 /** What an exit leaves for the system: the time that its last lines have. */
 const TIMERS_AT_EXIT = 2;

@@ -30,9 +30,10 @@ export interface FleetPlan {
 export class Window {
   /** From a change at a kubedns until the caches that are subscribed to its pod drop the name, in microseconds. */
   readonly freshness = new Histogram();
-  /** Answers, those that are pinned, and those of a cache. */
+  /** Answers; those that are pinned; those with their TTL that also go with a change that another process announces; and those of a cache. */
   answers = 0;
   pinned = 0;
+  besides = 0;
   hits = 0;
   /** Questions that a pod did not answer: it was dead, and another one was asked later. */
   unanswered = 0;
@@ -326,8 +327,9 @@ class Pod {
 
 /** An answer in the cache of a node. */
 interface Entry {
-  /** While its server announces changes. */
+  /** The process that gave it, if that announces changes; else another one that does: a change drops it, too. */
   readonly source: push.PublisherProcess | undefined;
+  readonly isOfSource: boolean;
   readonly expiresUs: number;
 }
 
@@ -381,7 +383,8 @@ class Node implements push.ChangeSink {
     const at = (this.#firstName + this.#fleet.random.below(HOT_NAMES)) % NAMES;
     const { window, scheduler } = this.#fleet;
     const entry = this.#cache.get(at);
-    const isPinned = entry?.source?.isLive === true;
+    const isLive = entry?.source?.isLive === true;
+    const isPinned = isLive && entry.isOfSource;
     if (entry === undefined || (!isPinned && entry.expiresUs < scheduler.nowUs)) {
       this.#forward(at);
       return;
@@ -389,6 +392,7 @@ class Node implements push.ChangeSink {
     window.answers++;
     window.hits++;
     if (isPinned) window.pinned++;
+    else if (isLive) window.besides++;
   }
 
   #forward(at: number): void {
@@ -416,11 +420,15 @@ class Node implements push.ChangeSink {
   /** An answer of a process has come, with its version. */
   #store(at: number, id: Uint8Array): void {
     const { window, scheduler, names } = this.#fleet;
-    const source = this.#subscriptions?.find(id, 0);
-    if (source === undefined) this.#subscriptions?.search(names[at]!, names[at]!.length);
-    this.#cache.set(at, { source, expiresUs: scheduler.nowUs + TTL_US });
+    const name = names[at]!;
+    const own = this.#subscriptions?.find(id, 0);
+    if (own === undefined) this.#subscriptions?.search(name, name.length);
+    const source = own ?? this.#subscriptions?.publisherOf(name, name.length);
+    const isOfSource = own !== undefined;
+    this.#cache.set(at, { source, isOfSource, expiresUs: scheduler.nowUs + TTL_US });
     window.answers++;
-    if (source !== undefined) window.pinned++;
+    if (isOfSource) window.pinned++;
+    else if (source !== undefined) window.besides++;
   }
 
   dropChanged(name: Uint8Array, source: push.ChangeSource, serial: number): number {

@@ -12,9 +12,10 @@ export function describeFleet(plan: FleetPlan, outcome: FleetOutcome): string {
     ['nodes with a live subscription', percent(outcome.subscribedNodes), ''],
     ['live subscriptions of a node, in the mean', outcome.subscriptions.toFixed(2), ''],
     ['answers that are pinned', percent(calm.pinned / calm.answers), '≥ 99 %'],
+    ['answers with their TTL that another process announces changes of', percent(calm.besides / calm.answers), ''], // prettier-ignore
     ['answers from the cache', percent(calm.hits / calm.answers), ''],
     ['freshness: from a change at kubedns until a subscribed cache has dropped it', quantiles(calm.freshness), 'p99 ≤ 1,000 ms'], // prettier-ignore
-    ['all other caches', 'until the TTL ends: 30,000 ms', ''],
+    ['an answer that is neither', 'until its TTL ends: 30,000 ms', ''],
     ['core use of kubedns, of dnsmasq, of the busiest dnsmasq', [use.kubedns, use.dnsmasq, use.busiestDnsmasq].map(percent).join(', '), '≤ 100 %'], // prettier-ignore
     ['messages a second of all servers', Math.round(calm.messages / plan.seconds).toLocaleString('en'), ''], // prettier-ignore
     ['core use of a node-cache', percent(use.nodeCache), ''],
