@@ -72,10 +72,10 @@ export class Troubles {
     for (const { fromUs, overUs, parts: touched, isStop } of this.#all) {
       if (!touched.some((part) => parts.includes(part))) continue;
       if (isStop && overUs > nowUs) sinceUs = Math.min(sinceUs, fromUs);
-      // One that is undone may undo another.
+      // One that is undone may undo another: a program that was killed twice starts after the first pause that is over.
       else mayWorkUs = Math.max(mayWorkUs, overUs);
     }
-    return nowUs - Math.max(sinceUs, Math.min(mayWorkUs, nowUs));
+    return mayWorkUs > sinceUs ? 0 : nowUs - sinceUs;
   }
 
   /** Whether something is wrong anywhere. */
