@@ -279,7 +279,8 @@ main(process.argv.slice(2)).then(
     process.exit(code);
   },
   (error: unknown) => {
-    process.stderr.write(`simulate: ${error instanceof Error ? (error instanceof UsageError ? error.message : error.stack) : String(error)}\n`); // prettier-ignore
+    const isBug = error instanceof Error && !(error instanceof UsageError);
+    process.stderr.write(`simulate: ${isBug ? error.stack : errorText(error)}\n`);
     process.exit(EXIT_USAGE);
   },
 );

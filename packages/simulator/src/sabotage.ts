@@ -142,14 +142,24 @@ export const SABOTAGES: readonly Sabotage[] = [
 ];
 
 const plantedBundles = new Map<string, Bundles>();
+let allPlanted: string | undefined;
+
+/** The folder of all of them, until the process ends. */
+function plantedFolder(): string {
+  if (allPlanted === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-sabotage-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    allPlanted = folder;
+  }
+  return allPlanted;
+}
 
 /** The bundles with a sabotage; throws when its text is not there once. */
 export function sabotaged(bundles: Bundles, { name, programs, text, by }: Sabotage): Bundles {
   const known = plantedBundles.get(name);
   if (known !== undefined) return known;
   const changed: Record<ProgramName, string> = { ...bundles };
-  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-sabotage-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = mkdtempSync(join(plantedFolder(), 'bundles-'));
   for (const program of programs) {
     const source = readFileSync(bundles[program], 'utf8');
     const count = [...source.matchAll(new RegExp(text, 'gu'))].length;

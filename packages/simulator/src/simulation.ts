@@ -110,6 +110,7 @@ class Simulation {
     this.#repeat(questionsPerSecond, 10 * SECOND_US, auditUs, () => this.#questions.ask());
     await this.#until(auditUs);
     if (!this.#hasEnded) {
+      this.#monitor.beginAudit();
       this.#questions.askAll();
       await this.#until(scheduler.nowUs + AUDIT_US);
     }

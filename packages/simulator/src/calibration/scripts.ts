@@ -125,7 +125,7 @@ const THROUGH_SERVICE: Script = {
   },
 };
 
-/** What a program learns of what nobody takes. */
+/** What a program learns when no socket receives what it sends. */
 const REFUSALS: Script = {
   name: 'Refusals',
   hosts: ['client', 'pod-0'],

@@ -34,6 +34,7 @@ export class Inbox<T> {
   next(limitMs = LIMIT_MS): Promise<T> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve(item);
+    if (this.#end !== undefined) return Promise.reject(new MeasureError(this.#end));
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         clearTimeout(timer);
@@ -48,8 +49,7 @@ export class Inbox<T> {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
         fail(`nothing arrived within ${limitMs / 1_000} s`);
       }, limitMs);
-      if (this.#end === undefined) this.#waiters.push(waiter);
-      else fail(this.#end);
+      this.#waiters.push(waiter);
     });
   }
 
