@@ -17,6 +17,12 @@ export class ScheduledEvent {
   }
 }
 
+/** So many events run in one turn of the real event loop, which costs as much as a small event. */
+const EVENTS_A_TURN = 200;
+
+/** Runs ticks and promises until none is left, as Node does itself after each callback of the event loop. */
+const runTicks = (process as unknown as { _tickCallback: () => void })._tickCallback;
+
 /**
  * Virtual time. The next event is the one with the least time, then the one that was scheduled first. Between two
  * events Node runs promises and ticks until none is left, and nothing waits for the real clock, network or disk.
@@ -72,28 +78,20 @@ export class Scheduler {
     try {
       await new Promise<void>((resolve) => {
         const step = () => {
-          if (isDone()) {
-            resolve();
-            return;
+          for (let left = EVENTS_A_TURN; left > 0; left--) {
+            const event = isDone() ? undefined : this.#next(untilUs);
+            if (event === undefined) {
+              resolve();
+              return;
+            }
+            try {
+              event();
+              runTicks();
+            } catch (error) {
+              this.onError(error);
+            }
           }
-          let event = this.#pop(untilUs);
-          while (event !== undefined && event.run === undefined) event = this.#pop(untilUs);
-          if (event === undefined) {
-            this.nowUs = untilUs;
-            resolve();
-            return;
-          }
-          this.nowUs = event.atUs;
-          this.events++;
-          const { run } = event;
-          event.run = undefined;
-          // Ticks and promises of the event run after this function, before the next immediate.
           setImmediate(step);
-          try {
-            run!();
-          } catch (error) {
-            this.onError(error);
-          }
         };
         setImmediate(step);
       });
@@ -105,15 +103,21 @@ export class Scheduler {
 
   /** The same for events without promises and ticks, as `run` takes most of its time to let those end. */
   runSync(untilUs: number): void {
+    for (let event = this.#next(untilUs); event !== undefined; event = this.#next(untilUs)) event();
+  }
+
+  /** What happens next, and it is that time now; undefined when nothing does until a time, which it is then. */
+  #next(untilUs: number): (() => void) | undefined {
     for (let event = this.#pop(untilUs); event !== undefined; event = this.#pop(untilUs)) {
       const { run } = event;
       if (run === undefined) continue;
       this.nowUs = event.atUs;
       this.events++;
       event.run = undefined;
-      run();
+      return run;
     }
     this.nowUs = untilUs;
+    return undefined;
   }
 
   #push(event: ScheduledEvent): void {
