@@ -1,11 +1,13 @@
 // `npm test`: the files of one lane, in one run of jest for all packages. The reporter beside this file prints the
 // progress, the failures and the total, and leaves it in test-results-LANE.json.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { onEnd, QUICK, ROOT, startJest } from './jest-command.mjs';
 
+/** More files that fail are no accident. */
+const MAX_AGAIN = 3;
 const USAGE = `usage: npm test [-- [PATTERN...] [OPTION...]]
        npm run test:all [-- [PATTERN...] [OPTION...]]
 
@@ -18,6 +20,8 @@ without one all files of the lane run.
                       that no file of the lane has, the other lanes are searched
   --workers=N         files at once (as many as this machine has cores, at least 2)
   --name=NAME         the total is left in test-results-NAME.json (the lanes' names)
+  --again             files with a failed test run once more, alone; what passes then is printed as unstable
+                      and counted as passed. Not with more than ${MAX_AGAIN} such files
   --count=STEPS       runs nothing: adds up the results that are there, and fails after failed STEPS
 `;
 /** The end of a file's name is its lane; CONTRIBUTING.md says what belongs where. */
@@ -47,6 +51,7 @@ function parse(args) {
     else if (name === 'lane') options.lanes = (value ?? '').split(',');
     else if (name === 'workers') options.workers = numberOf(name, value);
     else if (name === 'name' && /^\w+$/.test(value ?? '')) options.name = value;
+    else if (arg === '--again') options.again = true;
     else if (name === 'count') options.count = numberOf(name, value, 0);
     else throw new UsageError(`${arg} is no option of the tests`);
   }
@@ -133,12 +138,51 @@ function runJest(lanes, { patterns, workers, title, slowest }, resultFile) {
   return ended;
 }
 
-/** Adds up the results that are there, for the end of .ci/run after some failed steps. */
+/**
+ * Runs the files with failed tests once more, one after the other and with nothing beside them: what passes then was unstable,
+ * and its failure stays printed. Changes the results, and resolves with the status.
+ */
+async function runFailedAgain(lanes, options, resultFile, status) {
+  const first = readResult(resultFile);
+  const files = [...new Set(failedTests(first).map(({ file }) => file))];
+  if (files.length === 0 || files.length > MAX_AGAIN) return status;
+  say(`once more, alone: ${files.join(' ')}`);
+  const againFile = `${ROOT}again.json`;
+  const statusAgain = await runJest(lanes, { ...options, patterns: files, workers: 1 }, againFile);
+  if (!existsSync(againFile)) return status;
+  const again = readResult(againFile);
+  rmSync(againFile);
+  const others = first.tests.filter(({ file }) => !files.includes(file));
+  const fails = new Set(failedTests(again).map(keyOf));
+  const unstable = failedTests(first).filter((test) => !fails.has(keyOf(test)));
+  const tests = [...others, ...again.tests];
+  const count = (kind) => tests.filter((test) => test.status === kind).length;
+  const total = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') };
+  writeFileSync(resultFile, JSON.stringify({ ...first, ...total, tests, unstable }));
+  for (const test of unstable) say(`unstable: ${keyOf(test)}`);
+  return statusAgain;
+}
+
+function readResult(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+function failedTests({ tests }) {
+  return tests.filter(({ status }) => status === 'failed');
+}
+
+function keyOf({ file, title }) {
+  return `${file}: ${title}`;
+}
+
+/** Adds up the results that are there, for the end of .ci/run after some failed steps, and names what failed and was unstable. */
 function count(failedSteps) {
   const total = { passed: 0, failed: 0, skipped: 0 };
   for (const name of readdirSync(ROOT).filter((each) => RESULTS.test(each))) {
-    const result = JSON.parse(readFileSync(ROOT + name, 'utf8'));
+    const result = readResult(ROOT + name);
     for (const key of Object.keys(total)) total[key] += result[key];
+    for (const test of failedTests(result)) say(`failed: ${keyOf(test)}`);
+    for (const test of result.unstable ?? []) say(`unstable: ${keyOf(test)}`);
   }
   if (failedSteps > 0) say(`${failedSteps} steps failed`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
@@ -162,7 +206,7 @@ async function main(args) {
     say(`failed: jest ended with ${status} before the tests did, see above`);
     return 1;
   }
-  return status;
+  return options.again ? runFailedAgain(lanes, options, resultFile, status) : status;
 }
 
 // What reads the output may stop reading, as `head` does.

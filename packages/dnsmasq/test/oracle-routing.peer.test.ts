@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  ask,
   decodeMessage,
   encodeQuery,
   endPrograms,
@@ -148,6 +149,9 @@ interface Contestant {
   readonly servers: ScriptedServers;
 }
 
+/** What has left a program may still be a moment away from its client. */
+const ARRIVES_MS = 250;
+
 /** The answer over UDP; undefined when servers were asked, and nothing is on its way any more. */
 async function exchangeOnce({ port, servers }: Contestant, message: Buffer) {
   const client = await UdpClient.connect(port);
@@ -156,6 +160,8 @@ async function exchangeOnce({ port, servers }: Contestant, message: Buffer) {
     client.send(message);
     await until(() => client.inbox.length > 0 || servers.askedInAll > before);
     await servers.quiet();
+    const endMs = performance.now() + ARRIVES_MS;
+    await until(() => client.inbox.length > 0 || performance.now() > endMs);
     return client.inbox.length > 0 ? await client.inbox.next() : undefined;
   } finally {
     await client.close();
@@ -292,8 +298,11 @@ describeBesideReal('which server a name goes to, beside the real dnsmasq', () =>
   });
 
   it.each(NAMES)('%s', async (name) => {
-    const [seen, expected] = await Promise.all([see(ours, name, 'udp'), see(real, name, 'udp')]);
+    const answerOf = async ({ port }: Contestant) => {
+      const { rcode, texts } = await ask(port, name);
+      return rcode === 'NOERROR' ? texts.join() : rcode;
+    };
+    const [seen, expected] = await Promise.all([answerOf(ours), answerOf(real)]);
     expect(seen).toBe(expected);
-    expect(seen).not.toBe(NOTHING);
   });
 });

@@ -45,6 +45,16 @@ const FILES = {
       writeFileSync(new URL('../../../pid', import.meta.url), String(pid));
       await new Promise(() => undefined);
     });`,
+  'packages/three/src/unstable.peer.test.ts': `
+    import { existsSync, writeFileSync } from 'node:fs';
+    import { expect, it } from '@jest/globals';
+    it('passes the second time', () => {
+      const mark = new URL('../../../mark', import.meta.url);
+      const isSecond = existsSync(mark);
+      writeFileSync(mark, '');
+      expect(isSecond).toBe(true);
+    });
+    it('passes', () => undefined);`,
   // It stands for what installs and builds.
   'packages/cli/setup.mjs': `
     import { writeFileSync } from 'node:fs';
@@ -162,7 +172,7 @@ describe('the end of .ci/run', () => {
   const write = (name: string, passed: number, failed: number, skipped: number) =>
     writeFileSync(
       join(root.path, `test-results-${name}.json`),
-      JSON.stringify({ passed, failed, skipped }),
+      JSON.stringify({ passed, failed, skipped, tests: [] }),
     );
   const remove = () => {
     for (const name of readdirSync(root.path)) {
@@ -184,6 +194,32 @@ describe('the end of .ci/run', () => {
     expect(run('--count=0').status).toBe(1);
     remove();
     expect(run('--count=0').status).toBe(1);
+  });
+
+  it('runs what failed once more where it is asked to, and names what was unstable', () => {
+    remove();
+    const { status, lines } = run('--again', '--name=again', 'three/src/unstable');
+    expect(status).toBe(0);
+    expect(lines).toContain(
+      'failed: packages/three/src/unstable.peer.test.ts: passes the second time',
+    );
+    expect(lines).toContain('once more, alone: packages/three/src/unstable.peer.test.ts');
+    expect(lines.at(-1)).toBe('unstable: packages/three/src/unstable.peer.test.ts: passes the second time'); // prettier-ignore
+    const { status: counted, lines: last } = run('--count=0');
+    expect(counted).toBe(0);
+    expect(last).toEqual([
+      'unstable: packages/three/src/unstable.peer.test.ts: passes the second time',
+      '2 passed, 0 failed',
+    ]);
+    rmSync(join(root.path, 'test-results-again.json'));
+    const { status: bad, lines: both } = run('--again', '--name=again', 'three/src/bad');
+    expect(bad).toBe(1);
+    expect(both.filter((line) => line.startsWith('failed: '))).toHaveLength(2);
+    expect(run('--count=0').lines).toEqual([
+      'failed: packages/three/src/bad.image.test.ts: fails',
+      '1 passed, 1 failed',
+    ]);
+    rmSync(join(root.path, 'test-results-again.json'));
   });
 
   it('has results that a run has left, with each title', () => {
