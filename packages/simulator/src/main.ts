@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { availableParallelism } from 'node:os';
 import {
   errorText,
   parseOptions,
@@ -11,15 +11,16 @@ import {
 } from '@kube-dns/base';
 import { describeOptions } from '@kube-dns/testkit';
 import { calibrate } from './calibration/calibrate.js';
-import { type Bundles, builtBundles } from './cluster/cluster.js';
 import { describeFaults, FAULT_KINDS, type FaultKind } from './faults.js';
 import { COSTS, CROWD_RECEIVE } from './fleet/costs.js';
 import { runFleet } from './fleet/fleet.js';
 import { describeFleet } from './fleet/report.js';
-import { SABOTAGES, sabotaged } from './sabotage.js';
+import { type Programs, releasesOf, runScenario } from './run.js';
+import { SABOTAGES } from './sabotage.js';
 import { drawScenario, type Scenario } from './scenario.js';
 import { describe, shrink } from './shrink.js';
-import { type Outcome, simulate } from './simulation.js';
+import type { Outcome } from './simulation.js';
+import { inOrder, Workers } from './workers.js';
 
 const OPTIONS = {
   seed: textOption('', 'TEXT', 'the first seed; default: one that the clock gives'),
@@ -27,6 +28,10 @@ const OPTIONS = {
   for: numberOption(0, 'seeds are run for so many seconds of real time; 0: as many as --seeds', {
     min: 0,
     max: 100_000,
+  }),
+  jobs: numberOption(0, 'seeds that run at once, each in a process; 0: as many as processors', {
+    min: 0,
+    max: 1_000,
   }),
   minutes: numberOption(
     10,
@@ -106,15 +111,15 @@ async function main(args: readonly string[]): Promise<number> {
   if (values.calibrate !== '') return calibrated(values.calibrate);
   const startMs = performance.now();
   const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
-  for (const scenario of scenarios(values)) {
-    const outcome = await run(scenario, values);
+  for await (const outcome of outcomes(values, values)) {
     sums.seeds++;
     for (const name of SUMMED) sums[name] += outcome.figures[name];
-    if (outcome.violations.length > 0) {
+    const { scenario, violations, digest } = outcome;
+    if (violations.length > 0) {
       await report(outcome, values);
       return EXIT_VIOLATION;
     }
-    say(`seed ${scenario.seed}: right  (${describe(scenario)})  digest ${outcome.digest}`);
+    say(`seed ${scenario.seed}: right  (${describe(scenario)})  digest ${digest}`);
   }
   const seconds = (performance.now() - startMs) / 1_000;
   const rate = (count: number) => Math.round(count / seconds).toLocaleString('en');
@@ -202,12 +207,11 @@ async function findSabotages(values: Values): Promise<number> {
   let missed = 0;
   say(`| Sabotage | Seed | Virtual s | Real s | Found by |\n| --- | --- | --- | --- | --- |`);
   const seeds = { ...values, seed: values.seed || '1', for: values.for || SABOTAGE_SECONDS };
-  const quiet = { ...values, trace: '', log: '' };
   for (const { name } of SABOTAGES) {
     const startMs = performance.now();
     let found = 'not found | | |';
-    for (const scenario of scenarios(seeds)) {
-      const [violation] = (await run(scenario, { ...quiet, sabotage: name })).violations;
+    for await (const { scenario, violations } of outcomes(seeds, { ...values, sabotage: name })) {
+      const [violation] = violations;
       if (violation === undefined) continue;
       const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
       found = `${scenario.seed} | ${(violation.atUs / 1e6).toFixed(1)} | ${seconds} | ${violation.kind} |`;
@@ -220,29 +224,33 @@ async function findSabotages(values: Values): Promise<number> {
   return missed > 1 ? EXIT_VIOLATION : 0;
 }
 
-function bundlesWith(sabotage: string): Bundles {
-  if (sabotage === '') return builtBundles();
-  const planted = SABOTAGES.find(({ name }) => name === sabotage);
-  if (planted === undefined) {
-    const names = SABOTAGES.map(({ name }) => `  ${name}`).join('\n');
-    throw new UsageError(`--sabotage: ${sabotage} is none of\n${names}`);
+/** Runs one scenario after the other, in processes of their own where some may run at once. */
+async function* outcomes(values: Values, programs: Programs): AsyncGenerator<Outcome> {
+  const { trace, log, replay, jobs, seeds } = values;
+  const isShown = trace !== '' || log !== '' || replay !== '';
+  const most = values.for > 0 ? Infinity : seeds;
+  const count = isShown ? 1 : Math.min(jobs || availableParallelism(), most);
+  if (count === 1) {
+    for (const scenario of scenarios(values)) yield await run(scenario, programs, values);
+    return;
   }
-  return sabotaged(builtBundles(), planted);
+  // What is wrong with them is said once, before any process starts.
+  releasesOf(programs);
+  const workers = new Workers(count);
+  try {
+    yield* inOrder(scenarios(values), count, (scenario) => workers.run(scenario, programs));
+  } finally {
+    workers.close();
+  }
 }
 
-type RunValues = Pick<Values, 'trace' | 'log' | 'sabotage' | 'other'>;
-
-function run(scenario: Scenario, { trace, log, sabotage, other }: RunValues): Promise<Outcome> {
-  const bundles = bundlesWith(sabotage);
-  const releases = { bundles, other: other === '' ? bundles : builtBundles(resolve(other)) };
-  return simulate(scenario, {
-    releases,
+function run(scenario: Scenario, programs: Programs, { trace, log }: Values): Promise<Outcome> {
+  const onLine = (atUs: number, machine: string, program: string, line: string) => {
+    if (log === 'all' || log === machine) say(`${(atUs / 1e6).toFixed(6).padStart(12)}  ${machine}/${program}  ${line}`); // prettier-ignore
+  };
+  return runScenario(scenario, programs, {
     ...(trace !== '' && { trace: { name: trace, write: say } }),
-    ...(log !== '' && {
-      onLine: (atUs: number, machine: string, program: string, line: string) => {
-        if (log === 'all' || log === machine) say(`${(atUs / 1e6).toFixed(6).padStart(12)}  ${machine}/${program}  ${line}`); // prettier-ignore
-      },
-    }),
+    ...(log !== '' && { onLine }),
   });
 }
 
@@ -255,7 +263,7 @@ async function report(outcome: Outcome, values: Values): Promise<void> {
   say(`shrinking; ${file} has the whole scenario until that ends:`);
   const least = await shrink(
     outcome,
-    (scenario) => run(scenario, { ...values, trace: '', log: '' }),
+    (scenario) => runScenario(scenario, values),
     (text) => say(`  still wrong with ${text}`),
   );
   show(least);

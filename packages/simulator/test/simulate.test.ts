@@ -87,9 +87,20 @@ describe('simulated clusters', () => {
     expect(() => sabotaged(builtBundles(), sabotage)).not.toThrow();
   });
 
-  it('say what is wrong with an option', async () => {
-    const wrong = await simulate('--faults=kill,flood');
-    expect(wrong.stderr).toContain('flood is none of kill, freeze, cut');
+  it.each([
+    ['--faults=kill,flood', 'flood is none of kill, freeze, cut'],
+    ['--other=/nothing', '--other=/nothing: that is no built checkout: /nothing/packages/'],
+    ['--sabotage=nothing', '--sabotage: nothing is none of\n  '],
+  ])('say what is wrong with %s', async (option, text) => {
+    const wrong = await simulate(option, '--seeds=2');
+    expect(wrong.stderr).toContain(text);
     expect(wrong.status).toBe(2);
-  }, 60_000);
+  });
+
+  it('are the same when several run at once', async () => {
+    const args = ['--seed=smoke', '--seeds=2', '--minutes=1'];
+    const [one, other] = [await simulate(...args, '--jobs=1'), await simulate(...args, '--jobs=2')];
+    expect(digests(one.stdout)).toHaveLength(2);
+    expect(digests(other.stdout)).toEqual(digests(one.stdout));
+  }, 240_000);
 });
