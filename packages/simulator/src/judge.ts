@@ -13,6 +13,7 @@ import {
   type ObjectState,
   podAnswer,
   reverseTargets,
+  seenApart,
   type ServiceQuestion,
 } from './model/service-model.js';
 import type { Scheduler } from './scheduler.js';
@@ -43,6 +44,9 @@ export interface Asked {
   readonly text: string;
   readonly way: Way;
 }
+
+/** The states in which something may have been when it was answered for. */
+type StatesOf = (name: string) => readonly (ObjectState | undefined)[];
 
 const SECOND_US = 1_000_000;
 /** In calm times an answer is no older than this, through two caches; the API server answers a request after its watches. */
@@ -78,9 +82,9 @@ export class Judge {
 
   /** The answer to a question for a service, a host or a port of it. */
   service(service: string, question: ServiceQuestion, asked: Asked, reply: Reply): void {
-    const message = this.#usable(asked, reply);
-    if (message === undefined) return;
-    this.#compare(asked, message, this.#answersOf(service, question, asked, reply));
+    this.#judge(asked, reply, (message, statesOf) =>
+      wrongAmong(message, this.#answersOf(service, question, statesOf, asked, reply)),
+    );
   }
 
   /** The answer to a question for the services of one name in all of these namespaces (`web.*.svc`). */
@@ -91,52 +95,50 @@ export class Judge {
     asked: Asked,
     reply: Reply,
   ): void {
-    const message = this.#usable(asked, reply);
-    if (message === undefined) return;
-    const answers = namespaces.map((namespace) => this.#answersOf(`${name}.${namespace}`, { type }, asked, reply)); // prettier-ignore
     const hasAddresses = (each: Expected) => each.rcode === 'NOERROR' && !isAlias(each);
-    // An ExternalName is the answer only where no other service matches (README of kubedns).
-    if (isAlias(recordsOf(message))) {
-      const isOther = answers.some((ofService) => ofService.every(hasAddresses));
-      this.#compare(asked, message, isOther ? [] : answers.flat().filter(isAlias));
-      return;
-    }
-    const sets = answers.map((ofService) =>
-      ofService.map((each) => (hasAddresses(each) ? each.records : [])),
-    );
-    this.#compareUnion(asked, message, sets, (one, other) => one === other);
+    this.#judge(asked, reply, (message, statesOf) => {
+      const answers = namespaces.map((namespace) =>
+        this.#answersOf(`${name}.${namespace}`, { type }, statesOf, asked, reply),
+      );
+      // An ExternalName is the answer only where no other service matches (README of kubedns).
+      if (isAlias(recordsOf(message))) {
+        const isOther = answers.some((ofService) => ofService.every(hasAddresses));
+        return wrongAmong(message, isOther ? [] : answers.flat().filter(isAlias));
+      }
+      const sets = answers.map((ofService) =>
+        ofService.map((each) => (hasAddresses(each) ? each.records : [])),
+      );
+      return wrongInUnion(message, sets, (one, other) => one === other);
+    });
   }
 
   /** The answer to a question for the reverse name of an address. */
   reverse(address: string, asked: Asked, reply: Reply): void {
-    const message = this.#usable(asked, reply);
-    if (message === undefined) return;
-    const sets = [...this.#world.history.names].map((service) =>
-      this.#statesOf(service, asked, reply).map((state) =>
-        reverseTargets(service, state, address).map((target) => `PTR ${target}`),
-      ),
-    );
-    this.#compareUnion(asked, message, sets, isRecord);
+    this.#judge(asked, reply, (message, statesOf) => {
+      const sets = [...this.#world.history.names].map((service) =>
+        statesOf(service).map((state) =>
+          reverseTargets(service, state, address).map((target) => `PTR ${target}`),
+        ),
+      );
+      return wrongInUnion(message, sets, isRecord);
+    });
   }
 
   /** The answer to a question for the name of a pod, made of its address. */
   pod(namespace: string, address: string, type: AddressType, asked: Asked, reply: Reply): void {
-    const message = this.#usable(asked, reply);
-    if (message === undefined) return;
-    const states = this.#statesOf(namespace, asked, reply);
-    this.#compare(asked, message, states.map((state) => podAnswer(state, type, address))); // prettier-ignore
+    this.#judge(asked, reply, (message, statesOf) => {
+      const possible = statesOf(namespace).map((state) => podAnswer(state, type, address));
+      return wrongAmong(message, possible);
+    });
   }
 
   /** The answer to a question for a name in the zone that never is. */
   absent(asked: Asked, reply: Reply): void {
-    const message = this.#usable(asked, reply);
-    if (message !== undefined) this.#compare(asked, message, [{ rcode: 'NXDOMAIN', records: [] }]);
+    this.#judge(asked, reply, (message) => wrongAmong(message, [{ rcode: 'NXDOMAIN', records: [] }])); // prettier-ignore
   }
 
   /** The answer to a question for the address of a name outside of the cluster, whose server is never unaware of changes. */
   outside(name: string, type: AddressType, asked: Asked, reply: Reply): void {
-    const message = this.#usable(asked, reply);
-    if (message === undefined) return;
     const { askedUs, answeredUs } = reply;
     const sinceUs = this.#troubleSince(asked.way, reply);
     const oldUs = sinceUs !== undefined && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
@@ -145,7 +147,7 @@ export class Judge {
     const addresses = [...views].flatMap((view) =>
       outsideAddresses(name, type, view, askedUs - oldUs, answeredUs),
     );
-    this.#compare(asked, message, addresses.map((address) => found([`${type} ${address}`]))); // prettier-ignore
+    this.#judge(asked, reply, (message) => wrongAmong(message, addresses.map((address) => found([`${type} ${address}`])))); // prettier-ignore
   }
 
   /** Which name servers a ConfigMap may have given. */
@@ -154,24 +156,40 @@ export class Judge {
     return routings.map((routing = DEFAULT_ROUTING) => routing);
   }
 
-  /** The states in which something may have been when it was answered for. */
-  #statesOf(name: string, { way }: Asked, reply: Reply): readonly (ObjectState | undefined)[] {
-    return this.#world.history.between(name, this.#oldestUs(way, reply), reply.answeredUs);
+  /**
+   * Says when an answer is wrong. `wrong` compares it with what follows from states of objects. While kubedns may not see the API
+   * server it may see what has changed of a service, and not yet of its slices, or the other way round: watches come back one by one.
+   */
+  #judge(
+    asked: Asked,
+    reply: Reply,
+    wrong: (message: Message, statesOf: StatesOf) => string | undefined,
+  ): void {
+    const message = this.#usable(asked, reply);
+    if (message === undefined) return;
+    const oldestUs = this.#oldestUs(asked.way, reply);
+    const statesOf = (name: string) => this.#world.history.between(name, oldestUs, reply.answeredUs); // prettier-ignore
+    const text = wrong(message, statesOf);
+    if (text === undefined) return;
+    const isApart = this.#troubles.since(asked.way, oldestUs, reply.answeredUs, true) !== undefined;
+    if (isApart && wrong(message, (name) => seenApart(statesOf(name))) === undefined) return;
+    this.violation('answer', `${asked.text}: ${text}`);
   }
 
   #answersOf(
     service: string,
     question: ServiceQuestion,
+    statesOf: StatesOf,
     asked: Asked,
     reply: Reply,
   ): readonly Expected[] {
     const targetAnswers = (name: string, type: AddressType): readonly Expected[] => {
       const target = this.#serviceOf(name);
-      if (target !== undefined) return this.#answersOf(target, { type }, asked, reply);
+      if (target !== undefined) return this.#answersOf(target, { type }, statesOf, asked, reply);
       const routings = this.#routings(this.#oldestUs(asked.way, reply), reply);
       return routings.map((routing) => found([`${type} ${outsideAddress(name, type, viewOf(name, routing))}`])); // prettier-ignore
     };
-    return this.#statesOf(service, asked, reply).flatMap((state) =>
+    return statesOf(service).flatMap((state) =>
       expectedAnswers(service, state, question, targetAnswers),
     );
   }
@@ -180,39 +198,6 @@ export class Judge {
   #serviceOf(name: string): string | undefined {
     const end = `.svc.${DOMAIN}`;
     return name.endsWith(end) ? name.slice(0, -end.length) : undefined;
-  }
-
-  /** Whether an answer is one of those that are right. */
-  #compare(asked: Asked, message: Message, possible: readonly Expected[]): void {
-    const got = recordsOf(message);
-    if (possible.some((expected) => isEqual(expected, got))) return;
-    // NXDOMAIN of a name that dnsmasq has a record of, of another type, becomes an answer without records (its README).
-    const rcodes = new Set(possible.map(({ rcode }) => rcode));
-    if (got.rcode === 'NOERROR' && got.records.length === 0 && rcodes.size > 1) return;
-    const wanted = [...new Set(possible.map(shown))].join(' or ');
-    this.violation('answer', `${asked.text}: ${shown(got)}; right is ${wanted}`);
-  }
-
-  /**
-   * Whether an answer is a union of sets of records: of each of several things, one of those that it may have. What it has in any
-   * case must be there.
-   */
-  #compareUnion(
-    asked: Asked,
-    message: Message,
-    sets: readonly (readonly (readonly string[])[])[],
-    isSame: (got: string, wanted: string) => boolean,
-  ): void {
-    const { rcode, records } = recordsOf(message);
-    const possible = sets.flat(2);
-    const certain = sets.flatMap((all) =>
-      all[0]!.filter((record) => all.every((records) => records.includes(record))),
-    );
-    const isRight =
-      records.every((got) => possible.some((wanted) => isSame(got, wanted))) &&
-      certain.every((wanted) => records.some((got) => isSame(got, wanted)));
-    if (isRight) return;
-    this.violation('answer', `${asked.text}: ${shown({ rcode, records })}; right is ${[...new Set(possible)].join(', ') || 'none'}`); // prettier-ignore
   }
 
   #troubleSince(way: Way, { askedUs, answeredUs }: Reply): number | undefined {
@@ -256,6 +241,38 @@ export class Judge {
     }
     return isFailure || message.isTruncated ? undefined : message;
   }
+}
+
+/** Says when an answer is none of those that are right. */
+function wrongAmong(message: Message, possible: readonly Expected[]): string | undefined {
+  const got = recordsOf(message);
+  if (possible.some((expected) => isEqual(expected, got))) return undefined;
+  // NXDOMAIN of a name that dnsmasq has a record of, of another type, becomes an answer without records (its README).
+  const rcodes = new Set(possible.map(({ rcode }) => rcode));
+  if (got.rcode === 'NOERROR' && got.records.length === 0 && rcodes.size > 1) return undefined;
+  const wanted = [...new Set(possible.map(shown))].join(' or ');
+  return `${shown(got)}; right is ${wanted}`;
+}
+
+/**
+ * Says when an answer is no union of sets of records: of each of several things, one of those that it may have. What it has in
+ * any case must be there.
+ */
+function wrongInUnion(
+  message: Message,
+  sets: readonly (readonly (readonly string[])[])[],
+  isSame: (got: string, wanted: string) => boolean,
+): string | undefined {
+  const { rcode, records } = recordsOf(message);
+  const possible = sets.flat(2);
+  const certain = sets.flatMap((all) =>
+    all[0]!.filter((record) => all.every((records) => records.includes(record))),
+  );
+  const isRight =
+    records.every((got) => possible.some((wanted) => isSame(got, wanted))) &&
+    certain.every((wanted) => records.some((got) => isSame(got, wanted)));
+  if (isRight) return undefined;
+  return `${shown({ rcode, records })}; right is ${[...new Set(possible)].join(', ') || 'none'}`;
 }
 
 /** Each record is of the name that was asked for, or of one that a CNAME leads to. */

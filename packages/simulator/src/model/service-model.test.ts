@@ -8,6 +8,7 @@ import {
   podAnswer,
   reverseNameOf,
   reverseTargets,
+  seenApart,
   type ServiceState,
 } from './service-model.js';
 
@@ -82,6 +83,33 @@ describe('the name of a pod', () => {
     [{ kind: 'Namespace' }, 'AAAA', 'NOERROR', []],
   ] as const)('in %j, %s: %s', (namespace, type, rcode, records) => {
     expect(podAnswer(namespace, type, '10.0.0.1')).toEqual({ rcode, records });
+  });
+});
+
+describe('a service that is seen apart from its slices', () => {
+  const one = { address: '10.0.0.1', hostname: 'a', isReady: true };
+  const other = { address: 'fd00::1', hostname: 'a', isReady: true };
+  const full: ServiceState = { ...EMPTY, endpoints: [one, other] };
+  const seen = (...states: (ObjectState | undefined)[]) =>
+    seenApart(states).map((state) => answer(state, { type: 'A' }));
+
+  it('may have any of its sets of endpoints, of each family', () => {
+    expect(seen(full)).toEqual(['A 10.0.0.1']);
+    expect(seen(full, { ...EMPTY, endpoints: [other] })).toEqual(['A 10.0.0.1', 'NOERROR']);
+  });
+
+  it('is gone before them, or after them', () => {
+    expect(seen(full, undefined)).toEqual([
+      'NXDOMAIN',
+      'A 10.0.0.1',
+      'A 10.0.0.1',
+      'NOERROR',
+      'NXDOMAIN',
+    ]);
+  });
+
+  it('is no other than a namespace', () => {
+    expect(seenApart([{ kind: 'Namespace' }])).toEqual([{ kind: 'Namespace' }]);
   });
 });
 

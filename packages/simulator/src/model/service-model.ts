@@ -73,7 +73,7 @@ function ownAnswer(
   state: ObjectState | undefined,
   question: ServiceQuestion,
 ): Expected {
-  if (state === undefined || state.kind === 'Namespace') return ABSENT;
+  if (!isService(state)) return ABSENT;
   const ready = state.endpoints.filter(({ isReady }) => isReady);
   const isHeadless = state.kind === 'headless';
   if (question.port !== undefined) return portAnswer(service, state, question, ready);
@@ -84,6 +84,40 @@ function ownAnswer(
   if (!isHeadless) return addressAnswer(question, state.clusterIps);
   // Section 2.4.1: no ready endpoint is NXDOMAIN.
   return ready.length === 0 ? ABSENT : addressAnswer(question, ready.map(addressOfEndpoint));
+}
+
+/**
+ * How one may see an object whose watches of services and of slices do not know the same: any of these services, with any
+ * of these sets of endpoints of each family. Without a service there is no answer, whatever its slices.
+ */
+export function seenApart(
+  states: readonly (ObjectState | undefined)[],
+): (ObjectState | undefined)[] {
+  const services = states.filter(isService);
+  const endpointsOf = (isIpv6: boolean) =>
+    distinct(states, (state) => {
+      const endpoints = isService(state) ? state.endpoints : [];
+      return endpoints.filter(({ address }) => address.includes(':') === isIpv6);
+    });
+  const [ipv4, ipv6] = [endpointsOf(false), endpointsOf(true)];
+  const parts = distinct(services, (state) => ({ ...state, endpoints: [] }));
+  return [
+    ...states.filter((state) => !isService(state)),
+    ...parts.flatMap((service) =>
+      ipv4.flatMap((some) =>
+        ipv6.map((others) => ({ ...service, endpoints: [...some, ...others] })),
+      ),
+    ),
+  ];
+}
+
+function isService(state: ObjectState | undefined): state is ServiceState {
+  return state !== undefined && state.kind !== 'Namespace';
+}
+
+/** What a part of these states is, each once. */
+function distinct<State, Part>(states: readonly State[], partOf: (state: State) => Part): Part[] {
+  return [...new Map(states.map(partOf).map((part) => [JSON.stringify(part), part])).values()];
 }
 
 /** Stands for the label of an endpoint that has no host name, which the specification does not say. */
