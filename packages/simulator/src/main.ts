@@ -51,6 +51,10 @@ const OPTIONS = {
     'KINDS',
     'kinds of faults; none: none; help: lists them',
   ),
+  between: numberOption(0, 'seconds between two faults, in the mean; 0: as the seed draws', {
+    min: 0,
+    max: 100_000,
+  }),
   other: textOption(
     '',
     'FOLDER',
@@ -182,6 +186,7 @@ function* scenarios(values: Values): Generator<Scenario> {
     seconds: minutes * 60,
     faults: kindsOf(values.faults),
     isMixed: values.other !== '',
+    ...(values.between > 0 && { between: values.between }),
     ...(nodes > 0 && { nodes }),
   };
   const endMs = performance.now() + values.for * 1_000;

@@ -4,6 +4,7 @@ import { BARE_NAMESPACES, NAMESPACES, STUB_DOMAIN, type World } from './cluster/
 import type { Judge } from './judge.js';
 import { type AddressType, reverseNameOf, type ServiceQuestion } from './model/service-model.js';
 import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
 import { linkPart, programPart, type Way } from './troubles.js';
 
 /** A server that a client may ask, and what its answers depend on. */
@@ -36,6 +37,7 @@ const AROUND_US = [-400, 0, 400, 1_500, 5_000, 60_000, 900_000] as const;
 /** What clients ask, drawn by the seed: each answer goes to the judge. */
 export class Questions {
   readonly #random: Random;
+  readonly #scheduler: Scheduler;
   readonly #world: World;
   readonly #judge: Judge;
   readonly #askers: readonly Asker[];
@@ -49,6 +51,7 @@ export class Questions {
       targets: targetsOf(cluster, machine.name),
     }));
     const { scheduler } = cluster;
+    this.#scheduler = scheduler;
     world.onChange = (name) => {
       for (const afterUs of AROUND_US) {
         if (this.#random.chance(0.4)) continue;
@@ -84,19 +87,24 @@ export class Questions {
     else this.#askService(asker, target, service, this.#drawQuestion());
   }
 
-  /** Asks every cache and every server for every name. */
-  askAll(): void {
+  /** Asks every cache and every server for every name, within a time: no program has so many of one client at once. */
+  askAll(withinUs: number): void {
+    const asks: (() => void)[] = [];
     for (const asker of this.#askers) {
       for (const all of asker.targets) {
         for (const address of all.addresses()) {
           const target = { ...all, addresses: () => [address] };
           for (const service of this.#world.services) {
-            this.#askService(asker, target, service, { type: 'A' });
-            this.#askService(asker, target, service, { type: 'SRV', port: '_http._tcp' });
+            asks.push(
+              () => this.#askService(asker, target, service, { type: 'A' }),
+              () => this.#askService(asker, target, service, { type: 'SRV', port: '_http._tcp' }),
+            );
           }
         }
       }
     }
+    const apartUs = withinUs / asks.length;
+    for (const [at, ask] of asks.entries()) this.#scheduler.after(at * apartUs, ask);
   }
 
   #drawTarget({ targets }: Asker): Target {

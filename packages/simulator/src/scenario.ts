@@ -24,6 +24,8 @@ export interface Scenario {
 export type ScenarioOptions = Partial<Omit<Scenario, 'seed' | 'faults' | 'others'>> & {
   /** The kinds to draw from; none: no faults. */
   readonly faults?: readonly FaultKind[];
+  /** Seconds between two faults, in the mean. */
+  readonly between?: number;
   /** Whether there are two releases. */
   readonly isMixed?: boolean;
 };
@@ -40,7 +42,8 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   const { pods = 1, nodes = random.between(1, 4), seconds = 600 } = options;
   const kinds = options.faults ?? FAULT_KINDS;
   const faults: Fault[] = [];
-  const between = random.pick(BETWEEN_FAULTS);
+  const drawn = random.pick(BETWEEN_FAULTS);
+  const { between = drawn } = options;
   // The first minute is for the caches to find all publishers.
   for (let at = 75; kinds.length > 0;) {
     at += Math.round(random.exponential(between));

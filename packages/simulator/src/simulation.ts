@@ -111,7 +111,7 @@ class Simulation {
     await this.#until(auditUs);
     if (!this.#hasEnded) {
       this.#monitor.beginAudit();
-      this.#questions.askAll();
+      this.#questions.askAll(AUDIT_US / 4);
       await this.#until(scheduler.nowUs + AUDIT_US);
     }
     if (!this.#hasEnded) await this.#close();
