@@ -16,11 +16,13 @@ import {
   seenApart,
   type ServiceQuestion,
 } from './model/service-model.js';
+import { OUTSIDE_SECONDS, type TimedRecord, wrongTtl } from './model/ttl-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { Troubles, Way } from './troubles.js';
 
 export type ViolationKind =
   | 'answer'
+  | 'ttl'
   | 'size'
   | 'no answer'
   | 'failure'
@@ -60,6 +62,8 @@ const EXPIRED_OUTSIDE_US = 3_600 * SECOND_US;
 /** The TTL of an expired answer (README of dnsmasq and node-cache). */
 const EXPIRED_SECONDS = 5;
 const SLOW_US = SECOND_US;
+/** A cache counts whole seconds of the age of an answer. */
+const OUTSIDE_US = (OUTSIDE_SECONDS + 1) * SECOND_US;
 
 /** Says whether answers are right: by the objects of the cluster, and by what went wrong on their way, and when. */
 export class Judge {
@@ -144,10 +148,19 @@ export class Judge {
     const oldUs = sinceUs !== undefined && isExpired(reply) ? EXPIRED_OUTSIDE_US : 0;
     // A ConfigMap counts at once, also for what is cached.
     const views = new Set(this.#routings((sinceUs ?? askedUs) - FRESH_US, reply).map((routing) => viewOf(name, routing))); // prettier-ignore
-    const addresses = [...views].flatMap((view) =>
-      outsideAddresses(name, type, view, askedUs - oldUs, answeredUs),
-    );
+    const fromUs = askedUs - oldUs - this.#cachedUs(asked, reply);
+    const addresses = [...views].flatMap((view) => outsideAddresses(name, type, view, fromUs, answeredUs)); // prettier-ignore
     this.#judge(asked, reply, (message) => wrongAmong(message, addresses.map((address) => found([`${type} ${address}`])))); // prettier-ignore
+  }
+
+  /**
+   * How long ago an answer of a name server may have come to a cache, by what is left of its TTL; where one may have come late, as
+   * long as all of it.
+   */
+  #cachedUs({ way }: Asked, { message, askedUs, answeredUs }: Reply): number {
+    if (this.#troubles.since(way, askedUs - OUTSIDE_US, answeredUs) !== undefined)
+      return OUTSIDE_US;
+    return OUTSIDE_US - Math.min(OUTSIDE_SECONDS, ...(message?.ttls ?? [])) * SECOND_US;
   }
 
   /** Which name servers a ConfigMap may have given. */
@@ -233,6 +246,8 @@ export class Judge {
       return undefined;
     }
     if (!areOwnersRight(message)) this.violation('answer', `${text}: a record of another name`);
+    const ttlText = wrongTtl(timedRecordsOf(message), DOMAIN, way.caches > 0);
+    if (ttlText !== undefined) this.violation('ttl', `${text}: ${ttlText}`);
     const isFailure = message.rcode !== 'NOERROR' && message.rcode !== 'NXDOMAIN';
     if (isCalm && extra > 0) this.violation('twice', `${text}: ${extra + 1} answers`);
     if (isCalm && isFailure) this.violation('failure', `${text}: ${message.rcode}`);
@@ -282,6 +297,14 @@ function areOwnersRight({ questions, answers }: Message): boolean {
     if (!names.has(record.name.toLowerCase())) return false;
     if (record.type === 'CNAME') names.add(record.data.toLowerCase());
     return true;
+  });
+}
+
+function timedRecordsOf({ answers, authorities, additionals }: Message): TimedRecord[] {
+  return [...answers, ...authorities, ...additionals].flatMap((record) => {
+    if (!('ttl' in record)) return [];
+    const { name, type, ttl = 0 } = record;
+    return [{ name, type, ttl, ...(type === 'PTR' && { target: record.data }) }];
   });
 }
 

@@ -86,10 +86,10 @@ export const SABOTAGES: readonly Sabotage[] = [
     by: '$&return true;',
   },
   {
-    name: 'a forwarded answer has another ID',
-    programs: ['dnsmasq'],
-    text: /writeUint16\((out\d?),0,target\.id\);/u,
-    by: 'writeUint16($1,0,target.id^1);',
+    name: 'a cached TTL does not fall',
+    programs: CACHES,
+    text: /(const age=)isNew\?0:Math\.floor\(nowSeconds-columns\.storedAt\[slot\]\);/u,
+    by: '$10;',
   },
   {
     name: 'kubedns answers before it has seen the cluster',

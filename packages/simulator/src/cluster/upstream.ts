@@ -12,6 +12,7 @@ import {
 import type { Machine } from '../machine/machine.js';
 import { SimulatedProcess } from '../machine/process.js';
 import type { View } from '../model/outside-model.js';
+import { OUTSIDE_SECONDS } from '../model/ttl-model.js';
 
 /** The address that the name servers of a view have for a name: each name has its own. */
 export function outsideAddress(name: string, type: 'A' | 'AAAA', view: View): string {
@@ -20,14 +21,11 @@ export function outsideAddress(name: string, type: 'A' | 'AAAA', view: View): st
   return `2001:db8::${(256 + b!).toString(16)}:${(256 + c!).toString(16)}`;
 }
 
-const TTL_SECONDS = 60;
 /** Names that begin so lead elsewhere each time that this is over; each at times of its own. */
 const MOVING = 'www-';
 const MOVES_US = 100_000_000;
-/** What caches may still have: whole seconds, and the way. */
-const CACHED_US = (TTL_SECONDS + 1) * 1_000_000;
 
-/** The addresses that caches may have of a name, by the TTL, from one time to another. */
+/** The addresses that the name servers of a view have of a name, from one time to another. */
 export function outsideAddresses(
   name: string,
   type: 'A' | 'AAAA',
@@ -35,8 +33,7 @@ export function outsideAddresses(
   fromUs: number,
   toUs: number,
 ): string[] {
-  // prettier-ignore
-  const first = moveOf(name, Math.max(0, fromUs - CACHED_US));
+  const first = moveOf(name, Math.max(0, fromUs));
   const last = moveOf(name, toUs);
   return Array.from({ length: last - first + 1 }, (_, at) => addressAfter(name, type, view, first + at)); // prettier-ignore
 }
@@ -148,7 +145,7 @@ function forgedReply(query: Buffer): Buffer {
 }
 
 function addressRecord(type: 'A' | 'AAAA', data: string): ReplyRecord {
-  return { type, ttl: TTL_SECONDS, data };
+  return { type, ttl: OUTSIDE_SECONDS, data };
 }
 
 function withOtherId(query: Buffer): Buffer {
