@@ -71,7 +71,8 @@ const FAULTS = {
     },
     isStop: true,
     touches: ({ machine, program }) => [programPart(machine, program)],
-    effect: effectOf,
+    // A kubedns that starts again knows nothing old.
+    effect: ({ program }) => (program === 'apiserver' ? 'objects' : 'answers'),
   }),
   freeze: row({
     summary: 'a program does not run for a time (SIGSTOP), from any event on',
@@ -87,7 +88,8 @@ const FAULTS = {
     },
     isStop: true,
     touches: ({ machine, program }) => [programPart(machine, program)],
-    effect: effectOf,
+    effect: ({ program }) =>
+      program === 'apiserver' || program === 'kubedns' ? 'objects' : 'answers',
   }),
   cut: row({
     summary: 'nothing passes between two machines; connections stay half-open',
@@ -381,8 +383,4 @@ function anyProgram(random: Random, size: Size): ProgramOfMachine {
     { machine: anyNode(random, size), program: 'node-cache' },
     { machine: 'api', program: 'apiserver' },
   ]);
-}
-
-function effectOf({ program }: ProgramOfMachine): Effect {
-  return program === 'apiserver' || program === 'kubedns' ? 'objects' : 'answers';
 }

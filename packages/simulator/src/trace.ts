@@ -54,8 +54,9 @@ function messageText(bytes: Buffer): string {
     const [question] = questions;
     const asked = `${question?.type} ${question?.name.toLowerCase()}`;
     if ((flags & QR) === 0) return `${asked} ?   (id ${id})`;
-    const records = texts.map((text, at) => `${text} (${ttls[at]} s)`).join(', ');
-    return `${asked} = ${records || rcode}   (id ${id})`;
+    const parts = texts.map((text, at) => `${text} (${ttls[at]} s)`);
+    if (parts.length === 0 || rcode !== 'NOERROR') parts.push(rcode);
+    return `${asked} = ${parts.join(', ')}   (id ${id})`;
   } catch {
     return `${bytes.length} bytes`;
   }

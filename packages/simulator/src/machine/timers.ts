@@ -26,11 +26,14 @@ class Timer {
   }
 
   #schedule(): void {
-    this.#event = this.#process.schedule(this.#delayUs, () => {
+    const event = this.#process.schedule(this.#delayUs, () => {
+      // What was due in a frozen process may be cleared by what comes before it.
+      if (this.#event !== event) return;
       this.#event = undefined;
       if (this.#repeats) this.#schedule();
       this.#callback();
     });
+    this.#event = event;
   }
 
   close(): this {
