@@ -4,12 +4,16 @@ import type { Judge } from './judge.js';
 import { SimulatedProcess } from './machine/process.js';
 import { CONFIG_PART, linkPart, programPart, type Troubles, type Way } from './troubles.js';
 
-/** A page of a program. */
-interface Page {
+/** Where a program has a page. */
+interface Address {
   readonly program: string;
   readonly host: string;
   readonly port: number;
   readonly path: string;
+}
+
+/** A page that says whether all is well. */
+interface Page extends Address {
   /** While nothing is wrong on this way, all is well. */
   readonly way: Way;
   /** Of each of these one is broken: then not all is well, and the page says so. */
@@ -44,6 +48,14 @@ const MAX_SAME_NOTES = 400;
 const NOTE = /^I\d/u;
 const MINUTE_US = 60_000_000;
 const SYSTEM_ERROR = 0;
+/** What a page counts, and the page's own limit of it (SECURITY.md, "Bounds"). */
+const LIMITED = [
+  ['inFlight', 'maxInFlight'],
+  ['records', 'capacity'],
+] as const;
+/** A cache takes so many bytes for each record of its size, or so many (README of dnsmasq, "Cache"). */
+const MAX_RECORD_BYTES = 512;
+const SMALL_CACHE_BYTES = 131_072;
 
 /**
  * Looks at the programs from outside, as kubelet and Prometheus do: what their pages say, what they take of the system, what they
@@ -147,27 +159,65 @@ export class Monitor {
     }
   }
 
+  /**
+   * Looks at what the programs of pods have when nothing was asked for longer than a question or an idle connection may take: no
+   * question in flight, and connections of subscribers alone: of the pod's own dnsmasq, or of a cache on each node.
+   */
+  lookAtRest(): void {
+    const { pods, nodes } = this.#cluster;
+    for (const host of pods) {
+      this.#lookAtRest(host, { program: 'kubedns', host: '127.0.0.1', port: 10_055, path: '/metrics' }, 1); // prettier-ignore
+      this.#lookAtRest(host, { program: 'dnsmasq', host: '127.0.0.1', port: 10_056, path: '/metrics' }, nodes.length); // prettier-ignore
+    }
+  }
+
+  #lookAtRest(host: Host, address: Address, caches: number): void {
+    this.#get(host, address, (text, status, body) => {
+      if (status !== 200) {
+        this.#judge.violation('page', `${text} says ${status} ${body.slice(0, 200)}`);
+        return;
+      }
+      const atMost = (gauge: string, most: number) => {
+        const value = Number(
+          new RegExp(`^${address.program}_${gauge} (\\S+)$`, 'mu').exec(body)?.[1],
+        );
+        if (!(value <= most)) this.#judge.violation('bound', `${text} has ${gauge} ${value} at rest; right is ${most} at most`); // prettier-ignore
+      };
+      atMost('upstream_in_flight', 0);
+      atMost('subscribers', caches);
+      atMost('subscribers_behind', 0);
+      atMost('tcp_connections_open', caches);
+    });
+  }
+
   #look(host: Host, page: Page): void {
-    const { program, port, path } = page;
+    const askedUs = this.#cluster.scheduler.nowUs;
+    this.#get(host, page, (text, status, body) => this.#judgePage(host, page, text, askedUs, status, body)); // prettier-ignore
+  }
+
+  /** Asks for a page of a program that runs. */
+  #get(
+    host: Host,
+    { program, host: name, port, path }: Address,
+    done: (text: string, status: number, body: string) => void,
+  ): void {
     const { get } = this.#observerOf(host);
     if (get === undefined || !host.process(program).isAlive) return;
-    const { scheduler } = this.#cluster;
-    const askedUs = scheduler.nowUs;
     let isOver = false;
-    const judge = (status: number, body: string) => {
+    const onEnd = (status: number, body: string) => {
       if (isOver || this.#isOver) return;
       isOver = true;
-      const text = `${page.host}:${port}${path} of ${host.machine.name}`;
-      scheduler.note(`${text} ${status}`);
-      this.#judgePage(host, page, text, askedUs, status, body);
+      const text = `${name}:${port}${path} of ${host.machine.name}`;
+      this.#cluster.scheduler.note(`${text} ${status}`);
+      done(text, status, body);
     };
-    const request = get({ host: page.host, port, path, agent: false }, (response) => {
+    const request = get({ host: name, port, path, agent: false }, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
-      response.on('end', () => judge(response.statusCode ?? SYSTEM_ERROR, Buffer.concat(pieces).toString())); // prettier-ignore
+      response.on('end', () => onEnd(response.statusCode ?? SYSTEM_ERROR, Buffer.concat(pieces).toString())); // prettier-ignore
     });
     request.setTimeout(LIMIT_MS, () => request.destroy(new Error('timeout')));
-    request.on('error', (error) => judge(SYSTEM_ERROR, error.message));
+    request.on('error', (error) => onEnd(SYSTEM_ERROR, error.message));
   }
 
   #judgePage(
@@ -188,6 +238,7 @@ export class Monitor {
       this.#judge.violation('page', `${text} says ${complaints.join('; ')}, and nothing is wrong`);
     }
     if (status !== 200) return;
+    for (const broken of brokenLimits(body)) this.#judge.violation('bound', `${text} has ${broken}`); // prettier-ignore
     // A pod that is new has none of the troubles of the one before.
     const youngestUs = Math.min(...this.#cluster.pods.map((pod) => nowUs - this.#observerOf(pod).sinceUs)); // prettier-ignore
     const stoppedFor = (parts: readonly string[]) => {
@@ -272,4 +323,21 @@ function complaintsOf(status: number, body: string): string[] {
     problems?: string[];
   };
   return [...notReady, ...problems].filter((text) => !MISTAKE.test(text));
+}
+
+/** Of the rows of a status page: those that count more than may be. */
+function brokenLimits(body: string): string[] {
+  if (!body.startsWith('{')) return [];
+  const { sections = {} } = JSON.parse(body) as { sections?: Record<string, object> };
+  return Object.values(sections).flatMap((section) => {
+    const rows = (Array.isArray(section) ? section : [section]) as Record<string, unknown>[];
+    return rows.flatMap((row) => {
+      const { capacity, takenBytes = 0 } = row;
+      const maxBytes = Math.max(MAX_RECORD_BYTES * Number(capacity), SMALL_CACHE_BYTES);
+      const counted = LIMITED.map(([name, limit]) => [name, Number(row[name]), Number(row[limit])] as const); // prettier-ignore
+      return [...counted, ['takenBytes', Number(takenBytes), maxBytes] as const]
+        .filter(([, value, most]) => value > most)
+        .map(([name, value, most]) => `${name} ${value}; right is ${most} at most`);
+    });
+  });
 }

@@ -42,6 +42,8 @@ const CALM_US = 40 * SECOND_US;
 /** Before the audit: then every cache and every server agrees with the objects. */
 const QUIET_US = 5 * SECOND_US;
 const AUDIT_US = 20 * SECOND_US;
+/** For pages to be answered. */
+const REST_US = SECOND_US;
 /** Within the grace period of a pod. */
 const CLOSE_US = 40 * SECOND_US;
 
@@ -113,6 +115,8 @@ class Simulation {
       this.#monitor.beginAudit();
       this.#questions.askAll(AUDIT_US / 4);
       await this.#until(scheduler.nowUs + AUDIT_US);
+      this.#monitor.lookAtRest();
+      await this.#until(scheduler.nowUs + REST_US);
     }
     if (!this.#hasEnded) await this.#close();
     return {
