@@ -40,6 +40,7 @@ const MAX_TIMERS = 100;
 const MAX_OF_NODE = 8;
 /** What an exit leaves for the system: the time that its last lines have. */
 const TIMERS_AT_EXIT = 2;
+const ANYTHING = /^/u;
 /** Of a subscription that does not live. */
 const NO_CHANGES = /announces no changes/u;
 /** Lines of a log that differ in numbers alone, in a minute; more of those that only inform, such as one for each try. */
@@ -222,7 +223,7 @@ export class Monitor {
 
   #judgePage(
     host: Host,
-    { program, way, shows, says = /^/u, needs }: Page,
+    { program, way, shows, says = ANYTHING, needs }: Page,
     text: string,
     askedUs: number,
     status: number,
@@ -246,11 +247,14 @@ export class Monitor {
       return stoppedUs > youngestUs ? 0 : stoppedUs;
     };
     const stoppedUs = Math.min(...shows.map(stoppedFor));
-    if (!complaints.some((text) => says.test(text)) && shows.length > 0 && stoppedUs > NOTICED_US) {
+    // A program that was started meanwhile does not know that changes were announced before.
+    const ranUs = nowUs - host.process(program).startedUs;
+    const due = stoppedUs > ranUs ? ANYTHING : says;
+    if (!complaints.some((text) => due.test(text)) && shows.length > 0 && stoppedUs > NOTICED_US) {
       this.#judge.violation('page', `${text} does not say it, and ${shows.flat().join(', ')} have not worked for ${stoppedUs / 1e6} s`); // prettier-ignore
     }
     const lackedUs = needs === undefined ? 0 : stoppedFor(needs);
-    if (lackedUs > nowUs - host.process(program).startedUs) {
+    if (lackedUs > ranUs) {
       this.#judge.violation('page', `${text} is ready, and has never seen the API server`);
     }
   }
