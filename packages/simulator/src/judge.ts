@@ -134,6 +134,9 @@ export class Judge {
   pod(namespace: string, address: string, type: AddressType, asked: Asked, reply: Reply): void {
     this.#judge(asked, reply, (message, statesOf) => {
       const possible = statesOf(namespace).map((state) => podAnswer(state, type, address));
+      // While namespaces are denied, or cannot be listed for 10 s, names of pods need none (README of kubedns).
+      const mayNeedNone = this.#isApiHidden(asked.way, reply);
+      if (mayNeedNone) possible.push(podAnswer({ kind: 'Namespace' }, type, address));
       return wrongAmong(message, possible);
     });
   }
@@ -186,8 +189,11 @@ export class Judge {
     const statesOf = (name: string) => this.#world.history.between(name, oldestUs, reply.answeredUs); // prettier-ignore
     const text = wrong(message, statesOf);
     if (text === undefined) return;
-    const isApart = this.#troubles.since(asked.way, oldestUs, reply.answeredUs, true) !== undefined;
-    if (isApart && wrong(message, (name) => seenApart(statesOf(name))) === undefined) return;
+    if (
+      this.#isApiHidden(asked.way, reply) &&
+      wrong(message, (name) => seenApart(statesOf(name))) === undefined
+    )
+      return;
     this.violation('answer', `${asked.text}: ${text}`);
   }
 
@@ -213,6 +219,12 @@ export class Judge {
   #serviceOf(name: string): string | undefined {
     const end = `.svc.${DOMAIN}`;
     return name.endsWith(end) ? name.slice(0, -end.length) : undefined;
+  }
+
+  /** Whether kubedns may not have seen the API server since the objects of an answer may be. */
+  #isApiHidden(way: Way, reply: Reply): boolean {
+    const oldestUs = this.#oldestUs(way, reply);
+    return this.#troubles.since(way, oldestUs, reply.answeredUs, true) !== undefined;
   }
 
   #troubleSince(way: Way, { askedUs, answeredUs }: Reply): number | undefined {
