@@ -17,7 +17,7 @@ import { runFleet } from './fleet/fleet.js';
 import { describeFleet } from './fleet/report.js';
 import { type Programs, releasesOf, runScenario } from './run.js';
 import { SABOTAGES } from './sabotage.js';
-import { drawScenario, type Scenario } from './scenario.js';
+import { drawScenario, type Scenario, SMALL } from './scenario.js';
 import { describe, shrink } from './shrink.js';
 import type { Outcome } from './simulation.js';
 import { inOrder, Workers } from './workers.js';
@@ -46,6 +46,7 @@ const OPTIONS = {
     min: 0,
     max: 5_000,
   }),
+  small: switchOption('few objects, changes and questions, and one node: for many seeds'),
   faults: textOption(
     FAULT_KINDS.join(','),
     'KINDS',
@@ -187,6 +188,7 @@ function* scenarios(values: Values): Generator<Scenario> {
     faults: kindsOf(values.faults),
     isMixed: values.other !== '',
     ...(values.between > 0 && { between: values.between }),
+    ...(values.small && SMALL),
     ...(nodes > 0 && { nodes }),
   };
   const endMs = performance.now() + values.for * 1_000;

@@ -36,6 +36,14 @@ const BETWEEN_FAULTS = [40, 120, 300] as const;
 /** Another fault begins at the same time. */
 const AT_ONCE = 0.2;
 
+/** Of a run that takes three seconds. */
+export const SMALL = {
+  nodes: 1,
+  services: 4,
+  changesPerSecond: 0.5,
+  questionsPerSecond: 5,
+} satisfies ScenarioOptions;
+
 /** Draws what happens from a seed. */
 export function drawScenario(seed: string, options: ScenarioOptions = {}): Scenario {
   const random = new Random(`scenario/${seed}`);
