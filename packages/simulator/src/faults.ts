@@ -2,6 +2,7 @@ import type { Host, SimulatedCluster } from './cluster/cluster.js';
 import { CONFIG_NAMES, isRefusedConfig, type World } from './cluster/world.js';
 import { BEHAVIOUR_NAMES, type Behaviour } from './cluster/upstream.js';
 import { GOOD_LINK } from './network.js';
+import type { Machine } from './machine/machine.js';
 import type { Random } from './random.js';
 import { CONFIG_PART, EVERYTHING, linkPart, programPart } from './troubles.js';
 
@@ -48,6 +49,12 @@ const API = [programPart('api', 'apiserver')];
 const NAME_SERVERS = [...UPSTREAM_NAMES, 'corp'] as const;
 /** What another server, or the same one over TCP, makes good at once. */
 const HARMLESS_BEHAVIOURS: readonly Behaviour[] = ['forged', 'truncating', 'REFUSED', 'SERVFAIL'];
+
+/** After a change: every kubedns has seen it. */
+const SEEN_US = 2_000_000;
+const SHORT_MS = 200;
+/** What is wrong by then is not made right by a change: a fault is over, for the judge, after twice its length and 15 s. */
+const REST_OF_LENGTHS = 3;
 
 /** Only for its types: the faults of a row have the details that the row draws. */
 function row<Details extends object>(kind: Row<Details>): Row<Details> {
@@ -200,6 +207,30 @@ const FAULTS = {
       return () => undefined;
     },
     touches: () => API,
+    effect: () => 'objects',
+  }),
+  overtake: row({
+    summary:
+      'the API server is restored while no pod sees it, and has as many changes as before by then',
+    weight: 1,
+    // kubedns lists again what it has not seen for 15 s (its README).
+    lengths: [40],
+    draw: (_random, { pods }) => ({
+      machines: Array.from({ length: pods }, (_, at) => `dns-${at}`),
+    }),
+    begin: ({ machines }, { cluster, world }, seconds) => {
+      const again = world.overtake();
+      const pods: Machine[] = [];
+      cluster.scheduler.after(SEEN_US, () => {
+        pods.push(...machines.map((name) => hostOf(cluster, name).machine));
+        for (const pod of pods) cluster.network.cut(cluster.api.machine, pod);
+        again(SHORT_MS, REST_OF_LENGTHS * seconds * 1_000);
+      });
+      return () => {
+        for (const pod of pods) cluster.network.mend(cluster.api.machine, pod);
+      };
+    },
+    touches: ({ machines }) => [...API, ...machines.map((name) => linkPart('api', name))],
     effect: () => 'objects',
   }),
   empty: row({

@@ -116,10 +116,10 @@ export const SABOTAGES: readonly Sabotage[] = [
     by: '',
   },
   {
-    name: 'the set of endpoints is not made again after a change',
+    name: 'versions are not forgotten when the history is lost',
     programs: ['kubedns'],
-    text: /(this\.#endpointCount\+=endpointsIn\(slice\);)this\.#endpoints=void 0;/u,
-    by: '$1',
+    text: /for\(const stored of this\.#stored\.values\(\)\)stored\.version=""(?=\})/u,
+    by: '',
   },
   {
     name: 'endpoints that are not ready are answered',

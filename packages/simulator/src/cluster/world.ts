@@ -118,6 +118,7 @@ export class World {
   /** Services whose slices are not made yet. */
   readonly #incomplete = new Set<string>();
   #isBulkThere = false;
+  #isOvertaken = false;
   #bulkRequests = 0;
 
   constructor(cluster: SimulatedCluster, services: number) {
@@ -204,12 +205,18 @@ export class World {
   }
 
   get #isReplacing(): boolean {
-    return this.#steps.some(({ isWhole }) => isWhole);
+    return this.#isOvertaken || this.#steps.some(({ isWhole }) => isWhole);
   }
 
   /** Notes all objects, from time to time. */
   #backUp(): void {
-    this.#steps.push({
+    this.#steps.push(this.#backupStep());
+    this.#next();
+    this.#cluster.scheduler.after(BACKUP_US, () => this.#backUp());
+  }
+
+  #backupStep(restMs?: number): Step {
+    return {
       method: 'POST',
       path: '/_test/backup',
       after: () => [],
@@ -217,9 +224,32 @@ export class World {
         this.#backup = { objects: new Map(objects), states: new Map(states) };
       },
       isWhole: true,
+      ...(restMs !== undefined && { restMs }),
+    };
+  }
+
+  /**
+   * All headless services get other endpoints. The result restores what there was before, and gives them others again: each slice
+   * has another state under the version that it had. Then nothing changes for a time.
+   */
+  overtake(): (downMs: number, restMs: number) => void {
+    const { states } = this.#stored;
+    const headless = this.services.flatMap((service) => {
+      const state = states.get(service);
+      return state?.kind === 'headless' && !this.#incomplete.has(service) && !this.#isAsked(service) ? [[service, state] as const] : []; // prettier-ignore
     });
+    const scaleAll = () => headless.forEach(([service, state]) => this.#scale(service, state));
+    this.#steps.push(this.#backupStep());
+    scaleAll();
     this.#next();
-    this.#cluster.scheduler.after(BACKUP_US, () => this.#backUp());
+    // Its slices have to be those that there were.
+    this.#isOvertaken = true;
+    return (downMs, restMs) => {
+      this.#isOvertaken = false;
+      this.restore(downMs);
+      scaleAll();
+      this.#steps.push(this.#backupStep(restMs));
+    };
   }
 
   /** What there was at the last backup is there again, as when an administrator restores etcd. */
