@@ -8,6 +8,7 @@ import * as kubedns from '@kube-dns/kubedns/internal';
 import * as nodeCache from '@kube-dns/node-cache/internal';
 import * as faults from '@kube-dns/proofs/internal';
 import * as sidecar from '@kube-dns/sidecar/internal';
+import * as simulated from '@kube-dns/simulator/rows';
 import * as testkit from '@kube-dns/testkit';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -129,7 +130,16 @@ const rights = testkit.IMAGES.map((name) => [
 const faultRow = ({ id, happens, clients, reasons, duration, metrics: counted, shows }) => {
   const codesOfErrors = reasons?.join(', ') ?? 'none';
   const page = shows?.text ?? 'Nothing';
-  return [code(id), happens, clients, codesOfErrors, duration, counted, page];
+  const isSimulated = simulated.FAULT_ROWS.some((row) => row.id === id);
+  return [
+    `${code(id)}${isSimulated ? ' *' : ''}`,
+    happens,
+    clients,
+    codesOfErrors,
+    duration,
+    counted,
+    page,
+  ];
 };
 const faultIds = new Set();
 function faultTable(...groups) {
@@ -221,11 +231,15 @@ export const DOCUMENTS = {
     'node-cache-refused': atLeast([...nodeCache.REFUSED.keys()]),
   },
   'packages/proofs/FAULTS.md': {
-    'faults-api': faultTable(faults.API_ROWS),
+    'faults-api': faultTable(faults.API_ROWS, simulated.API_ROWS),
     'faults-network': faultTable(faults.NETWORK_ROWS),
     'faults-upstreams': faultTable(faults.UPSTREAM_ROWS),
     'faults-config': faultTable(faults.CONFIG_ROWS),
-    'faults-processes': faultTable(faults.PROCESS_ROWS, faults.SUBSCRIPTION_ROWS),
+    'faults-processes': faultTable(
+      faults.PROCESS_ROWS,
+      simulated.PROCESS_ROWS,
+      faults.SUBSCRIPTION_ROWS,
+    ),
     'faults-limits': faultTable(faults.LIMIT_ROWS, faults.PORT_ROWS),
     'faults-node-cache': faultTable(faults.NODE_CACHE_ROWS),
   },

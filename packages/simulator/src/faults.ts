@@ -42,6 +42,16 @@ interface Row<Details extends object> {
   readonly effect: (details: Details, stage: Stage) => Effect;
 }
 
+interface Refusal {
+  readonly verb: 'list' | 'watch';
+  readonly status: 403 | 410 | 429 | 500;
+  readonly retryAfterSeconds?: number;
+  readonly back?: number;
+}
+
+/** What is denied is tried again once a minute (README of kubedns). */
+const DENIED_SECONDS = 70;
+
 /** So many callbacks of a program are run before something happens to it. */
 const TURNS = [0, 0, 1, 2, 5, 20] as const;
 const UPSTREAM_NAMES = ['upstream-0', 'upstream-1'] as const;
@@ -284,15 +294,24 @@ const FAULTS = {
     touches: () => API,
     effect: () => 'objects',
   }),
+  break: row({
+    summary: 'all watches break; only in rows of FAULTS.md',
+    weight: 0,
+    draw: () => ({}),
+    begin: (_details, { world }) => world.switchApi('drop-watches'),
+    touches: () => API,
+    effect: () => 'objects',
+  }),
   refuse: row({
     summary: 'all watches break, and the API server refuses new ones, or lists',
     weight: 1,
-    draw: (random) => ({
-      verb: random.pick(['list', 'watch'] as const),
-      status: random.pick([403, 410, 429, 500] as const),
-    }),
-    begin: ({ verb, status }, { world }) => {
-      const stop = world.switchApi('fail', { verb, status });
+    draw: (random): Refusal => {
+      const verb = random.pick(['list', 'watch'] as const);
+      const status = random.pick([403, 410, 429, 500] as const);
+      return { verb, status, ...(status === 403 && { back: DENIED_SECONDS }) };
+    },
+    begin: ({ verb, status, retryAfterSeconds }, { world }) => {
+      const stop = world.switchApi('fail', { verb, status, retryAfterSeconds });
       world.switchApi('drop-watches');
       return () => {
         stop();
@@ -327,6 +346,10 @@ interface Timing {
   readonly at: number;
   /** In seconds; what it did is undone then. */
   readonly for: number;
+  /** Seconds after that until every promise holds again; default: as long again, and 15 s. */
+  readonly back?: number;
+  /** Every promise holds meanwhile. */
+  readonly isHarmless?: boolean;
 }
 
 /** What goes wrong, from a time on, for a time. */
@@ -368,8 +391,14 @@ export function touchedBy(fault: Fault): readonly string[] {
   return rowOf(fault.kind).touches(fault);
 }
 
+/** Whether only the API server is touched: kubedns answers meanwhile by what it last knew. */
+export function isOfApi(fault: Fault): boolean {
+  return touchedBy(fault).every((part) => API.includes(part));
+}
+
 /** Asked before it begins. */
 export function faultEffect(fault: Fault, stage: Stage): Effect {
+  if (fault.isHarmless === true) return 'nothing';
   return rowOf(fault.kind).effect(fault, stage);
 }
 

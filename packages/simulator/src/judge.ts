@@ -71,6 +71,8 @@ const MAX_SHOWN = 3;
 export class Judge {
   readonly violations: Violation[] = [];
   questions = 0;
+  /** Codes of Extended DNS Errors (RFC 8914) that answers had. */
+  readonly #reasons = new Set<number>();
   readonly #scheduler: Scheduler;
   readonly #world: World;
   readonly #troubles: Troubles;
@@ -84,6 +86,14 @@ export class Judge {
   violation(kind: ViolationKind, text: string): void {
     this.#scheduler.note(`violation ${kind} ${text}`);
     this.violations.push({ atUs: this.#scheduler.nowUs, kind, text });
+  }
+
+  /** At the end: some answers had one of these codes of Extended DNS Errors, and none had another. */
+  expectReasons(codes: readonly number[]): void {
+    const seen = [...this.#reasons];
+    const isRight = codes.length === 0 || seen.length > 0;
+    if (isRight && seen.every((code) => codes.includes(code))) return;
+    this.violation('answer', `Extended DNS Errors ${seen.join(', ') || 'none'}; right is ${codes.join(' or ') || 'none'}`); // prettier-ignore
   }
 
   /** The answer to a question for a service, a host or a port of it. */
@@ -251,10 +261,13 @@ export class Judge {
     const { message, askedUs, answeredUs, extra, foreign, tooLong } = reply;
     this.#scheduler.note(`${text} ${message?.rcode} ${answeredUs - askedUs}`);
     if (tooLong > 0) this.violation('size', `${text}: longer than the client takes`);
-    const isCalm = this.#troubleSince(way, reply) === undefined;
+    const sinceUs = this.#troubleSince(way, reply);
+    const isCalm = sinceUs === undefined || !this.#troubles.mayFail(way, sinceUs, answeredUs);
     // A late answer may come to a port that another question has by now.
     const isForeign = foreign > 0 && !this.#troubles.isAnyAt(askedUs);
     if (isForeign) this.violation('foreign', `${text}: another ID or question`);
+    // Those of node-cache are its own.
+    if (way.caches < 2) for (const code of reasonsOf(message)) this.#reasons.add(code);
     if (message === undefined) {
       if (isCalm) this.violation('no answer', text);
       return undefined;
@@ -302,6 +315,18 @@ function wrongInUnion(
     certain.every((wanted) => records.some((got) => isSame(got, wanted)));
   if (isRight) return undefined;
   return `${shown({ rcode, records })}; right is ${someOf(possible, ', ') || 'none'}`;
+}
+
+const EXTENDED_ERROR = 15;
+/** Records that are made of the name, as those of pods: no failure. */
+const SYNTHESIZED = 29;
+
+/** The Extended DNS Errors of a message. */
+function reasonsOf(message: Message | undefined): number[] {
+  const options = (message?.additionals ?? []).flatMap((record) => record.type === 'OPT' ? record.options : []); // prettier-ignore
+  const isReason = ({ code }: { code: number }) => code === EXTENDED_ERROR;
+  const codes = options.filter(isReason).map((option) => ('data' in option ? option.data!.readUInt16BE(0) : 0)); // prettier-ignore
+  return codes.filter((code) => code !== SYNTHESIZED);
 }
 
 /** Each record is of the name that was asked for, or of one that a CNAME leads to. */

@@ -16,6 +16,7 @@ import { COSTS, CROWD_RECEIVE } from './fleet/costs.js';
 import { runFleet } from './fleet/fleet.js';
 import { describeFleet } from './fleet/report.js';
 import { type Programs, releasesOf, runScenario } from './run.js';
+import { FAULT_ROWS, type FaultRow, scenarioOf } from './rows.js';
 import { SABOTAGES } from './sabotage.js';
 import { drawScenario, type Scenario, SMALL } from './scenario.js';
 import { describe, shrink } from './shrink.js';
@@ -62,6 +63,7 @@ const OPTIONS = {
     'a built checkout of another release, which some of the machines run',
   ),
   replay: textOption('', 'FILE', 'run the scenario of this file'),
+  row: textOption('', 'ID', 'run the scenario of this row of FAULTS.md; all: of each row that needs no kernel'), // prettier-ignore
   save: textOption('', 'FILE', 'write the shrunk scenario of a violation to this file'),
   trace: textOption('', 'NAME', 'draw the life of this name, message by message'),
   sabotage: textOption(
@@ -175,9 +177,20 @@ function readReplay(file: string): Scenario {
   }
 }
 
+function rowsNamed(id: string): readonly FaultRow[] {
+  const rows = FAULT_ROWS.filter((row) => id === 'all' || row.id === id);
+  if (rows.length === 0)
+    throw new UsageError(`--row=${id}: no row of FAULTS.md has this name here`);
+  return rows;
+}
+
 function* scenarios(values: Values): Generator<Scenario> {
   if (values.replay !== '') {
     yield readReplay(values.replay);
+    return;
+  }
+  if (values.row !== '') {
+    yield* rowsNamed(values.row).map(scenarioOf);
     return;
   }
   const first = values.seed === '' ? Date.now().toString(36) : values.seed;
@@ -235,7 +248,7 @@ async function findSabotages(values: Values): Promise<number> {
 async function* outcomes(values: Values, programs: Programs): AsyncGenerator<Outcome> {
   const { trace, log, replay, jobs, seeds } = values;
   const isShown = trace !== '' || log !== '' || replay !== '';
-  const most = values.for > 0 ? Infinity : seeds;
+  const most = values.for > 0 || values.row === 'all' ? Infinity : seeds;
   const count = isShown ? 1 : Math.min(jobs || availableParallelism(), most);
   if (count === 1) {
     for (const scenario of scenarios(values)) yield await run(scenario, programs, values);
@@ -263,7 +276,7 @@ function run(scenario: Scenario, programs: Programs, { trace, log }: Values): Pr
 
 async function report(outcome: Outcome, values: Values): Promise<void> {
   show(outcome);
-  if (values.replay !== '') return;
+  if (values.replay !== '' || values.row !== '') return;
   const file = values.save === '' ? `replay-${outcome.scenario.seed}.json` : values.save;
   const save = ({ scenario }: Outcome) => writeFileSync(file, `${JSON.stringify(scenario, undefined, 2)}\n`); // prettier-ignore
   save(outcome);

@@ -24,6 +24,17 @@ interface Page extends Address {
   readonly needs?: readonly string[];
 }
 
+/** What a page of a machine says at a time of a fixed scenario. */
+export interface Sign {
+  /** Virtual seconds since the start. */
+  readonly at: number;
+  readonly machine: string;
+  /** Port and path on 127.0.0.1: `10055/metrics`. */
+  readonly page: string;
+  /** A regular expression that finds it in the status and the text, line by line. */
+  readonly has: string;
+}
+
 interface Observer {
   readonly sinceUs: number;
   get: typeof http.get | undefined;
@@ -173,6 +184,7 @@ export class Monitor {
   }
 
   #lookAtRest(host: Host, address: Address, caches: number): void {
+    if (!host.process(address.program).isAlive) return;
     this.#get(host, address, (text, status, body) => {
       if (status !== 200) {
         this.#judge.violation('page', `${text} says ${status} ${body.slice(0, 200)}`);
@@ -191,19 +203,29 @@ export class Monitor {
     });
   }
 
+  /** A page says something now, as a row of FAULTS.md has it. */
+  expect({ machine, page, has }: Sign): void {
+    const slash = page.indexOf('/');
+    const address = { host: '127.0.0.1', port: Number(page.slice(0, slash)), path: page.slice(slash) }; // prettier-ignore
+    this.#get(this.#cluster.find(machine)!, address, (text, status, body) => {
+      if (new RegExp(has, 'mu').test(`${status}\n${body}`)) return;
+      this.#judge.violation('page', `${text} does not have ${has}: ${status} ${body.slice(0, 200)}`); // prettier-ignore
+    });
+  }
+
   #look(host: Host, page: Page): void {
+    if (!host.process(page.program).isAlive) return;
     const askedUs = this.#cluster.scheduler.nowUs;
     this.#get(host, page, (text, status, body) => this.#judgePage(host, page, text, askedUs, status, body)); // prettier-ignore
   }
 
-  /** Asks for a page of a program that runs. */
   #get(
     host: Host,
-    { program, host: name, port, path }: Address,
+    { host: name, port, path }: Omit<Address, 'program'>,
     done: (text: string, status: number, body: string) => void,
   ): void {
     const { get } = this.#observerOf(host);
-    if (get === undefined || !host.process(program).isAlive) return;
+    if (get === undefined) return;
     let isOver = false;
     const onEnd = (status: number, body: string) => {
       if (isOver || this.#isOver) return;

@@ -1,5 +1,6 @@
 import { drawFault, FAULT_KINDS, type Fault, type FaultKind } from './faults.js';
 import type { Late } from './cluster/cluster.js';
+import type { Sign } from './monitor.js';
 import { Random } from './random.js';
 
 /** All that a run depends on, beside the bundles: the same scenario gives the same run. */
@@ -19,9 +20,15 @@ export interface Scenario {
   /** Machines that begin with the programs of another release; each update changes to the other one. */
   readonly others: readonly string[];
   readonly faults: readonly Fault[];
+  /** What pages say of these faults; only of rows of FAULTS.md. */
+  readonly signs?: readonly Sign[];
+  /** The codes of Extended DNS Errors that answers have, some of these and no others; default: any. */
+  readonly reasons?: readonly number[];
 }
 
-export type ScenarioOptions = Partial<Omit<Scenario, 'seed' | 'faults' | 'others'>> & {
+export type ScenarioOptions = Partial<
+  Omit<Scenario, 'seed' | 'faults' | 'others' | 'signs' | 'reasons'>
+> & {
   /** The kinds to draw from; none: no faults. */
   readonly faults?: readonly FaultKind[];
   /** Seconds between two faults, in the mean. */

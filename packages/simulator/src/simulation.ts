@@ -1,6 +1,6 @@
 import { type ClusterObserver, type Releases, SimulatedCluster } from './cluster/cluster.js';
 import { World } from './cluster/world.js';
-import { beginFault, type Fault, faultEffect, isStop, touchedBy } from './faults.js';
+import { beginFault, type Fault, faultEffect, isOfApi, isStop, touchedBy } from './faults.js';
 import { Judge, type Violation } from './judge.js';
 import { Questions } from './questions.js';
 import { Random } from './random.js';
@@ -98,12 +98,16 @@ class Simulation {
       untilUs: START_US,
       parts: [EVERYTHING],
       hidesApi: true,
+      isOfApi: false,
       isStop: false,
     });
     let calmUs = START_US + seconds * SECOND_US;
     for (const fault of faults) {
       scheduler.at(fault.at * SECOND_US, () => this.#begin(fault));
       calmUs = Math.max(calmUs, recoveredUs(fault));
+    }
+    for (const sign of this.#scenario.signs ?? []) {
+      scheduler.at(sign.at * SECOND_US, () => this.#monitor.expect(sign));
     }
     const auditUs = calmUs + CALM_US;
     const { changesPerSecond, questionsPerSecond, bulksPerMinute } = this.#scenario;
@@ -119,6 +123,8 @@ class Simulation {
       await this.#until(scheduler.nowUs + REST_US);
     }
     if (!this.#hasEnded) await this.#close();
+    const { reasons } = this.#scenario;
+    if (!this.#hasEnded && reasons !== undefined) this.#judge.expectReasons(reasons);
     return {
       scenario: this.#scenario,
       violations: this.#judge.violations,
@@ -164,6 +170,7 @@ class Simulation {
         untilUs: recoveredUs(fault),
         parts: touchedBy(fault),
         hidesApi: effect === 'objects',
+        isOfApi: isOfApi(fault),
         isStop: isStop(fault),
       });
     }
@@ -190,5 +197,6 @@ class Simulation {
 
 /** What TCP could not deliver is sent again after twice the time of the try before: no later than as long again. */
 function recoveredUs(fault: Fault): number {
+  if (fault.back !== undefined) return (fault.at + fault.for + fault.back) * SECOND_US;
   return (fault.at + 2 * fault.for) * SECOND_US + RECOVERY_US;
 }

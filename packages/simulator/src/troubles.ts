@@ -30,6 +30,8 @@ interface Trouble {
   readonly untilUs: number;
   readonly parts: readonly string[];
   readonly hidesApi: boolean;
+  /** Answers may be old, not missing. */
+  readonly isOfApi: boolean;
   /** Until then the parts do not work at all. */
   readonly isStop: boolean;
 }
@@ -64,6 +66,14 @@ export class Troubles {
       if (sinceUs !== undefined && beganUs < sinceUs && untilUs >= sinceUs) sinceUs = beganUs;
     }
     return sinceUs;
+  }
+
+  /** Whether questions may have no answer: something other than the API server was wrong on a way, at some time. */
+  mayFail(way: Way, fromUs: number, toUs: number): boolean {
+    return this.#all.some(
+      (trouble) =>
+        !trouble.isOfApi && touches(trouble, way) && trouble.fromUs <= toUs && trouble.untilUs >= fromUs, // prettier-ignore
+    );
   }
 
   /** For how long one of these parts has not worked at all, in microseconds; 0 when each works, or may. */

@@ -3,20 +3,13 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { becomesTrue, type Kubedns, type MetricPage, until } from '@kube-dns/testkit';
 import { startKubedns } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
 import { ApiFront } from '../fixtures/relays.js';
 import { type FaultContext, questionRate } from './fault.js';
-import {
-  deleteService,
-  fillCluster,
-  moveService,
-  rightTexts,
-  serviceName,
-} from './small-cluster.js';
+import { fillCluster, rightTexts, serviceName } from './small-cluster.js';
 
 /** Two authorities and a certificate of each for 127.0.0.1, for nothing but this proof. */
 const CERTIFICATES = new URL('../../certificates/', import.meta.url);
@@ -214,27 +207,6 @@ export async function claimRight(
   context.claim(wrong.length === 0 && seen.length > 0, summary);
 }
 
-/** A time in which the API server is not usable. */
-export interface Outage {
-  /** Resolves when it has lasted long enough, after 1.5 s unless given. */
-  readonly lasts?: (testbed: ApiTestbed) => Promise<void>;
-  readonly begin: (testbed: ApiTestbed) => void | Promise<void>;
-  readonly end: (testbed: ApiTestbed) => void | Promise<void>;
-  /** Why watches had to begin anew, as `kubedns_watch_restarts_total` tells; none when they go on. */
-  readonly reasons: readonly string[];
-  /** Whether everything is listed again afterwards. */
-  readonly isRelisted?: boolean;
-  /** Other right answers for names, in addition to the changes. */
-  readonly also?: Readonly<Record<string, readonly string[]>>;
-  /** Further claims, at the end of the outage. */
-  readonly meanwhile?: (
-    context: FaultContext,
-    testbed: ApiTestbed,
-    beginMs: number,
-  ) => Promise<void>;
-}
-
-const LASTS_MS = 1_500;
 const STEP_MS = 20;
 const OF_SERVICES = { resource: 'services' };
 
@@ -268,35 +240,6 @@ export async function claimServing(
   const errors = page.sum('kubedns_unexpected_errors_total');
   context.claim(errors === 0, `kubedns_unexpected_errors_total is ${errors}`);
   return page;
-}
-
-/**
- * Changes the cluster while the server is of no use. Resolves to the ms for which clients saw the old
- * state after it was of use again; until then that is all that anybody can know.
- */
-export function runOutage(outage: Outage): (context: FaultContext) => Promise<number> {
-  const { lasts = () => delay(LASTS_MS), reasons } = outage;
-  return async (context) => {
-    const testbed = await startApiTestbed(context);
-    await outage.begin(testbed);
-    await moveService(testbed.api, 1, NEW_ADDRESS);
-    deleteService(testbed.api, 2);
-    const beginMs = performance.now();
-    await lasts(testbed);
-    await awaitRestart(testbed, reasons);
-    const during = await claimServing(context, testbed, (performance.now() - beginMs) * 0.9);
-    const counted = restarts(during, reasons);
-    const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;
-    context.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
-    await outage.meanwhile?.(context, testbed, beginMs);
-    await context.signs.seen();
-    const endMs = performance.now();
-    await outage.end(testbed);
-    const shownMs = await awaitChanges(testbed.client);
-    await claimBack(context, testbed, { endMs, isRelisted: outage.isRelisted === true });
-    await claimRight(context, testbed.client, { after: { ...CHANGED, ...outage.also } });
-    return shownMs - endMs;
-  };
 }
 
 /** Claims that the metrics show a server that is back since `endMs`. */

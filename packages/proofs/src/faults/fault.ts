@@ -19,11 +19,6 @@ export const PAGE = {
     'Watches that are not open, with the last failure; after 5 s, that they are stale',
     /"resource":"services","state":"(?:connecting|stale)"[^}]*"lastFailure":"[^"]/,
   ),
-  denied: sign(
-    'Watches that are denied, and what they need',
-    /"resource":"namespaces","state":"denied"[^}]*it needs list and watch/,
-  ),
-  broken: sign('How often the watches were closed', /"restarts":"[^"]*closed \d/),
   idle: sign('How often the watches were idle', /"restarts":"[^"]*idle \d/),
   refused: sign('That it is refused, which, and why', /the configuration of [^"]* is refused: /),
   serversAway: sign('Which servers do not reply, why and since when', /no server for names of /),

@@ -59,16 +59,6 @@ export async function fillCluster(writer: ObjectWriter, services: number): Promi
   ]);
 }
 
-/** Writes services that no client asks for, behind the first `services`. */
-export async function addServices(
-  writer: ObjectWriter,
-  services: number,
-  more: number,
-): Promise<void> {
-  const numbers = Array.from({ length: more }, (_, i) => services + i + 1);
-  await writer.apply(numbers.map((number) => service(`web-${number}`, serviceAddress(number))));
-}
-
 /** Deletes the service with this number. */
 export function deleteService(writer: ObjectWriter, number: number): void {
   writer.delete('Service', NAMESPACE, `web-${number}`);
