@@ -16,7 +16,7 @@ import {
   seenApart,
   type ServiceQuestion,
 } from './model/service-model.js';
-import { OUTSIDE_SECONDS, type TimedRecord, wrongTtl } from './model/ttl-model.js';
+import { OUTSIDE_SECONDS, RECORD_SECONDS, type TimedRecord, wrongTtl } from './model/ttl-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { Troubles, Way } from './troubles.js';
 
@@ -55,6 +55,8 @@ const SECOND_US = 1_000_000;
 const FRESH_US = 0.05 * SECOND_US;
 /** A cache whose server announces nothing gives an answer for its TTL, and notices within a heartbeat (README of the checkout). */
 const CUT_OFF_US = 33 * SECOND_US;
+/** In this time a cache notices that its server announces nothing: heartbeats come every 2 s, and may be 12 s late (README of the checkout). */
+const UNNOTICED_US = 14.5 * SECOND_US;
 /** A cache gives an expired answer of the cluster in place of none for so long (README of node-cache). */
 const EXPIRED_US = 60 * SECOND_US;
 /** The same of names outside. */
@@ -250,7 +252,7 @@ export class Judge {
     const { askedUs, answeredUs } = reply;
     const sinceUs = this.#troubleSince(way, reply);
     if (sinceUs === undefined) return askedUs - FRESH_US;
-    const cachedUs = askedUs - way.caches * CUT_OFF_US - (isExpired(reply) ? EXPIRED_US : 0);
+    const cachedUs = askedUs - cachedForUs(way.caches, reply);
     const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true) ?? cachedUs;
     return Math.max(sinceUs, Math.min(seenUs, cachedUs)) - FRESH_US;
   }
@@ -337,6 +339,18 @@ function areOwnersRight({ questions, answers }: Message): boolean {
     if (record.type === 'CNAME') names.add(record.data.toLowerCase());
     return true;
   });
+}
+
+/**
+ * How long ago an answer that kubedns gave may have come to the first of some caches, while something is wrong. A cache that has
+ * noticed says with the TTL how old an answer is, and asks for another one when that is over.
+ */
+function cachedForUs(caches: number, reply: Reply): number {
+  const longestUs = caches * CUT_OFF_US;
+  if (isExpired(reply)) return longestUs + EXPIRED_US;
+  const leftSeconds = Math.min(RECORD_SECONDS, ...(reply.message?.ttls ?? []));
+  const passedUs = (RECORD_SECONDS + 1 - leftSeconds) * SECOND_US;
+  return Math.min(longestUs, caches * UNNOTICED_US + passedUs);
 }
 
 function timedRecordsOf({ answers, authorities, additionals }: Message): TimedRecord[] {

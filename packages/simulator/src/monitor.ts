@@ -318,7 +318,8 @@ export class Monitor {
       programPart('api', 'apiserver'),
       ...this.#outsideOf(name),
     ];
-    const shows = pods.map((pod) => [linkPart(name, pod), programPart(pod, 'dnsmasq')]); // prettier-ignore
+    // A dnsmasq announces nothing, either, while its kubedns does not.
+    const shows = pods.map((pod) => [linkPart(name, pod), programPart(pod, 'dnsmasq'), programPart(pod, 'kubedns')]); // prettier-ignore
     return [
       { program: 'node-cache', host: LOCAL_DNS[0], port: 8080, path: '/health', way: wayOf([own]), shows: [] }, // prettier-ignore
       { program: 'node-cache', host: '127.0.0.1', port: 9353, path: '/status', way: wayOf(all), shows, says: NO_CHANGES }, // prettier-ignore

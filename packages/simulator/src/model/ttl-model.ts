@@ -9,7 +9,8 @@ export interface TimedRecord {
   readonly target?: string;
 }
 
-const RECORD_SECONDS = 30;
+/** Of records of the zone. */
+export const RECORD_SECONDS = 30;
 const DENIAL_SECONDS = 5;
 /** What the name servers outside give; a cache gives no more. */
 export const OUTSIDE_SECONDS = 60;
