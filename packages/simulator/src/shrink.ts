@@ -1,3 +1,4 @@
+import type { Violation } from './judge.js';
 import type { Outcome } from './simulation.js';
 import type { Scenario } from './scenario.js';
 
@@ -5,29 +6,30 @@ import type { Scenario } from './scenario.js';
 const MAX_RUNS = 60;
 
 /**
- * The least scenario that still has a violation of the same kind: fewer faults, nodes, services, changes and seconds,
- * where the violation remains. `run` runs a scenario.
+ * The least scenario that still has the same violation, which is one of the same kind and, of an answer, of the same name: fewer
+ * faults, nodes, services, questions and seconds. `run` runs a scenario.
  */
 export async function shrink(
   failed: Outcome,
   run: (scenario: Scenario) => Promise<Outcome>,
   onStep: (text: string) => void = () => undefined,
 ): Promise<Outcome> {
-  const kind = failed.violations[0]!.kind;
+  const first = failed.violations[0]!;
   let best = failed;
   let runs = 0;
   /** Whether a smaller scenario fails the same way; then it is the best. */
   const fails = async (scenario: Scenario): Promise<boolean> => {
     if (++runs > MAX_RUNS) return false;
     const outcome = await run(scenario);
-    if (outcome.violations[0]?.kind !== kind) return false;
+    const [violation] = outcome.violations;
+    if (violation === undefined || !isSame(violation, first)) return false;
     best = outcome;
     onStep(describe(scenario));
     return true;
   };
 
   // What comes after the violation is not needed.
-  const endsAt = Math.ceil(failed.violations[0]!.atUs / 1_000_000);
+  const endsAt = Math.ceil(first.atUs / 1_000_000);
   if (endsAt < best.scenario.seconds) await fails({ ...best.scenario, seconds: endsAt });
   await dropFaults(() => best.scenario, fails);
   for (const pods of halves(best.scenario.pods)) {
@@ -47,6 +49,15 @@ export async function shrink(
     if (!(await fails({ ...best.scenario, questionsPerSecond }))) break;
   }
   return best;
+}
+
+function isSame(one: Violation, other: Violation): boolean {
+  return one.kind === other.kind && nameOf(one) === nameOf(other);
+}
+
+/** The name that a violation is about; undefined when it is about no question. */
+function nameOf({ text }: Violation): string | undefined {
+  return /^[A-Z]+ (\S+) at /u.exec(text)?.[1];
 }
 
 /** Drops halves of the faults, then quarters, …, then single ones. */

@@ -61,6 +61,7 @@ class Simulation {
   readonly #judge: Judge;
   readonly #questions: Questions;
   readonly #monitor: Monitor;
+  readonly #trace: NameTrace | undefined;
 
   constructor(scenario: Scenario, { releases, onLine, trace }: SimulationOptions) {
     this.#scenario = scenario;
@@ -76,10 +77,9 @@ class Simulation {
       mayEnd: () => this.#troubles.isAnyAt(this.#cluster.scheduler.nowUs),
     };
     this.#cluster = new SimulatedCluster(scenario, random, releases, observer);
-    if (trace !== undefined) {
-      const { network, scheduler } = this.#cluster;
-      network.trace = new NameTrace(trace.name, scheduler, trace.write);
-    }
+    const { network, scheduler } = this.#cluster;
+    this.#trace = trace && new NameTrace(trace.name, scheduler, trace.write);
+    network.trace = this.#trace;
     this.#world = new World(this.#cluster, scenario.services);
     this.#judge = new Judge(this.#cluster.scheduler, this.#world, this.#troubles);
     this.#questions = new Questions(this.#cluster, this.#world, this.#judge);
@@ -125,6 +125,7 @@ class Simulation {
     if (!this.#hasEnded) await this.#close();
     const { reasons } = this.#scenario;
     if (!this.#hasEnded && reasons !== undefined) this.#judge.expectReasons(reasons);
+    this.#trace?.end();
     return {
       scenario: this.#scenario,
       violations: this.#judge.violations,

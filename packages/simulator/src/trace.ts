@@ -10,11 +10,13 @@ export class NameTrace {
   readonly #name: Buffer;
   readonly #scheduler: Scheduler;
   readonly #write: (line: string) => void;
+  #hasSeen = false;
 
+  /** The name in any case, with or without the dot at its end. */
   constructor(name: string, scheduler: Scheduler, write: (line: string) => void) {
-    this.#text = name;
+    this.#text = name.toLowerCase().replace(/\.$/u, '');
     // Without the root: a message may have the name before a pointer.
-    this.#name = Buffer.from(encodeName(name).subarray(0, -1));
+    this.#name = Buffer.from(encodeName(this.#text).subarray(0, -1));
     this.#scheduler = scheduler;
     this.#write = write;
   }
@@ -33,11 +35,17 @@ export class NameTrace {
     if (this.#text.includes(service)) this.#line('api', '', text);
   }
 
+  /** The run is over. */
+  end(): void {
+    if (!this.#hasSeen) this.#write(`no message has the name ${this.#text}`);
+  }
+
   #has(bytes: Buffer): boolean {
     return lowerCase(bytes).includes(this.#name);
   }
 
   #line(from: string, to: string, text: string): void {
+    this.#hasSeen ||= to !== '';
     const time = (this.#scheduler.nowUs / 1e6).toFixed(6).padStart(12);
     const way = to === '' ? from : `${from} ──▶ ${to}`;
     this.#write(`${time}  ${way.padEnd(24)}  ${text}`);

@@ -98,12 +98,25 @@ describe('simulated clusters', () => {
   it.each([
     ['--faults=kill,flood', 'flood is none of kill, freeze, cut'],
     ['--other=/nothing', '--other=/nothing: that is no built checkout: /nothing/packages/'],
-    ['--sabotage=nothing', '--sabotage: nothing is none of\n  '],
+    [
+      '--sabotage=nonsense',
+      'nonsense is none of\n  a change does not drop the aliases that lead to its name\n',
+    ],
+    ['--replay=missing.json', '--replay=missing.json: ENOENT'],
   ])('say what is wrong with %s', async (option, text) => {
     const wrong = await simulate(option, '--seeds=2');
     expect(wrong.stderr).toContain(text);
     expect(wrong.status).toBe(2);
   });
+
+  it('draw a name that is written in another way, and say when it never occurs', async () => {
+    const quiet = ['--seed=a', '--minutes=1', '--faults=none', '--nodes=1'];
+    const seen = await simulate(...quiet, '--trace=WWW-1.example.com.');
+    expect(seen.stdout).toMatch(/node-0 ──▶ \S+ +A+ www-1\.example\.com \?/u);
+    expect(seen.stdout).not.toContain('no message');
+    const unseen = await simulate(...quiet, '--trace=Nothing.example.');
+    expect(unseen.stdout).toContain('no message has the name nothing.example\n');
+  }, 240_000);
 
   it('are the same when several run at once', async () => {
     const args = ['--seed=smoke', '--seeds=2', '--minutes=1'];
