@@ -294,6 +294,25 @@ const FAULTS = {
     touches: () => API,
     effect: () => 'objects',
   }),
+  unaware: row({
+    summary: 'kubedns starts while the API server answers no request',
+    weight: 2,
+    // It ends after a minute without an answer (its README).
+    lengths: [3, 10, 40],
+    draw: (random, size) => ({ machine: anyPod(random, size) }),
+    begin: ({ machine }, { cluster, world }) => {
+      const host = hostOf(cluster, machine);
+      const stop = world.switchApi('hang');
+      host.kill('kubedns');
+      host.restart('kubedns');
+      return () => {
+        stop();
+        world.switchApi('unhang');
+      };
+    },
+    touches: ({ machine }) => [...API, programPart(machine, 'kubedns')],
+    effect: () => 'objects',
+  }),
   break: row({
     summary: 'all watches break; only in rows of FAULTS.md',
     weight: 0,
@@ -340,6 +359,16 @@ const FAULTS = {
 };
 
 export type FaultKind = keyof typeof FAULTS;
+
+/** The API server has other objects afterwards: one of these at a time. */
+const WHOLE: readonly FaultKind[] = ['restore', 'empty', 'overtake'];
+
+/** Whether a fault would come while what another one has made of all objects is not to change. */
+export function disturbs({ kind, at }: Fault, earlier: readonly Fault[]): boolean {
+  const isBefore = (other: Fault) =>
+    other.kind === 'overtake' && at < other.at + (REST_OF_LENGTHS + 1) * other.for;
+  return WHOLE.includes(kind) && earlier.some(isBefore);
+}
 
 interface Timing {
   /** Virtual seconds since the start. */

@@ -1,4 +1,4 @@
-import { drawFault, FAULT_KINDS, type Fault, type FaultKind } from './faults.js';
+import { disturbs, drawFault, FAULT_KINDS, type Fault, type FaultKind } from './faults.js';
 import type { Late } from './cluster/cluster.js';
 import type { Sign } from './monitor.js';
 import { Random } from './random.js';
@@ -63,8 +63,10 @@ export function drawScenario(seed: string, options: ScenarioOptions = {}): Scena
   for (let at = 75; kinds.length > 0;) {
     at += Math.round(random.exponential(between));
     if (at >= seconds) break;
-    do faults.push(drawFault(random, at, kinds, { pods, nodes }));
-    while (random.chance(AT_ONCE));
+    do {
+      const fault = drawFault(random, at, kinds, { pods, nodes });
+      if (!disturbs(fault, faults)) faults.push(fault);
+    } while (random.chance(AT_ONCE));
   }
   const { services = random.between(4, 24) } = options;
   const { changesPerSecond = random.pick([0.2, 1, 3]) } = options;
