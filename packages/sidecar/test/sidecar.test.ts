@@ -54,7 +54,7 @@ async function get(path: string) {
 }
 
 describe('sidecar', () => {
-  it('shows the health of each probe, until a probe fails', async () => {
+  it('shows the health of each probe', async () => {
     const good = await until(async () => {
       const answer = await get('/healthcheck/good');
       return answer.status === 200 && answer;
@@ -71,10 +71,6 @@ describe('sidecar', () => {
       type: 'application/json',
       body: '{"IsOk":false,"LatencySeconds":0,"Err":"no RRs for domain \\"bad.example.com.\\""}',
     });
-
-    const { script } = responder;
-    responder.script = (request) => (request.type === 'TXT' ? script(request) : {});
-    await until(async () => (await get('/healthcheck/good')).status === 503);
   });
 
   it('counts probes and the statistics of dnsmasq, at the path and under the namespace of its flags', async () => {
