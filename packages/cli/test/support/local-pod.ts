@@ -24,8 +24,11 @@ const PORTS = {
 };
 export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
+/** The sidecar shows what dnsmasq counts without the pause of 5 s. */
+const POLLS_OFTEN = '- --dnsmasq-poll-interval-ms=100';
+
 /**
- * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones. Until a ConfigMap names
+ * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones, and that pause. Until a ConfigMap names
  * others, its upstream servers are those of this machine.
  */
 export class LocalPod {
@@ -62,7 +65,7 @@ export class LocalPod {
     const text = placed('pod.yaml')
       // Ports that the manifest leaves to the programs' defaults.
       .replace('- --domain=', `- --healthz-port=${ports.readiness}\n        $&`)
-      .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        $&`);
+      .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        ${POLLS_OFTEN}\n        $&`);
     writeFileSync(this.manifest, text);
   }
 
