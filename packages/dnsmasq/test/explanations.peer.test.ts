@@ -7,7 +7,6 @@ import {
   type Script,
   ScriptedNameServer,
   unless,
-  until,
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { serve } from './processes.js';
@@ -81,27 +80,3 @@ unless(needsPrograms('dig'), it).each([
 ])('the reason of the answer to %j is %s', async (question, reason) => {
   expect((await dug(...question)).replace(upstream.text, 'SERVER')).toBe(reason);
 });
-
-unless(needsPrograms('dig'), it)(
-  'the reason of an expired answer is its age, over UDP and TCP',
-  async () => {
-    const server = await ScriptedNameServer.start(() => ({
-      answers: addressRecords(1, '10.0.0.1'),
-    }));
-    const options = ['-R', '-h', '--stale=100ms', '--all-servers', `--server=${server.text}`];
-    const stale = await serve(options);
-    const dig = (...words: string[]) =>
-      outputOf('dig', ['@127.0.0.1', '-p', String(stale.port), '+tries=1', '+time=50', ...words]);
-    await dig('old.example');
-    server.script = () => null;
-    for (const word of ['+notcp', '+tcp']) {
-      const text = await until('an expired answer', async () => {
-        const answer = await dig(word, 'old.example');
-        return answer.includes('EDE') && answer;
-      });
-      expect(text).toMatch(/EDE: 3 \(Stale Answer\): \(expired \d+ s ago\)/);
-      expect(text).toMatch(/\t30\tIN\tA\t10\.0\.0\.1/);
-    }
-    await server.close();
-  },
-);

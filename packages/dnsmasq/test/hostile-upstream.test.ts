@@ -43,11 +43,11 @@ describe('attack 2: an error says nothing of what was sent to servers', () => {
     );
 
   it.each<[string, Script, readonly string[]]>([
-    ['are silent', () => null, ['--query-timeout=500']],
+    ['are silent', () => null, ['--query-timeout=100']],
     ['say SERVFAIL', () => ({ rcode: RCODE.SERVFAIL }), []],
     ['say REFUSED', () => ({ rcode: RCODE.REFUSED }), []],
     ['say FORMERR', () => ({ rcode: RCODE.FORMERR }), []],
-    ['have too many questions', () => null, ['--dns-forward-max=4', '--query-timeout=500']],
+    ['have too many questions', () => null, ['--dns-forward-max=4', '--query-timeout=100']],
   ])(
     'attack 2: when they %s each answer has the ID and the case of its own query',
     async (_, script, options) => {

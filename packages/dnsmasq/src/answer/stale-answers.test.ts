@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addressRecords,
   ask,
+  ednsText,
   type Message,
   type ScriptedReply,
   soaRecord,
@@ -10,6 +11,8 @@ import {
 import { EDNS_OPTION, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed, type AnswererSetup, TIMEOUT_MS } from '../../test/answerer-testbed.js';
 import { reasonsOf } from '../../test/answer-view.js';
+import { parseOptions } from '../options/parse-options.js';
+import { EdnsOptions, Neighbours } from '../upstream/edns-options.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
 /** How long a failure is remembered (RFC 9520 section 3.2). */
@@ -71,6 +74,19 @@ describe('an expired answer', () => {
     expect(reasonsOf(answer)).toEqual([3]);
     expect(reasonText(answer)).toBe('expired 5 s ago');
     expect(testbed.counters).toMatchObject({ staleAnswers: 1, staleReasons: { timeout: 1 } });
+  });
+
+  it('is refreshed with the same data of the client', async () => {
+    const { ednsChanges } = parseOptions(['--add-cpe-id=x', '--conf-file=/dev/null']);
+    const ednsOptions = new EdnsOptions(ednsChanges, new Neighbours(), testbed.log);
+    await testbed.start({ cache: { maxStaleSeconds: 3_600 }, options: { ednsOptions } });
+    await get();
+    testbed.now += 15;
+    says = fresh;
+    expect((await get()).texts).toEqual([OLD]);
+    const { requests } = testbed.upstream;
+    await until(() => requests.length === 2);
+    expect(requests.map(({ query }) => ednsText(query))).toEqual(Array(2).fill('1232 | 65074 78'));
   });
 
   it('is not given when the server answers in time', async () => {
