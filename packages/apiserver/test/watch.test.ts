@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { held, until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import {
   closeAll,
@@ -152,9 +152,12 @@ describe('a watch', () => {
   });
 
   it('ends in order when its time is over, with a last bookmark', async () => {
+    jest.useFakeTimers(held('setTimeout', 'clearTimeout'));
     const events = await watch(
       `resourceVersion=${server.resourceVersion}&timeoutSeconds=1&allowWatchBookmarks=true`,
     );
+    jest.advanceTimersByTime(1_000);
+    jest.useRealTimers();
     expect((await events.next())?.type).toBe('BOOKMARK');
     expect(await events.next()).toBeUndefined();
     await until('end of the watch', () => server.watchCount() === 0);

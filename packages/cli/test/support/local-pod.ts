@@ -65,7 +65,8 @@ export class LocalPod {
     const text = placed('pod.yaml')
       // Ports that the manifest leaves to the programs' defaults.
       .replace('- --domain=', `- --healthz-port=${ports.readiness}\n        $&`)
-      .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        ${POLLS_OFTEN}\n        $&`);
+      .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        $&`)
+      .replace('- --logtostderr', `${POLLS_OFTEN}\n        $&`);
     writeFileSync(this.manifest, text);
   }
 

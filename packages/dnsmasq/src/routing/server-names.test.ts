@@ -105,15 +105,4 @@ describe('the name of a stub domain’s server', () => {
     const warnings = log.messages.filter((line) => line.includes('cannot resolve'));
     expect(warnings).toHaveLength(1);
   });
-
-  it('is resolved again when its TTL ends; after a failure the old addresses stay', async () => {
-    routeTo('ns.cluster.local');
-    await until(() => servers()[0] === '10.0.0.1#53');
-    kubedns.script = at('10.0.0.4');
-    await until(() => servers()[0] === '10.0.0.4#53');
-    kubedns.script = () => ({ rcode: RCODE.SERVFAIL });
-    const before = kubedns.requests.length;
-    await until(() => kubedns.requests.length >= before + 4);
-    expect(servers()).toEqual(['10.0.0.4#53']);
-  });
 });
