@@ -48,7 +48,7 @@ unless(needed, it)(
     const asked = await start(ASKED, `--server=${SERVER}`, '--no-subscribe');
     const names = Array.from({ length: QUESTIONS }, (_, i) => `n${i}.example A\n`);
     const file = folder.file('names', names.join(''));
-    const limits = ['-n', '1', '-Q', '1000', '-t', '30', '-l', '60'];
+    const limits = ['-n', '1', '-Q', '2000', '-t', '30', '-l', '60'];
     const output = await namespace.run('dnsperf', '-s', ASKED, '-d', file, ...limits);
     expect(parseDnsperf(output)).toMatchObject({ lost: 0, rcodes: { NOERROR: QUESTIONS } });
     expect(Object.keys(parseDnsperf(output).rcodes)).toEqual(['NOERROR']);

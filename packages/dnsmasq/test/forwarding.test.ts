@@ -213,7 +213,7 @@ describe('SIGTERM', () => {
   it('does not wait longer than clients for answers that never arrive, which are SERVFAIL', async () => {
     const server = await upstreamWith(silent);
     const { port, process } = await serve([
-      ...['--no-resolv', `--server=${server.text}`, '--query-timeout=300', '--log-queries'],
+      ...['--no-resolv', `--server=${server.text}`, '--query-timeout=100', '--log-queries'],
     ]);
     const waiting = ask(port, 'a');
     await until(() => server.requests.length > 0);
