@@ -32,6 +32,16 @@ export type RemoteProber = {
   ) => Promise<Awaited<ReturnType<ProberMethods[Name]>>>;
 };
 
+/** Passes each call of a method on. */
+export function remoteProber(
+  call: (method: keyof ProberMethods, args: never) => Promise<unknown>,
+): RemoteProber {
+  // Every method of a prober, as `RemoteProber` says.
+  return new Proxy({} as RemoteProber, {
+    get: (_, method) => (...args: never) => call(method as keyof ProberMethods, args), // prettier-ignore
+  });
+}
+
 /**
  * Hosts, the network between them, and programs on them: simulated, or of this machine's kernel. A script runs on both. Times
  * are milliseconds of one clock.

@@ -19,6 +19,7 @@ import {
   type HostName,
   HOSTS,
   type RemoteProber,
+  remoteProber,
   type Script,
   SERVICE,
 } from './bed.js';
@@ -107,10 +108,7 @@ class NamespaceBed implements Bed {
 
   prober(host: HostName): RemoteProber {
     const { prober } = this.#hosts.get(host)!;
-    // Every method of a prober, as `RemoteProber` says.
-    return new Proxy({} as RemoteProber, {
-      get: (_, method) => (...args: never) => prober.call(method as keyof ProberMethods, ...(args as [never])), // prettier-ignore
-    });
+    return remoteProber((method, args) => prober.call(method, ...(args as [never])));
   }
 
   start(host: HostName, program: ProgramName, argv: readonly string[]): BedProgram {

@@ -11,10 +11,11 @@ import {
   type HostName,
   HOSTS,
   type RemoteProber,
+  remoteProber,
   type Script,
   SERVICE,
 } from './bed.js';
-import { Prober, type ProberMethods } from './prober.js';
+import { Prober } from './prober.js';
 import type { WireConditions } from './tap-switch.js';
 
 const US = 1_000;
@@ -126,18 +127,13 @@ function startProber(machine: Machine): RemoteProber {
     program: (load) => (prober = new Prober(load)),
   });
   process.start();
-  const call = (method: keyof ProberMethods, args: readonly unknown[]) =>
-    new Promise((resolve, reject) => {
-      process.schedule(0, () => {
-        const run = prober as unknown as Record<string, (...all: unknown[]) => unknown>;
-        Promise.resolve(run[method]!(...args)).then(resolve, reject);
-      });
-    });
-  // Every method of a prober, as `RemoteProber` says.
-  return new Proxy({} as RemoteProber, {
-    get:
-      (_, method) =>
-      (...args: readonly unknown[]) =>
-        call(method as keyof ProberMethods, args),
-  });
+  return remoteProber(
+    (method, args) =>
+      new Promise((resolve, reject) => {
+        process.schedule(0, () => {
+          const run = prober as unknown as Record<string, (...all: unknown[]) => unknown>;
+          Promise.resolve(run[method]!(...(args as unknown[]))).then(resolve, reject);
+        });
+      }),
+  );
 }
