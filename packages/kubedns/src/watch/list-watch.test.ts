@@ -102,6 +102,28 @@ async function outcome(): Promise<string | undefined> {
   return line;
 }
 
+/** A watch that breaks after some silence. */
+function breaking(ms: number): ScriptedBody {
+  const connection = new AbortController();
+  setTimeout(() => connection.abort(new Error('aborted')), ms);
+  return new ScriptedBody([], connection.signal);
+}
+
+describe('after a watch that broke', () => {
+  it.each([
+    [14_000, { lists: 1, watches: 2 }],
+    [16_000, { lists: 2, watches: 2 }],
+  ])('and had been silent for %d ms: %j', async (silentMs, expected) => {
+    const { requests } = follow(emptyList, (request, count) =>
+      count === 1 ? breaking(silentMs) : silent(request, count),
+    );
+    await outcome();
+    await pass(silentMs);
+    await settled();
+    expect(requests).toEqual(expected);
+  });
+});
+
 describe('a list', () => {
   it.each([
     [GIB, / 0 objects/],

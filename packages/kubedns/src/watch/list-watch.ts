@@ -427,8 +427,6 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       reason = restartReason(error);
       throw error;
     } finally {
-      // Unless it was silent, the server was there until now.
-      if (this.isConnected && reason !== 'idle') this.#noteContact();
       this.isConnected = false;
       this.#pauses.noteEnd(reason);
       if (reason !== 'timeout') this.#history.suspect();
@@ -463,6 +461,11 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       void this.#guardSilence(body, request, guard);
       try {
         await this.#readEvents(body);
+        this.#noteContact();
+      } catch (error) {
+        // It may have been cut before it broke: the server was there when its last byte came.
+        this.#noteContact(Math.max(this.#lastContactMs, body.lastByteMs));
+        throw error;
       } finally {
         guard.abort();
       }
