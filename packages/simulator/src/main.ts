@@ -261,13 +261,13 @@ async function* outcomes(values: Values, programs: Programs): AsyncGenerator<Out
   const { trace, log, replay, jobs, seeds } = values;
   const isShown = trace !== '' || log !== '' || replay !== '';
   const most = values.for > 0 || values.row === 'all' ? Infinity : seeds;
-  const count = isShown ? 1 : Math.min(jobs || availableParallelism(), most);
-  if (count === 1) {
+  if (isShown || most === 1) {
     for (const scenario of scenarios(values)) yield await run(scenario, programs, values);
     return;
   }
   // What is wrong with them is said once, before any process starts.
   releasesOf(programs);
+  const count = Math.min(jobs || availableParallelism(), most);
   const workers = new Workers(count);
   try {
     yield* inOrder(scenarios(values), count, (scenario) => workers.run(scenario, programs));

@@ -14,18 +14,18 @@ interface Task {
 
 type Reply = { readonly outcome: Outcome } | { readonly error: string };
 
+/** A process runs so many: a simulated cluster is not freed as a whole, and one of ten minutes has some 20 MiB. */
+const MAX_RUNS = 25;
+
 /** Processes that run scenarios, each one at a time. A run has only one thread. */
 export class Workers {
-  readonly #processes: ChildProcess[] = [];
+  /** With how many runs each has had. */
+  readonly #processes = new Map<ChildProcess, number>();
   readonly #idle: ChildProcess[] = [];
   readonly #waiting: Task[] = [];
 
   constructor(count: number) {
-    for (let i = 0; i < count; i++) {
-      const process = fork(fileURLToPath(import.meta.url));
-      this.#processes.push(process);
-      this.#idle.push(process);
-    }
+    for (let i = 0; i < count; i++) this.#fork();
   }
 
   /** Rejects with what the run throws, and when its process ends. */
@@ -38,7 +38,26 @@ export class Workers {
 
   /** Ends all, also those that run a scenario. */
   close(): void {
-    for (const process of this.#processes) process.disconnect();
+    for (const process of this.#processes.keys()) process.disconnect();
+  }
+
+  #fork(): void {
+    const process = fork(fileURLToPath(import.meta.url));
+    this.#processes.set(process, 0);
+    this.#idle.push(process);
+  }
+
+  /** It has ended a run. */
+  #release(process: ChildProcess): void {
+    const runs = this.#processes.get(process)! + 1;
+    this.#processes.set(process, runs);
+    if (runs < MAX_RUNS) this.#idle.push(process);
+    else {
+      this.#processes.delete(process);
+      process.disconnect();
+      this.#fork();
+    }
+    this.#assign();
   }
 
   #assign(): void {
@@ -52,10 +71,9 @@ export class Workers {
     process.once('exit', onExit);
     process.once('message', (reply: Reply) => {
       process.off('exit', onExit);
-      this.#idle.push(process);
       if ('outcome' in reply) resolve(reply.outcome);
       else reject(new Error(reply.error));
-      this.#assign();
+      this.#release(process);
     });
     process.send({ scenario, programs });
   }
