@@ -22,6 +22,13 @@ export interface ProcessOptions {
   readonly onExit?: (exit: ProcessExit) => void;
 }
 
+/** What is to happen after so many callbacks more. */
+interface Countdown {
+  left: number;
+  readonly act: () => void;
+  isForgotten: boolean;
+}
+
 type Bundle = (...globals: unknown[]) => void;
 
 const KILLED = 137;
@@ -47,7 +54,7 @@ export class SimulatedProcess implements RunningProcess {
   /** While it is frozen: timers that are due, and what has arrived. */
   readonly #due: (() => void)[] = [];
   readonly #arrived: (() => void)[] = [];
-  readonly #countdowns = new Set<{ left: number; readonly act: () => void }>();
+  readonly #countdowns = new Set<Countdown>();
   #isFrozen = false;
   #unfinishedLine = '';
 
@@ -96,9 +103,12 @@ export class SimulatedProcess implements RunningProcess {
       act();
       return () => undefined;
     }
-    const countdown = { left: count, act };
+    const countdown: Countdown = { left: count, act, isForgotten: false };
     this.#countdowns.add(countdown);
-    return () => void this.#countdowns.delete(countdown);
+    return () => {
+      countdown.isForgotten = true;
+      this.#countdowns.delete(countdown);
+    };
   }
 
   #countDown(): void {
@@ -106,7 +116,9 @@ export class SimulatedProcess implements RunningProcess {
       if (--countdown.left > 0) continue;
       this.#countdowns.delete(countdown);
       // Not before the ticks and promises of this callback have run.
-      this.machine.scheduler.after(0, countdown.act);
+      this.machine.scheduler.after(0, () => {
+        if (!countdown.isForgotten) countdown.act();
+      });
     }
   }
 
