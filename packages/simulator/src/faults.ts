@@ -71,6 +71,15 @@ function row<Details extends object>(kind: Row<Details>): Row<Details> {
   return kind;
 }
 
+/** The API server answers nothing; the result lets it go on. */
+function hangApi(world: World): () => void {
+  const stop = world.switchApi('hang');
+  return () => {
+    stop();
+    world.switchApi('unhang');
+  };
+}
+
 /** All that can go wrong. */
 const FAULTS = {
   kill: row({
@@ -284,13 +293,7 @@ const FAULTS = {
     summary: 'the API server answers no request, and its watches are silent',
     weight: 2,
     draw: () => ({}),
-    begin: (_details, { world }) => {
-      const stop = world.switchApi('hang');
-      return () => {
-        stop();
-        world.switchApi('unhang');
-      };
-    },
+    begin: (_details, { world }) => hangApi(world),
     touches: () => API,
     effect: () => 'objects',
   }),
@@ -302,13 +305,10 @@ const FAULTS = {
     draw: (random, size) => ({ machine: anyPod(random, size) }),
     begin: ({ machine }, { cluster, world }) => {
       const host = hostOf(cluster, machine);
-      const stop = world.switchApi('hang');
+      const goOn = hangApi(world);
       host.kill('kubedns');
       host.restart('kubedns');
-      return () => {
-        stop();
-        world.switchApi('unhang');
-      };
+      return goOn;
     },
     touches: ({ machine }) => [...API, programPart(machine, 'kubedns')],
     effect: () => 'objects',

@@ -120,7 +120,6 @@ function refusing(
   status: 403 | 410 | 429 | 500,
   more: { readonly retryAfterSeconds?: number } = {},
 ): Fault[] {
-  // prettier-ignore
   return (['list', 'watch'] as const).map((verb) => ({ at: 65, for: OUTAGE, back, kind: 'refuse', verb, status, ...more })); // prettier-ignore
 }
 

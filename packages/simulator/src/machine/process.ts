@@ -22,13 +22,6 @@ export interface ProcessOptions {
   readonly onExit?: (exit: ProcessExit) => void;
 }
 
-/** What is to happen after so many callbacks more. */
-interface Countdown {
-  left: number;
-  readonly act: () => void;
-  isForgotten: boolean;
-}
-
 type Bundle = (...globals: unknown[]) => void;
 
 const KILLED = 137;
@@ -54,7 +47,8 @@ export class SimulatedProcess implements RunningProcess {
   /** While it is frozen: timers that are due, and what has arrived. */
   readonly #due: (() => void)[] = [];
   readonly #arrived: (() => void)[] = [];
-  readonly #countdowns = new Set<Countdown>();
+  /** What is to happen after so many callbacks more. */
+  readonly #countdowns = new Set<{ left: number; readonly act: () => void }>();
   #isFrozen = false;
   #unfinishedLine = '';
 
@@ -103,21 +97,17 @@ export class SimulatedProcess implements RunningProcess {
       act();
       return () => undefined;
     }
-    const countdown: Countdown = { left: count, act, isForgotten: false };
+    const countdown = { left: count, act };
     this.#countdowns.add(countdown);
-    return () => {
-      countdown.isForgotten = true;
-      this.#countdowns.delete(countdown);
-    };
+    return () => void this.#countdowns.delete(countdown);
   }
 
   #countDown(): void {
     for (const countdown of this.#countdowns) {
-      if (--countdown.left > 0) continue;
-      this.#countdowns.delete(countdown);
-      // Not before the ticks and promises of this callback have run.
+      if (--countdown.left !== 0) continue;
+      // Not before the ticks and promises of this callback have run, and unless it is forgotten by then.
       this.machine.scheduler.after(0, () => {
-        if (!countdown.isForgotten) countdown.act();
+        if (this.#countdowns.delete(countdown)) countdown.act();
       });
     }
   }
