@@ -230,6 +230,21 @@ it('while the DNS of the cluster is silent known names are answered with what ha
   expect([stale.texts, ttlsOf(stale), reasonOf(stale)]).toEqual([['A 10.0.0.1'], [5], 3]);
 });
 
+it('while the DNS of the cluster is silent no expired NXDOMAIN is given', async () => {
+  let isSilent = false;
+  const block = CLUSTER.replace('force_tcp', '');
+  const testbed = await start(() => (isSilent ? null : denial(5)), block);
+  const question = { name: 'a.cluster.local', ednsBytes: EDNS_BYTES };
+  expect((await ask(testbed.port, question)).rcode).toBe('NXDOMAIN');
+  isSilent = true;
+  await pass(5_001);
+  const asking = ask(testbed.port, question);
+  await until(() => testbed.asked.length === 2);
+  await pass(TIMEOUT_MS);
+  const answer = await asking;
+  expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 22]);
+});
+
 /** Waits for the answer to the next probe of its own. */
 async function untilProbed({ server: { probe } }: Testbed): Promise<void> {
   const { count } = probe.seconds;

@@ -361,9 +361,14 @@ function timedRecordsOf({ answers, authorities, additionals }: Message): TimedRe
   });
 }
 
-/** Whether the answer has the TTL that expired answers are given with; one without records may. */
+/**
+ * Whether the answer has the TTL that expired answers are given with; one without records may. An expired NXDOMAIN is given
+ * to no client.
+ */
 function isExpired({ message }: Reply): boolean {
-  return message?.ttls.every((ttl) => ttl <= EXPIRED_SECONDS) === true;
+  return (
+    message?.rcode !== 'NXDOMAIN' && message?.ttls.every((ttl) => ttl <= EXPIRED_SECONDS) === true
+  );
 }
 
 function recordsOf({ rcode, answers }: Message): Expected {

@@ -178,6 +178,27 @@ describe('an expired answer', () => {
     expect((await get()).rcode).toBe('SERVFAIL');
   });
 
+  it('of the cluster is none when it is NXDOMAIN, so that clients ask again', async () => {
+    says = () => ({ rcode: RCODE.NXDOMAIN, authorities: [soaRecord(10)] });
+    await startExpired({ options: { isOfCluster: () => true } });
+    says = silent;
+    const answer = await getLast();
+    expect(answer.rcode).toBe('SERVFAIL');
+    expect(reasonsOf(answer)).toEqual([22]);
+    testbed.pass(FAILURE_MS);
+    says = fresh;
+    expect((await get()).texts).toEqual([NEW]);
+  });
+
+  it('of the cluster stays when it is NODATA', async () => {
+    says = () => ({ authorities: [soaRecord(10)] });
+    await startExpired({ options: { isOfCluster: () => true } });
+    says = silent;
+    const answer = await getLate();
+    expect(answer).toMatchObject({ rcode: 'NOERROR', texts: [] });
+    expect(reasonsOf(answer)).toEqual([19]);
+  });
+
   it('is given where there is no place for the question', async () => {
     await startExpired();
     says = silent;

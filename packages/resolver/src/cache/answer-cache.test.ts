@@ -5,6 +5,7 @@ import {
   encodeQuery,
   encodeReply,
   type ReplyRecord,
+  type Response,
 } from '@kube-dns/testkit';
 import { encodeKey, FLAG, RCODE, readQuery, readUint16, TYPE } from '@kube-dns/wire';
 import { address } from '../../test/stored-replies.js';
@@ -293,6 +294,55 @@ describe('an expired answer', () => {
     testbed.now += 1;
     expect(testbed.ask('a')?.ttls).toEqual([0]);
     expect(testbed.lookup('a')?.isStale).toBe(true);
+  });
+});
+
+describe('an expired negative answer', () => {
+  const STALE_RULES = { maxStaleSeconds: 100, staleTtlSeconds: 5 };
+
+  /** Stores the answer to a question; `isOfCluster` says whose it is. */
+  function keep(isOfCluster: boolean, response: Partial<Response>, type = 'A'): void {
+    const reader = new ReplyReader(PLAIN_RULES);
+    const reply = encodeReply(encodeQuery({ name: 'a.example', type }), response);
+    if (!reader.read(reply)) throw new Error(type);
+    reader.answer.isOfCluster = isOfCluster;
+    testbed.cache.store(reader.answer, () => true);
+  }
+
+  const NXDOMAIN = { rcode: 'NXDOMAIN', authorities: [SOA] } as const;
+  const stateOf = () => testbed.cache.inspect(encodeKey('a.example'), 11, TYPE.A);
+
+  beforeEach(() => testbed.create(10, STALE_RULES));
+
+  it('is given when it is NXDOMAIN of a name outside', () => {
+    keep(false, NXDOMAIN);
+    testbed.now += 10;
+    expect(testbed.lookup('a.example')).toMatchObject({ isStale: true, isDenial: true });
+    expect(stateOf()).toMatchObject({ state: 'expired', staleSecondsLeft: 100 });
+  });
+
+  it('is not given when it is NXDOMAIN of the cluster', () => {
+    keep(true, NXDOMAIN);
+    testbed.now += 9;
+    expect(testbed.lookup('a.example')).toMatchObject({ isStale: false });
+    testbed.now += 1;
+    expect(testbed.lookup('a.example')).toBeUndefined();
+    expect(stateOf()).toMatchObject({ state: 'gone', staleSecondsLeft: 0 });
+  });
+
+  it('is given when it is NODATA of the cluster', () => {
+    keep(true, { authorities: [SOA] }, 'AAAA');
+    testbed.now += 10;
+    expect(testbed.lookup('a.example', 'AAAA')).toMatchObject({ isStale: true, isDenial: true });
+  });
+
+  it('hides an older answer of its name until both are gone', () => {
+    keep(true, { answers: addressRecords(30, '10.0.0.1') });
+    keep(true, NXDOMAIN, 'AAAA');
+    testbed.now += 29;
+    expect(testbed.ask('a.example')?.texts).toEqual(['A 10.0.0.1']);
+    testbed.now += 1;
+    expect(testbed.lookup('a.example')).toBeUndefined();
   });
 });
 

@@ -307,11 +307,13 @@ export class AnswerCache {
       if (nxdomain !== NONE && this.#denies(nxdomain, type)) slot = nxdomain;
     }
     if (slot === NONE) return undefined;
+    const isStale = this.#isExpired(slot, now);
+    if (isStale && !this.#mayBeStale(slot)) return undefined;
     store.touch(slot);
     const hit = this.#hit;
     hit.slot = slot;
     hit.nowSeconds = now;
-    hit.isStale = this.#isExpired(slot, now);
+    hit.isStale = isStale;
     if (hit.isStale) this.#noteStale(hit, slot, now);
     else if (this.#countsHits) hit.hits = this.#countHit(slot);
     hit.length = this.#write(hit, query, out);
@@ -509,6 +511,16 @@ export class AnswerCache {
   #isGone(slot: number, now: number): boolean {
     if (now < this.#store.columns.expiresAt[slot]!) return false;
     return now >= this.#goneAt(slot) && !this.#isPinned(slot, now);
+  }
+
+  /**
+   * Whether clients may get it after it has expired. Not that a name of the cluster does not exist: it may exist by now,
+   * and SERVFAIL lets a client ask again. That there are no records of a type stays: some stub resolvers give up a name
+   * whose AAAA gets SERVFAIL. The entry stays, too, in front of the older answers of its name.
+   */
+  #mayBeStale(slot: number): boolean {
+    const { isOfCluster, type } = this.#store.columns;
+    return isOfCluster[slot] === 0 || type[slot] !== EVERY_TYPE;
   }
 
   /** Whether an entry is as good as new: it was right when its server was last seen, and that is within its TTL. */
@@ -730,6 +742,7 @@ export class AnswerCache {
   #describe(slot: number, now: number): CachedEntry {
     const { columns } = this.#store;
     const isExpired = this.#isExpired(slot, now);
+    const state = this.#stateOf(slot, now);
     const hits = columns.hits[slot]!;
     return {
       rcode: columns.flags[slot]! & RCODE_MASK,
@@ -740,9 +753,9 @@ export class AnswerCache {
       ageSeconds: now - columns.storedAt[slot]!,
       lifetimeSeconds: columns.expiresAt[slot]! - columns.storedAt[slot]!,
       secondsLeft: columns.expiresAt[slot]! - now,
-      state: this.#stateOf(slot, now),
+      state,
       expiredSeconds: isExpired ? now - this.#endOf(slot) : 0,
-      staleSecondsLeft: isExpired ? Math.max(0, this.#goneAt(slot) - now) : 0,
+      staleSecondsLeft: state === 'expired' ? this.#goneAt(slot) - now : 0,
       hits: this.#countsHits ? Math.min(hits, MAX_HITS) : undefined,
       isPrefetched: hits === PREFETCHED,
       triedAtMs: columns.triedAtMs[slot]!,
@@ -753,7 +766,7 @@ export class AnswerCache {
   #stateOf(slot: number, now: number): CachedEntry['state'] {
     if (now < this.#store.columns.expiresAt[slot]!) return 'fresh';
     if (this.#isPinned(slot, now)) return 'pinned';
-    return now >= this.#goneAt(slot) ? 'gone' : 'expired';
+    return now < this.#goneAt(slot) && this.#mayBeStale(slot) ? 'expired' : 'gone';
   }
 
   #countIn(counts: EntryCounts, slot: number): void {
