@@ -12,7 +12,7 @@ import {
   readTsigKey,
   type StatusSource,
 } from '@kube-dns/daemon';
-import { Relay, Subscriptions } from '@kube-dns/push';
+import { Relay, subscriberLimit, Subscriptions } from '@kube-dns/push';
 import {
   type Answerer,
   type UdpEngine,
@@ -89,7 +89,8 @@ export class DnsmasqServer {
     const kubedns = kubednsServer(flags, log);
     const servers = subscribedServers(options, kubedns);
     const subscriptions = new Subscriptions({ servers, log });
-    const relay = new Relay(subscriptions, { networks: options.subscribers, log });
+    const limit = subscriberLimit();
+    const relay = new Relay(subscriptions, { networks: options.subscribers, limit, log });
     this.#subscriptions = subscriptions;
     this.#relay = relay;
     this.#local = new LocalData({ options, log, onChange: () => relay.onReconfigured() });
@@ -166,6 +167,7 @@ export class DnsmasqServer {
       resolver,
       router,
       subscriptions,
+      subscribers: relay.publisher,
       local: this.#local,
       statistics: this.#statistics,
     };
@@ -193,6 +195,7 @@ export class DnsmasqServer {
     this.status = dnsmasqStatus({
       ...parts,
       upstreams: this.#upstreams,
+      subscribers: relay.publisher,
       telemetry: this.telemetry,
       configDir: flags.configDir,
       config: this.#config,

@@ -8,6 +8,9 @@ import type {
 } from '@kube-dns/daemon';
 import {
   type Publisher,
+  type SubscriberCounts,
+  subscriberFacts,
+  subscriberProblems,
   subscribersPage,
   type SubscriptionRow,
   type Subscriptions,
@@ -39,6 +42,7 @@ interface DnsmasqStatusParts {
   readonly router: Pick<Router, 'routes' | 'sources' | 'configured'>;
   readonly upstreams: Pick<UpstreamServers, 'all'>;
   readonly subscriptions: { rows(): readonly SubscriptionRow[] };
+  readonly subscribers: SubscriberCounts;
   /** `-configDir`, and what of it is active. */
   readonly configDir: string;
   readonly config: Pick<AppliedConfig, 'version' | 'appliedMs'>;
@@ -51,12 +55,14 @@ const MAX_SOURCES = 3;
 
 /** What dnsmasq shows on its status page; each part is read at a request. */
 export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
-  const { options, resolver, router, subscriptions, statistics, upstreams } = parts;
+  const { options, resolver, router, subscriptions, subscribers } = parts;
+  const { statistics, upstreams } = parts;
   const groups = () => router.routes.routes.flatMap(({ group }) => group ?? []);
   return {
     problems: () => [
       ...serverProblems(groups(), resolver.nowMs),
       ...zoneProblems(subscriptions.rows()),
+      ...subscriberProblems(subscribers),
       ...(groups().length === 0 ? ['no server is configured'] : []),
     ],
     settings: () => settingsOf(options),
@@ -76,6 +82,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
         }),
         Routes: routeRows(router),
         Zones: zoneRows(subscriptions.rows()),
+        'Told changes': subscriberFacts(subscribers),
         Cache: { ...cacheFacts(facts.cache), ...countFacts(facts) },
         'Cache by zone': cacheRows(zones),
         'Questions in flight': flightFacts(facts.forwarder),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import fc from 'fast-check';
 import { encodeQuery } from '@kube-dns/testkit';
 import { neverSeen, PublisherProcess, Relay, type Subscriptions } from '@kube-dns/push';
+import { messagesOf } from '@kube-dns/push/testing';
 import type { Session } from '@kube-dns/transport';
 
 import {
@@ -114,6 +115,7 @@ describe('several servers that announce changes', () => {
         if (message.isResponse) rcode = message.rcode;
         else told.push(message.tlvs[0]!.type);
       },
+      pushFrames: (frames) => messagesOf(frames).forEach((message) => session.push(message)),
       stay: () => undefined,
       close: () => (isClosed = true),
       onClose: () => undefined,

@@ -1,4 +1,5 @@
 import { neverSeen, Relay, type Subscriptions } from '@kube-dns/push';
+import { messagesOf } from '@kube-dns/push/testing';
 import type { Session } from '@kube-dns/transport';
 
 import { askCache } from '@kube-dns/resolver/testing';
@@ -280,6 +281,7 @@ export class TwoHops {
       port: 1,
       unsentBytes: 0,
       push: (bytes) => this.#messages.push({ bytes, version: this.#firstKnows }),
+      pushFrames: (frames) => messagesOf(frames).forEach((message) => session.push(message)),
       stay: () => undefined,
       onClose: (listener) => (onClose = listener),
       close: () => {

@@ -12,6 +12,7 @@ import {
   Notifier,
   NotifyMessages,
   Publisher,
+  subscriberLimit,
   subscribersPage,
   VersionedAnswerer,
 } from '@kube-dns/push';
@@ -153,7 +154,7 @@ export class KubednsServer {
     this.#publisher = new Publisher({
       zones: clusterZones(zone.apex, watch),
       feed,
-      rules: { networks: flags.subscribers, log },
+      rules: { networks: flags.subscribers, limit: subscriberLimit(), log },
     });
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);

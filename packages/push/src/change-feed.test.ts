@@ -8,7 +8,8 @@ type Passed = readonly [names: readonly Uint8Array[] | 'flush', serial: number];
 
 let passed: Passed[];
 let feed: ChangeFeed<'configuration'>;
-const listener = (to: Passed[]) => ({
+const listener = (to: Passed[], receivers = 1) => ({
+  receivers,
   onChanged: (...changed: Passed) => to.push(changed),
   onFlush: (serial: number) => to.push(['flush', serial]),
 });
@@ -75,6 +76,44 @@ describe('ChangeFeed', () => {
     add('later');
     await until(() => passed.length === 3);
     expect(passed[2]).toEqual([[encodeKey('later')], 4]);
+  });
+
+  it('collects for longer the more receive it: for 100 ms with 5,000, within the same number of names a second', () => {
+    jest.useFakeTimers();
+    try {
+      feed.observe(listener([], 4_999));
+      add('a.b');
+      jest.advanceTimersByTime(0);
+      expect(passed).toHaveLength(1);
+      jest.advanceTimersByTime(40);
+      add(...manyNames(600, 'b'));
+      jest.advanceTimersByTime(59);
+      expect(passed).toHaveLength(1);
+      jest.advanceTimersByTime(1);
+      // One message has 256 at most; each has a serial.
+      const collected = passed.slice(1).map(([names, serial]) => [names.length, serial]);
+      expect(collected).toEqual([
+        [256, 3],
+        [256, 4],
+        [88, 5],
+      ]);
+      expect(passed.slice(1).flatMap(([names]): unknown => names)).toEqual(
+        manyNames(600, 'b').map((name) => encodeKey(name)),
+      );
+      // 1,280 in 100 ms, of which 601 are passed on.
+      jest.advanceTimersByTime(100);
+      add(...manyNames(1_280, 'c'));
+      jest.advanceTimersByTime(0);
+      expect(passed.slice(4).map(([names]) => names.length)).toEqual(Array(5).fill(256));
+      jest.advanceTimersByTime(100);
+      add(...manyNames(1_281, 'd'));
+      jest.advanceTimersByTime(99);
+      expect(passed).toHaveLength(9);
+      jest.advanceTimersByTime(1);
+      expect(passed.slice(9)).toEqual([['flush', 11]]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('counts the seconds from the first change to its message', () => {

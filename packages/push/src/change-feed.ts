@@ -1,10 +1,13 @@
 import { BucketHistogram } from '@kube-dns/daemon';
 
-/** More names than this in a window become a flush at its end. */
+/** Of one message; older receivers refuse more. */
 const MAX_NAMES = 256;
+/** More names than one message has in this time, or as many for each such time of a longer pause, become a flush at its end. */
 const WINDOW_MS = 20;
-/** From one message with names to the next: it costs both sides more than the names in it. */
+/** From one collection of names to the next: a message costs both sides more than the names in it. */
 const PAUSE_MS = 3;
+/** With more receivers the pause is a millisecond for so many of them: all messages together stay 50,000 a second. */
+const RECEIVERS_PER_MS = 50;
 /** Upper bounds in seconds. */
 const LAG_BOUNDS = [0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
@@ -14,7 +17,9 @@ type OwnReason = (typeof OWN_REASONS)[number];
 
 /** Learns what changes. */
 export interface ChangeObserver {
-  /** Names that changed, lower-cased in wire form, and the serial after that. */
+  /** How many it passes on to what it learns: with many of them names are collected for longer. */
+  readonly receivers: number;
+  /** At most 256 names that changed, lower-cased in wire form, and the serial after that. */
   onChanged(names: readonly Uint8Array[], serial: number): void;
   /** Everything may have changed. */
   onFlush(serial: number): void;
@@ -22,7 +27,8 @@ export interface ChangeObserver {
 
 /**
  * Passes the names that changed on to its observers, with a serial: at the end of the turn of the event loop, and those of
- * the next 3 ms together. Many changes become one flush, so that a large relist costs caches no more than their answers.
+ * the next 3 ms together, or of up to 120 ms with 6,000 receivers. More than 12,800 a second become one flush, so that a large
+ * relist costs caches no more than their answers.
  */
 export class ChangeFeed<Reason extends string = never> {
   /** Names that were passed on; flushes by reason. */
@@ -39,8 +45,10 @@ export class ChangeFeed<Reason extends string = never> {
   /** Ends the pause after a message, unless a change does that first: a timer wakes the program once more. */
   #pause: NodeJS.Timeout | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
-  #windowMs = Number.NEGATIVE_INFINITY;
+  /** The window in which names are counted: its end, those that were passed on in it, and the most of it. */
+  #windowEndMs = Number.NEGATIVE_INFINITY;
   #namesInWindow = 0;
+  #mostInWindow = 0;
   #flushTimer: NodeJS.Timeout | undefined;
   /** When the first change came that is still pending; undefined when there is none. */
   #sinceMs: number | undefined;
@@ -81,12 +89,16 @@ export class ChangeFeed<Reason extends string = never> {
     const nowMs = this.#now();
     this.#sinceMs ??= nowMs;
     this.#changed.set(textOf(name), name);
-    if (nowMs - this.#windowMs >= WINDOW_MS) {
-      this.#windowMs = nowMs;
+    const pauseMs = this.#pauseMs();
+    if (nowMs >= this.#windowEndMs) {
+      const windowMs = Math.max(WINDOW_MS, pauseMs);
+      this.#windowEndMs = nowMs + windowMs;
       this.#namesInWindow = 0;
+      this.#mostInWindow = (MAX_NAMES * windowMs) / WINDOW_MS;
     }
-    if (this.#namesInWindow + this.#changed.size > MAX_NAMES) this.#flushLater(nowMs);
-    else if (nowMs - this.#sentMs < PAUSE_MS) this.#pause ??= setTimeout(this.#sendNames, PAUSE_MS);
+    const waitMs = this.#sentMs + pauseMs - nowMs;
+    if (this.#namesInWindow + this.#changed.size > this.#mostInWindow) this.#flushLater(nowMs);
+    else if (waitMs > 0) this.#pause ??= setTimeout(this.#sendNames, Math.ceil(waitMs));
     else this.#immediate ??= setImmediate(this.#sendNames);
   }
 
@@ -117,10 +129,19 @@ export class ChangeFeed<Reason extends string = never> {
     this.names += names.length;
     this.#namesInWindow += names.length;
     this.#sentMs = this.#now();
-    this.#serial++;
-    for (const each of this.#observers) each.onChanged(names, this.#serial);
+    for (let at = 0; at < names.length; at += MAX_NAMES) {
+      const part = names.slice(at, at + MAX_NAMES);
+      this.#serial++;
+      for (const each of this.#observers) each.onChanged(part, this.#serial);
+    }
     this.#noteLag(this.#sentMs);
   };
+
+  #pauseMs(): number {
+    let receivers = 0;
+    for (const each of this.#observers) receivers += each.receivers;
+    return Math.max(PAUSE_MS, receivers / RECEIVERS_PER_MS);
+  }
 
   #clearTimers(): void {
     clearImmediate(this.#immediate);
@@ -135,7 +156,7 @@ export class ChangeFeed<Reason extends string = never> {
 
   #flushLater(nowMs: number): void {
     this.#changed.clear();
-    this.#flushTimer = setTimeout(() => this.#endWindow(), this.#windowMs + WINDOW_MS - nowMs);
+    this.#flushTimer = setTimeout(() => this.#endWindow(), this.#windowEndMs - nowMs);
   }
 
   #endWindow(): void {

@@ -365,6 +365,10 @@ export class Notifier implements ChangeObserver {
     this.#feed = feed;
   }
 
+  get receivers(): number {
+    return this.targets.length;
+  }
+
   /** The zone is complete: from now on its changes are announced, and at once that it may have changed before. */
   start(): void {
     if (this.#isClosed || this.targets.length === 0) return;

@@ -10,7 +10,8 @@ import {
   readSubscribed,
   writeDso,
 } from '@kube-dns/wire';
-import { Publisher, subscribersPage } from './publisher.js';
+import { Publisher, subscriberFacts, subscriberProblems, subscribersPage } from './publisher.js';
+import { messagesOf } from './testing/index.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -22,6 +23,8 @@ class FakeSession implements Session {
   stays = false;
   isClosed = false;
   readonly messages: DsoMessage[] = [];
+  readonly frames: Uint8Array[] = [];
+  onFrames: () => void = () => undefined;
   #onClose: () => void = () => undefined;
 
   constructor(address = '10.1.0.1') {
@@ -30,6 +33,12 @@ class FakeSession implements Session {
 
   push(message: Uint8Array): void {
     this.messages.push(readDso(message)!);
+  }
+
+  pushFrames(frames: Uint8Array): void {
+    this.frames.push(frames);
+    for (const message of messagesOf(frames)) this.push(message);
+    this.onFrames();
   }
 
   stay(): void {
@@ -86,6 +95,20 @@ function change(name = 'web.default.svc.cluster.local'): void {
   jest.advanceTimersByTime(3);
 }
 
+/** Another publisher that takes so many; what it logs. */
+function limitTo(limit: number): string[] {
+  const lines: string[] = [];
+  const log = { warn: (line: string) => lines.push(line) };
+  publisher.close();
+  publisher = new Publisher({
+    zones,
+    reasons: ['configuration'],
+    now: () => now,
+    rules: { limit, log },
+  });
+  return lines;
+}
+
 function pass(ms: number): void {
   for (const end = now + ms; now < end;) {
     now += 1_000;
@@ -137,13 +160,14 @@ describe('the subscribers of a Publisher', () => {
     expect(publisher.serial).toBe(2);
   });
 
-  it('are 250 at most', () => {
-    for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
-    for (const address of ['10.1.0.1', '10.1.1.1']) {
+  it('are 6,000 at most; with many of them names are collected for longer', () => {
+    for (let i = 0; i < 6_000; i++) subscribed(`10.1.${i >> 8}.${i & 0xff}`);
+    for (const address of ['10.1.0.1', '10.2.1.1']) {
       const session = new FakeSession(address);
       expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
     }
-    expect(publisher.count).toBe(250);
+    expect(publisher).toMatchObject({ count: 6_000, limit: 6_000, receivers: 6_000 });
+    expect(publisher.refused).toEqual({ limit: 2, network: 0 });
   });
 
   it.each([
@@ -151,6 +175,7 @@ describe('the subscribers of a Publisher', () => {
     ['of another network', 'fd00:0:0:2::1', 'fd00:0:0:1::7'],
     ['of the same pod', '127.0.0.1', '10.9.9.9'],
   ])('give a place of the client that has most to one %s', (_, address, greedy) => {
+    limitTo(250);
     const first = subscribed(greedy);
     for (let i = 1; i < 250; i++) subscribed(greedy);
     expect(request(new FakeSession(greedy), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
@@ -159,6 +184,7 @@ describe('the subscribers of a Publisher', () => {
   });
 
   it('of the same pod have a place although each of many clients has one', () => {
+    limitTo(250);
     for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
     const session = subscribed('127.0.0.1');
     const other = new FakeSession('10.1.1.1');
@@ -166,7 +192,72 @@ describe('the subscribers of a Publisher', () => {
     expect([session.isClosed, publisher.count]).toEqual([false, 250]);
   });
 
+  it('beyond the limit are named once a minute, who gives way and who is refused', () => {
+    const lines = limitTo(2);
+    for (let i = 0; i < 2; i++) subscribed('10.1.0.1');
+    subscribed('10.1.0.2');
+    for (let i = 0; i < 3; i++) request(new FakeSession('10.1.0.3'), DSO_TYPE.SUBSCRIBE, APEX);
+    now += 60_000;
+    request(new FakeSession('10.1.0.3'), DSO_TYPE.SUBSCRIBE, APEX);
+    const reached = 'there are 2 subscribers to changes, the most that this process may have';
+    expect(lines).toEqual([
+      `${reached}: 10.1.0.1, which has more, gives way to 10.1.0.2`,
+      `${reached}: the answers of 10.1.0.3 live as long as their TTL says`,
+    ]);
+    expect([publisher.refused, publisher.dropped]).toEqual([{ limit: 4, network: 0 }, 1]);
+    expect(subscriberProblems(publisher)).toEqual([
+      'there are 2 subscribers to changes, the most that this process may have',
+    ]);
+    publisher.dismiss();
+    expect(subscriberProblems(publisher)).toEqual([]);
+    expect(subscriberFacts(publisher)).toEqual({
+      serial: '1',
+      names: 0,
+      subscribers: 0,
+      subscribersAtMost: 2,
+      subscribersDropped: 1,
+      subscribersRefused: 4,
+    });
+  });
+
+  it('share the bytes of a message', () => {
+    const sessions = [subscribed(), subscribed(), subscribed()];
+    change();
+    pass(2_000);
+    const [first, ...others] = sessions.map(({ frames }) => frames);
+    expect(first).toHaveLength(2);
+    for (const frames of others)
+      for (const [at, bytes] of frames.entries()) expect(bytes).toBe(first![at]);
+  });
+
+  it('get a message in several turns of the event loop, and what came meanwhile with it', () => {
+    const sessions = Array.from({ length: 10 }, () => subscribed());
+    // Each takes a millisecond of the two of a turn.
+    for (const session of sessions) session.onFrames = () => (now += 1);
+    const sent = () => sessions.map(({ frames }) => frames.length);
+    const told = () => sessions.map(({ told: types }) => types.length);
+    publisher.feed.flush('configuration');
+    expect(sent()).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    publisher.feed.flush('configuration');
+    sessions[3]!.close();
+    const late = subscribed();
+    expect(sent()).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    jest.advanceTimersToNextTimer();
+    expect(sent()).toEqual([1, 1, 1, 0, 1, 0, 0, 0, 0, 0]);
+    jest.advanceTimersByTime(10);
+    expect(sent()).toEqual([2, 2, 1, 0, 1, 1, 1, 1, 1, 1]);
+    expect(told()).toEqual([2, 2, 2, 0, 2, 2, 2, 2, 2, 2]);
+    expect(late.told).toEqual([]);
+    // Nothing is left: the next one is alone.
+    publisher.feed.flush('configuration');
+    jest.advanceTimersByTime(10);
+    expect(late.told).toEqual([DSO_TYPE.FLUSH]);
+    const last = sessions.flatMap(({ frames }) => frames.at(-1) ?? []);
+    expect(new Set(last.slice(2)).size).toBe(1);
+  });
+
   it('attack 24: keepalives of 0, retry delays, and TLVs without end change nothing for others', () => {
+    limitTo(250);
     const own = subscribed('127.0.0.1');
     const node = '10.9.9.9';
     const RETRY_DELAY = 2;
@@ -219,6 +310,7 @@ describe('the subscribers of a Publisher', () => {
     now += 60_000;
     request(others[1]!, DSO_TYPE.SUBSCRIBE, APEX);
     expect(lines).toEqual([line('10.2.0.1'), line('fd00:0:0:1::1')]);
+    expect(publisher.refused).toEqual({ limit: 0, network: 3 });
   });
 
   it('that read slowly are sent nothing, then that everything may have changed', () => {
@@ -251,6 +343,9 @@ describe('the subscribers of a Publisher', () => {
       serial: 2,
       names: 1,
       flushes: { 'many-changes': 0, 'slow-subscriber': 0, configuration: 0 },
+      count: 2,
+      limit: 6_000,
+      refused: { limit: 0, network: 0 },
       dropped: 0,
       subscribers: [
         {

@@ -5,8 +5,14 @@ import {
   type Log,
   type MetricFamily,
   type MetricPrefix,
+  type StatusFacts,
 } from '@kube-dns/daemon';
-import { networkOf, type Session, type SessionService } from '@kube-dns/transport';
+import {
+  descriptorShare,
+  frameMessage,
+  type Session,
+  type SessionService,
+} from '@kube-dns/transport';
 import {
   changedTlv,
   DSO_TYPE,
@@ -24,6 +30,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { type ChangeObserver, ChangeFeed } from './change-feed.js';
+import { ClientShares, isLoopback } from './client-shares.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
 const HEARTBEAT_MS = 2_000;
@@ -34,16 +41,26 @@ const KEEPALIVE_MS = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** and is disconnected when it has not by then. */
 const BEHIND_MS = 10_000;
-/** Half of the TCP connections of the DNS port; others ask for TTLs. */
-const MAX_SUBSCRIBERS = 250;
-/** Between lines of the log about clients that may not subscribe: each asks again every minute. */
+/** A subscriber takes some 10 kB; others ask for TTLs. */
+const MAX_SUBSCRIBERS = 6_000;
+const SHARE_OF_DESCRIPTORS = 1 / 4;
+/** Time for messages in one turn of the event loop: then queries are answered. */
+const TURN_MS = 2;
+/** Between lines of the log about clients that may not subscribe, of each reason: they ask again all the time. */
 const MS_BETWEEN_LINES = 60_000;
+/** Rows of the page `/subscribers`. */
+const MAX_ROWS = 1_000;
+
+/** Why a client may not subscribe: there are enough, or it is in none of the networks that may. */
+type Refusal = 'limit' | 'network';
 
 interface Subscriber {
   readonly sinceMs: number;
   lastSeenMs: number;
   /** Since when it reads too slowly, undefined when it does not: it needs a FLUSH then. */
   behindMs: number | undefined;
+  /** The number of the message that it gets next. */
+  next: number;
 }
 
 /** A subscriber, as the page shows it. Times are in milliseconds. */
@@ -72,8 +89,15 @@ export interface PublishedZones {
 export interface SubscriberRules {
   /** Clients in these and those of this machine or pod; all unless given. */
   readonly networks?: ClientNetworks | undefined;
-  /** Names a client that may not, once a minute. */
+  /** So many at a time; 6,000 unless given. */
+  readonly limit?: number;
+  /** Names a client that may not, and why, once a minute. */
   readonly log: Pick<Log, 'warn'>;
+}
+
+/** How many may subscribe to a process: 6,000, and at most a quarter of its descriptors. */
+export function subscriberLimit(): number {
+  return descriptorShare(MAX_SUBSCRIBERS, SHARE_OF_DESCRIPTORS);
 }
 
 export interface PublisherOptions<Reason extends string> {
@@ -96,20 +120,30 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly instance = randomBytes(INSTANCE_BYTES);
   /** Subscribers that were disconnected because they did not read, or sent nothing, or for one of another client. */
   dropped = 0;
+  /** Subscriptions that were refused, by reason. */
+  readonly refused: Record<Refusal, number> = { limit: 0, network: 0 };
+  /** How many may subscribe. */
+  readonly limit: number;
   readonly #zones: PublishedZones;
   readonly #rules: SubscriberRules | undefined;
   readonly #subscribers = new Map<Session, Subscriber>();
   /** How many of them each address has: it is looked up for queries of an address that asks too much. */
   readonly #clients = new Map<string, number>();
+  readonly #shares = new ClientShares<Session>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
+  readonly #outbox = new Outbox();
+  /** While messages are sent: who has not got them yet, the number after those that all get; and the turn in which it goes on. */
+  #pass: { subscribers: MapIterator<[Session, Subscriber]>; end: number } | undefined;
+  #turn: NodeJS.Immediate | undefined;
   /** When the log named a client that may not subscribe. */
-  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #loggedAtMs = new Map<Refusal, number>();
 
   constructor(options: PublisherOptions<Reason>) {
     const { zones, reasons, now = () => performance.now() } = options;
     this.#zones = zones;
     this.#rules = options.rules;
+    this.limit = options.rules?.limit ?? MAX_SUBSCRIBERS;
     this.#now = now;
     this.feed = options.feed ?? new ChangeFeed(reasons, now);
   }
@@ -128,6 +162,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
     return this.#subscribers.size;
   }
 
+  get receivers(): number {
+    return this.count;
+  }
+
   /** Those that read too slowly, and are sent nothing meanwhile. */
   get behind(): number {
     const isBehind = ({ behindMs }: Subscriber) => behindMs !== undefined;
@@ -139,9 +177,11 @@ export class Publisher<Reason extends string = never> implements SessionService,
     return this.#clients.has(address);
   }
 
-  rows(): SubscriberRow[] {
+  /** The oldest, at most so many; all unless given. */
+  rows(most = Number.POSITIVE_INFINITY): SubscriberRow[] {
     const now = this.#now();
-    return Array.from(this.#subscribers, ([session, { sinceMs, lastSeenMs, behindMs }]) => ({
+    const oldest = [...this.#subscribers].slice(0, most);
+    return oldest.map(([session, { sinceMs, lastSeenMs, behindMs }]) => ({
       host: session.address,
       port: session.port,
       forMs: now - sinceMs,
@@ -178,6 +218,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   close(): void {
     this.feed.close();
     clearInterval(this.#heartbeat);
+    clearImmediate(this.#turn);
   }
 
   #receive({ id, tlvs }: DsoMessage, session: Session): void {
@@ -205,12 +246,12 @@ export class Publisher<Reason extends string = never> implements SessionService,
     const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
     if (rcode !== RCODE.NOERROR) return rcode;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
-    const evicted = evictedFor(this.#subscribers, session);
     // It is asked again soon: REFUSED is also what servers say that know no subscriptions.
-    if (evicted === 'own') return RCODE.SERVFAIL;
-    if (evicted !== 'none') this.#drop(evicted);
+    if (this.count >= this.limit && !this.#makeRoom(session)) return RCODE.SERVFAIL;
     const now = this.#now();
-    this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined });
+    const { end: next } = this.#outbox;
+    this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined, next });
+    this.#shares.add(session);
     this.#clients.set(session.address, (this.#clients.get(session.address) ?? 0) + 1);
     this.feed.observe(this);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
@@ -220,15 +261,32 @@ export class Publisher<Reason extends string = never> implements SessionService,
   }
 
   #maySubscribe(session: Session): boolean {
-    if (this.#rules?.networks === undefined || isLoopback(session)) return true;
-    const { networks, log } = this.#rules;
-    if (networks.has(session.address)) return true;
-    const now = this.#now();
-    if (now - this.#loggedAtMs >= MS_BETWEEN_LINES) {
-      this.#loggedAtMs = now;
-      log.warn(`${session.address} may not subscribe to changes: it is not in --subscribers`);
-    }
+    const networks = this.#rules?.networks;
+    if (networks === undefined || isLoopback(session) || networks.has(session.address)) return true;
+    this.refused.network++;
+    this.#warn('network', `${session.address} may not subscribe to changes: it is not in --subscribers`); // prettier-ignore
     return false;
+  }
+
+  /** Takes its place from another one, if that is fair. */
+  #makeRoom(session: Session): boolean {
+    const taken = this.#shares.takenFor(session);
+    const reached = limitReached(this);
+    if (taken === undefined) {
+      this.refused.limit++;
+      this.#warn('limit', `${reached}: the answers of ${session.address} live as long as their TTL says`); // prettier-ignore
+      return false;
+    }
+    this.#warn('limit', `${reached}: ${taken.address}, which has more, gives way to ${session.address}`); // prettier-ignore
+    this.#drop(taken);
+    return true;
+  }
+
+  #warn(why: Refusal, line: string): void {
+    const now = this.#now();
+    if (now - (this.#loggedAtMs.get(why) ?? Number.NEGATIVE_INFINITY) < MS_BETWEEN_LINES) return;
+    this.#loggedAtMs.set(why, now);
+    this.#rules?.log.warn(line);
   }
 
   #drop(session: Session): void {
@@ -239,6 +297,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   #leave(session: Session): void {
     if (!this.#subscribers.delete(session)) return;
+    this.#shares.delete(session);
     const rest = this.#clients.get(session.address)! - 1;
     if (rest > 0) this.#clients.set(session.address, rest);
     else this.#clients.delete(session.address);
@@ -249,12 +308,33 @@ export class Publisher<Reason extends string = never> implements SessionService,
   }
 
   #send(tlv: DsoTlv): void {
-    const message = event(tlv);
-    for (const [session, subscriber] of this.#subscribers) {
-      if (this.#isBehind(session, subscriber)) continue;
-      session.push(message);
-    }
+    this.#outbox.add(event(tlv));
+    if (this.#turn === undefined) this.#sendOn();
   }
+
+  /** Sends each subscriber what it has not got yet, for one turn of the event loop; goes on in the next ones. */
+  readonly #sendOn = (): void => {
+    this.#turn = undefined;
+    const endMs = this.#now() + TURN_MS;
+    const outbox = this.#outbox;
+    this.#pass ??= { subscribers: this.#subscribers.entries(), end: outbox.end };
+    const { subscribers, end } = this.#pass;
+    for (let each = subscribers.next(); each.done !== true; each = subscribers.next()) {
+      const [session, subscriber] = each.value;
+      const { next } = subscriber;
+      subscriber.next = outbox.end;
+      if (!this.#isBehind(session, subscriber) && next < outbox.end)
+        session.pushFrames(outbox.from(next));
+      if (this.#now() >= endMs) {
+        this.#turn = setImmediate(this.#sendOn);
+        return;
+      }
+    }
+    this.#pass = undefined;
+    outbox.forget(end);
+    // The first ones got their messages before the last ones came.
+    if (outbox.end > end) this.#turn = setImmediate(this.#sendOn);
+  };
 
   /** One that has caught up is notified that everything may have changed. */
   #isBehind(session: Session, subscriber: Subscriber): boolean {
@@ -273,15 +353,11 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   #beat(): void {
     const now = this.#now();
-    const message = event(serialTlv(DSO_TYPE.HEARTBEAT, this.feed.serial));
-    for (const [session, subscriber] of this.#subscribers) {
-      const { lastSeenMs, behindMs = now } = subscriber;
-      if (now - lastSeenMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
-        this.#drop(session);
-      } else if (!this.#isBehind(session, subscriber) && this.#zones.isKnown) {
-        session.push(message);
-      }
-    }
+    for (const [session, { lastSeenMs, behindMs = now }] of this.#subscribers)
+      if (now - lastSeenMs > SILENCE_MS || now - behindMs > BEHIND_MS) this.#drop(session);
+    if (this.#zones.isKnown) this.#send(serialTlv(DSO_TYPE.HEARTBEAT, this.feed.serial));
+    // So that those who have caught up are notified.
+    else if (this.#turn === undefined) this.#sendOn();
   }
 }
 
@@ -289,50 +365,44 @@ function event(tlv: DsoTlv): Uint8Array {
   return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs: [tlv] });
 }
 
-/**
- * The subscriber that is dropped for a new one: the oldest of the client that has most, where the new one has fewer or is
- * of this machine or pod. `none` while there are few enough, `own` when the new one is refused. A client is an
- * address, with IPv6 its /64.
- */
-function evictedFor(
-  subscribers: ReadonlyMap<Session, unknown>,
-  own: Session,
-): Session | 'own' | 'none' {
-  if (subscribers.size < MAX_SUBSCRIBERS) return 'none';
-  const firsts = new Map<string, { readonly session: Session; count: number }>();
-  for (const session of subscribers.keys()) {
-    const client = clientOf(session);
-    const found = firsts.get(client);
-    if (found === undefined) firsts.set(client, { session, count: 1 });
-    else found.count++;
+/** The messages that not all subscribers have got, each with its length in front and a number: all share their bytes. */
+class Outbox {
+  /** The number after the last one. */
+  end = 0;
+  #frames: Buffer[] = [];
+  #joined: { readonly from: number; readonly end: number; readonly frames: Buffer } | undefined;
+
+  add(message: Uint8Array): void {
+    this.#frames.push(frameMessage(message));
+    this.end++;
   }
-  let most = { session: own, count: 0 };
-  for (const [client, found] of firsts) {
-    if (found.count > most.count && client !== clientOf(own)) most = found;
+
+  /** All from this number on, together: one message, mostly. */
+  from(number: number): Buffer {
+    const count = this.end - number;
+    if (count === 1) return this.#frames.at(-1)!;
+    if (this.#joined?.from !== number || this.#joined.end !== this.end) {
+      const frames = Buffer.concat(this.#frames.slice(-count));
+      this.#joined = { from: number, end: this.end, frames };
+    }
+    return this.#joined.frames;
   }
-  const ownCount = firsts.get(clientOf(own))?.count ?? 0;
-  // Two that have as many would evict each other for ever.
-  const isFair = isLoopback(own)
-    ? ownCount === 0 || most.count > ownCount
-    : most.count > ownCount + 1;
-  return isFair && most.count > 0 ? most.session : 'own';
+
+  /** All have got those before this number. */
+  forget(number: number): void {
+    const count = this.end - number;
+    this.#frames = count === 0 ? [] : this.#frames.slice(-count);
+    this.#joined = undefined;
+  }
 }
 
-function clientOf({ address }: Session): string {
-  return networkOf(address) ?? address;
-}
-
-function isLoopback({ address }: Session): boolean {
-  return address === '::1' || address.startsWith('127.');
-}
-
-/** The page `/subscribers`, as JSON: who is subscribed, and who reads too slowly. Ages are in seconds. */
+/** The page `/subscribers`, as JSON: the oldest 1,000 who are subscribed, and who reads too slowly. Ages are in seconds. */
 export function subscribersPage(
-  publisher: Pick<SubscriberCounts, 'feed' | 'dropped'> & { rows(): readonly SubscriberRow[] },
+  publisher: Omit<SubscriberCounts, 'behind'> & { rows(most: number): readonly SubscriberRow[] },
 ): string {
-  const { feed, dropped } = publisher;
+  const { feed, dropped, count, limit, refused } = publisher;
   const rows = publisher
-    .rows()
+    .rows(MAX_ROWS)
     .map(({ forMs, lastSeenAgoMs, behindMs, unreadBytes, ...client }) => ({
       address: formatHostPort(client),
       forSeconds: seconds(forMs),
@@ -341,8 +411,30 @@ export function subscribersPage(
       unreadBytes,
     }));
   const { serial, names, flushes } = feed;
-  const page = { serial, names, flushes, dropped, subscribers: rows };
+  const page = { serial, names, flushes, count, limit, refused, dropped, subscribers: rows };
   return `${JSON.stringify(page, null, 2)}\n`;
+}
+
+/** The same in short, for a status page. */
+export function subscriberFacts(publisher: Omit<SubscriberCounts, 'behind'>): StatusFacts {
+  const { feed, count, limit, dropped, refused } = publisher;
+  return {
+    serial: String(feed.serial),
+    names: feed.names,
+    subscribers: count,
+    subscribersAtMost: limit,
+    subscribersDropped: dropped,
+    subscribersRefused: Object.values(refused).reduce((sum, each) => sum + each, 0),
+  };
+}
+
+/** What someone has to look at. */
+export function subscriberProblems(publisher: Pick<SubscriberCounts, 'count' | 'limit'>): string[] {
+  return publisher.count < publisher.limit ? [] : [limitReached(publisher)];
+}
+
+function limitReached({ limit }: { readonly limit: number }): string {
+  return `there are ${limit} subscribers to changes, the most that this process may have`;
 }
 
 function seconds(ms: number): number {
@@ -354,6 +446,8 @@ export interface SubscriberCounts {
   readonly count: number;
   readonly behind: number;
   readonly dropped: number;
+  readonly limit: number;
+  readonly refused: Readonly<Record<string, number>>;
   readonly feed: {
     readonly serial: number;
     readonly names: number;
@@ -375,6 +469,16 @@ export function subscriberFamilies(
       'Subscribers that read too slowly and are sent nothing until they have read the rest.',
       () => publisher().behind,
     ),
+    gauge(
+      'subscribers_limit',
+      'The most subscribers that this process takes; beyond, one gives way or is refused.',
+      () => publisher().limit,
+    ),
+    counter(
+      'subscribers_refused_total',
+      'Subscriptions that were refused, by reason: the limit, or a network that is not in --subscribers.',
+      byKey('reason', () => publisher().refused),
+    ),
     histogram(
       `${subject}_lag_seconds`,
       'Time from what a server announces until it is announced to subscribers, or to a slow one.',
@@ -392,7 +496,7 @@ export function subscriberFamilies(
     ),
     counter(
       'subscribers_dropped_total',
-      'Subscribers that were disconnected because they did not read or sent nothing.',
+      'Subscribers that were disconnected because they did not read, sent nothing, or gave way to another client.',
       () => publisher().dropped,
     ),
   ];

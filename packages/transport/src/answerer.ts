@@ -119,7 +119,15 @@ export interface Session {
   readonly unsentBytes: number;
   /** Sends a message; does nothing when the connection is closed. */
   push(message: Uint8Array): void;
-  /** The connection stays open without traffic, until its owner closes it; it still counts as one of its client. */
+  /**
+   * Sends messages with their lengths in front of them, as `frameMessage` makes them. The bytes are not copied: the same
+   * can be sent to many, and they must not change.
+   */
+  pushFrames(frames: Uint8Array): void;
+  /**
+   * The connection stays open without traffic, until its owner closes it. It counts as none of the listener's connections
+   * any more: its owner limits how many stay.
+   */
   stay(): void;
   /** Closes the connection at once. */
   close(): void;

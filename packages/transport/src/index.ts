@@ -17,6 +17,7 @@ export { releaseFreeMemory, unblockSigusr1 } from './batch/libc.js';
 export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
 export { COOKIELESS_PER_SECOND, type CookieSecrets, ServerCookies } from './server-cookies.js';
 export { ListenerCounters } from './counters.js';
+export { descriptorShare } from './descriptor-limit.js';
 export { EngineError, ExchangeError, type ExchangeErrorCode, ListenError } from './errors.js';
 export type { EncryptedStatus } from './encrypted/pool.js';
 export { exchange, type Exchange, type ExchangeDone, type ExchangeRequest } from './exchange.js';

@@ -18,16 +18,16 @@ import { type AnswerCookie, withRoom } from './server-cookies.js';
 
 export interface TcpLimits {
   /**
-   * Open connections at the same time; beyond, the longest idle one is closed. At most half
-   * of the descriptors that the process may have.
+   * Open connections at the same time, without those of sessions that stay; beyond, the longest idle one is closed. At
+   * most three eighths of the descriptors that the process may have.
    */
   readonly maxConnections: number;
   /** A connection without traffic for this long is closed. */
   readonly idleTimeoutMs: number;
 }
 
-/** Of the descriptors of the process: upstream servers, files and metrics need some too. */
-const SHARE_OF_DESCRIPTORS = 1 / 2;
+/** Of the descriptors of the process: sessions, upstream servers, files and metrics need some too. */
+const SHARE_OF_DESCRIPTORS = 3 / 8;
 
 /** Accepts DNS over TCP and passes the queries to a handler. */
 export class TcpListener {
@@ -41,6 +41,8 @@ export class TcpListener {
   readonly #shares = new TcpShares();
   /** In order of last use, the longest unused first. */
   readonly #connections = new Map<Socket, TcpConnection>();
+  /** Those that stay: their number is limited by who serves them. */
+  readonly #sessions = new Map<Socket, TcpConnection>();
 
   constructor(handler: MessageHandler, limits: TcpLimits, counters: ListenerCounters) {
     this.#handler = handler;
@@ -70,18 +72,19 @@ export class TcpListener {
 
   /** Resolves when the received queries of every connection are answered and it is ended. */
   async endConnections(): Promise<void> {
-    await Promise.all(Array.from(this.#connections.values(), (connection) => connection.end()));
+    const all = [...this.#connections.values(), ...this.#sessions.values()];
+    await Promise.all(all.map((connection) => connection.end()));
   }
 
   async close(): Promise<void> {
     this.stopAccepting();
-    for (const socket of this.#connections.keys()) socket.destroy();
+    for (const all of [this.#connections, this.#sessions])
+      for (const socket of all.keys()) socket.destroy();
     await this.#closed;
   }
 
   #accept(socket: Socket): void {
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#connections.delete(socket));
     const isFull = this.#connections.size >= this.#maxConnections;
     const client = unmappedAddress(socket.remoteAddress ?? '');
     if (isFull && !this.#closeIdlest() && !this.#closeOfGreediest(client)) {
@@ -91,13 +94,21 @@ export class TcpListener {
     }
     this.#counters.tcpConnections++;
     this.#counters.tcpOpen++;
-    socket.on('close', () => this.#counters.tcpOpen--);
-    const connection = new TcpConnection(socket, this.#handler, this.#shares, () => {
-      this.#counters.tcpRefused++;
+    const connection = new TcpConnection(socket, this.#handler, this.#shares, {
+      onCut: () => this.#counters.tcpRefused++,
+      onStay: () => {
+        this.#connections.delete(socket);
+        this.#sessions.set(socket, connection);
+        this.#counters.tcpOpen--;
+      },
     });
     this.#connections.set(socket, connection);
-    socket.on('data', () => {
+    socket.on('close', () => {
       this.#connections.delete(socket);
+      if (!this.#sessions.delete(socket)) this.#counters.tcpOpen--;
+    });
+    socket.on('data', () => {
+      if (!this.#connections.delete(socket)) return;
       this.#connections.set(socket, connection);
     });
     socket.setTimeout(this.#limits.idleTimeoutMs, () => {
@@ -162,6 +173,14 @@ const PAUSE_MS = 50;
 /** or, if the client never pauses, after this time when no answer is due. */
 const LAST_QUERY_MS = 1_000;
 
+/** What a connection tells its listener. */
+interface ConnectionEvents {
+  /** It is cut off because all connections together use too much memory. */
+  onCut(): void;
+  /** It is a session that stays. */
+  onStay(): void;
+}
+
 /**
  * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
  * (RFC 7766 section 6.2.1.1). Reading stops while too many answers are due or unread.
@@ -172,7 +191,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   readonly #socket: Socket;
   readonly #handler: MessageHandler;
   readonly #shares: TcpShares;
-  readonly #onCut: () => void;
+  readonly #events: ConnectionEvents;
   readonly #frames = new FrameReader();
   /** The bytes counted for it in the shares. */
   #heldBytes = 0;
@@ -185,12 +204,16 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   #stays = false;
   readonly #readOn = (): void => this.readOn();
 
-  /** `onCut` is called when it is cut off because all connections together use too much memory. */
-  constructor(socket: Socket, handler: MessageHandler, shares: TcpShares, onCut: () => void) {
+  constructor(
+    socket: Socket,
+    handler: MessageHandler,
+    shares: TcpShares,
+    events: ConnectionEvents,
+  ) {
     this.#socket = socket;
     this.#handler = handler;
     this.#shares = shares;
-    this.#onCut = onCut;
+    this.#events = events;
     shares.connections++;
     socket.on('close', () => {
       shares.connections--;
@@ -221,12 +244,18 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   stay(): void {
+    if (this.#stays) return;
     this.#stays = true;
     this.#socket.setTimeout(0);
+    this.#events.onStay();
   }
 
   push(message: Uint8Array): void {
-    this.#send(message, message.length);
+    this.pushFrames(frameMessage(message));
+  }
+
+  pushFrames(frames: Uint8Array): void {
+    this.#write(frames);
     this.#account();
   }
 
@@ -318,7 +347,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     this.#hold(held);
     if (!this.#shares.isTooMuch(held)) return;
     this.#hold(0);
-    this.#onCut();
+    this.#events.onCut();
     this.#socket.destroy();
   }
 
@@ -333,10 +362,14 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   #send(message: Uint8Array, length: number): void {
+    this.#write(frameMessage(message, length));
+  }
+
+  #write(frames: Uint8Array): void {
     const socket = this.#socket;
     if (!socket.writable) return;
     if (socket.writableLength > CUT_OFF_FACTOR * this.#shares.unsentBytes) socket.destroy();
-    else socket.write(frameMessage(message, length));
+    else socket.write(frames);
   }
 }
 

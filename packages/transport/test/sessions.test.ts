@@ -5,6 +5,7 @@ import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { DSO_TYPE, writeDso } from '@kube-dns/wire';
 import { ServerCookies } from '../src/server-cookies.js';
 import { ListenerCounters } from '../src/counters.js';
+import { frameMessage } from '../src/frame-reader.js';
 import { listen } from '../src/listener.js';
 import { MessageHandler } from '../src/message-handler.js';
 import type { Session, SessionService } from '../src/answerer.js';
@@ -66,11 +67,50 @@ describe('a session over TCP', () => {
       cookies: new ServerCookies(),
       onFailure: () => undefined,
     });
-    const connection = new TcpConnection(socket, handler, new TcpShares(), () => undefined);
+    const onCut = () => undefined;
+    let stayed = 0;
+    const events = { onCut, onStay: () => stayed++ };
+    const connection = new TcpConnection(socket, handler, new TcpShares(), events);
     expect([connection.isBusy(), socket.timeout]).toEqual([false, 60_000]);
     connection.stay();
-    expect([connection.isBusy(), socket.timeout]).toEqual([true, 0]);
+    connection.stay();
+    expect([connection.isBusy(), socket.timeout, stayed]).toEqual([true, 0, 1]);
     connection.close();
+  });
+
+  it('that stays takes no place of those who ask, and is ended with them', async () => {
+    const { listener, connect } = await start((_, session) => session.stay());
+    const sessions: TcpClient[] = [];
+    for (let i = 0; i < 3; i++) {
+      const session = await connect();
+      sessions.push(session);
+      session.send(DSO);
+      expect(idOf(await session.ask(question(7)))).toBe(7);
+    }
+    expect(listener.counters).toMatchObject({ tcpOpen: 0, tcpRefused: 0 });
+    const [first, second] = [await connect(), await connect()];
+    expect(idOf(await first.ask(question(1)))).toBe(1);
+    expect(idOf(await second.ask(question(2)))).toBe(2);
+    // Two that ask are as many as there may be.
+    const third = await connect();
+    await first.closed;
+    expect(idOf(await third.ask(question(3)))).toBe(3);
+    await until('only those who ask are counted', () => listener.counters.tcpOpen === 2);
+    expect(sessions.map(({ hasEnded }) => hasEnded)).toEqual([false, false, false]);
+    await listener.close();
+    await Promise.all(sessions.map(({ closed }) => closed));
+    expect(listener.counters.tcpOpen).toBe(0);
+  });
+
+  it('sends frames as they are: the same bytes to many', async () => {
+    const sessions: Session[] = [];
+    const { connect } = await start((_, session) => void sessions.push(session));
+    const clients = [await connect(), await connect()];
+    for (const client of clients) client.send(DSO);
+    await until('two sessions', () => sessions.length === 2);
+    const frames = Buffer.concat([frameMessage(question(4)), frameMessage(question(5))]);
+    for (const session of sessions) session.pushFrames(frames);
+    for (const { inbox } of clients) expect((await inbox.take(2)).map(idOf)).toEqual([4, 5]);
   });
 
   it('is told when its client has gone, and sends nothing then', async () => {

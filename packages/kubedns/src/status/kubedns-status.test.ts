@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { NameServerHealth } from '@kube-dns/daemon';
+import { BucketHistogram, NameServerHealth } from '@kube-dns/daemon';
 import { Telemetry } from '@kube-dns/telemetry';
 import { RESTART_REASONS } from '../watch/pace.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
@@ -44,7 +44,11 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
     configuration: { status: undefined, isActive: true },
     telemetry: { top },
     subscribers: {
+      count: 1,
+      limit: 2,
+      behind: 0,
       dropped: 0,
+      refused: { limit: 3, network: 0 },
       rows: () => [
         {
           host: '10.0.0.1',
@@ -55,7 +59,7 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
           unreadBytes: 0,
         },
       ],
-      feed: { serial: 7, names: 9 },
+      feed: { serial: 7, names: 9, lag: new BucketHistogram([1]), flushes: {} },
     },
     servers: { groups: [] },
     upstreams: { of: () => ({ queries: 0, health: new NameServerHealth() }) },
@@ -128,7 +132,14 @@ describe('the status of kubedns', () => {
       {},
     ]);
     expect(sections.Zone).toMatchObject({ zone: 'cluster.local.', namespaces: 0 });
-    expect(sections['Told changes']).toMatchObject({ serial: '7', names: 9 });
+    expect(sections['Told changes']).toEqual({
+      serial: '7',
+      names: 9,
+      subscribers: 1,
+      subscribersAtMost: 2,
+      subscribersDropped: 0,
+      subscribersRefused: 3,
+    });
     expect(sections.Subscribers).toEqual([
       {
         subscriber: '10.0.0.1:99',

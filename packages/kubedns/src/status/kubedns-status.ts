@@ -6,7 +6,12 @@ import type {
   StatusSections,
   StatusSource,
 } from '@kube-dns/daemon';
-import type { Publisher } from '@kube-dns/push';
+import {
+  type Publisher,
+  type SubscriberCounts,
+  subscriberFacts,
+  subscriberProblems,
+} from '@kube-dns/push';
 import { serverProblems, serverRows } from '@kube-dns/resolver';
 import type { Telemetry } from '@kube-dns/telemetry';
 import type { Configuration } from '../config/configuration.js';
@@ -27,9 +32,7 @@ export interface KubednsParts {
   >;
   readonly zone: ClusterZone;
   readonly configuration: Pick<Configuration, 'status' | 'isActive'>;
-  readonly subscribers: Pick<Publisher<'configuration'>, 'rows' | 'dropped'> & {
-    readonly feed: { readonly serial: number; readonly names: number };
-  };
+  readonly subscribers: SubscriberCounts & Pick<Publisher, 'rows'>;
   readonly servers: Pick<Upstreams, 'groups'>;
   /** The counts of each server. */
   readonly upstreams: { of(server: string): CountedNameServer };
@@ -47,6 +50,7 @@ export function kubednsStatus(parts: KubednsParts): StatusSource {
     notReady: () => notReady(parts),
     problems: () => [
       ...Array.from(parts.watch.statistics).flatMap(watchProblems),
+      ...subscriberProblems(parts.subscribers),
       ...serverProblems(parts.servers.groups, performance.now()),
     ],
     settings: () => environmentSettings(process.env),
@@ -102,11 +106,7 @@ function sections(parts: KubednsParts): StatusSections {
       statistics: parts.upstreams,
       nowMs,
     }),
-    'Told changes': {
-      serial: String(subscribers.feed.serial),
-      names: subscribers.feed.names,
-      subscribersDropped: subscribers.dropped,
-    },
+    'Told changes': subscriberFacts(subscribers),
     Subscribers: subscribers.rows().map(({ host, port, ...row }) => ({
       subscriber: formatHostPort({ host, port }),
       subscribedSeconds: seconds(row.forMs),

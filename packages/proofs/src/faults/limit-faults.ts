@@ -214,7 +214,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics:
-      '`/metrics` answer; `dnsmasq_tcp_connections_total{event="refused"}` and `kubedns_tcp_connections_total{event="refused"}` grow: half of the descriptors are for TCP clients',
+      '`/metrics` answer; `dnsmasq_tcp_connections_total{event="refused"}` and `kubedns_tcp_connections_total{event="refused"}` grow: three eighths of the descriptors are for TCP clients',
     run: useUpDescriptors,
   },
   {

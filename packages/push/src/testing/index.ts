@@ -1,4 +1,14 @@
+import { FrameReader } from '@kube-dns/transport';
 import type { SubscriptionRow } from '../subscriber.js';
+
+/** The messages of what is passed to `Session.pushFrames`. */
+export function messagesOf(frames: Uint8Array): Buffer[] {
+  const reader = new FrameReader();
+  reader.push(Buffer.from(frames));
+  const messages: Buffer[] = [];
+  for (let next = reader.next(); next !== undefined; next = reader.next()) messages.push(next);
+  return messages;
+}
 
 /** A live subscription to `cluster.local`, but for what is given. */
 export function subscriptionRow(given: Partial<SubscriptionRow> = {}): SubscriptionRow {

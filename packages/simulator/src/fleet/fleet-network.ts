@@ -40,8 +40,6 @@ export class FleetNetwork {
   readonly #route: Route;
   readonly #receiveUs: (process: FleetProcess) => number;
   readonly #connections = new Map<FleetProcess, Set<FleetConnection>>();
-  #message: Uint8Array | undefined;
-  #framed: Uint8Array | undefined;
 
   constructor(
     scheduler: Scheduler,
@@ -91,13 +89,6 @@ export class FleetNetwork {
     this.#connections.delete(server);
   }
 
-  /** One message goes to many. */
-  framed(message: Uint8Array): Uint8Array {
-    if (message !== this.#message) this.#framed = frameMessage(message);
-    this.#message = message;
-    return this.#framed!;
-  }
-
   receiveUs(process: FleetProcess): number {
     return this.#receiveUs(process);
   }
@@ -142,12 +133,15 @@ class FleetConnection implements Session {
   }
 
   push(message: Uint8Array): void {
+    this.pushFrames(frameMessage(message));
+  }
+
+  pushFrames(frames: Uint8Array): void {
     if (this.#isClosed) return;
     this.#network.sent++;
     const sentUs = this.#server.process.use(this.#server.costs.sendUs);
-    const bytes = this.#network.framed(message);
     const receiveUs = this.#network.receiveUs(this.#client);
-    this.#toClient(sentUs, () => this.#socket.emit('data', bytes), receiveUs);
+    this.#toClient(sentUs, () => this.#socket.emit('data', frames), receiveUs);
   }
 
   stay(): void {
