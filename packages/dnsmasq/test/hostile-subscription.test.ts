@@ -100,6 +100,7 @@ beforeEach(async () => {
   const log = { info: () => undefined, warn: () => undefined };
   server = new ZoneServer({
     server: { address: '127.0.0.1', port },
+    number: 1,
     cache,
     lastSeen,
     takeNumber: () => 1,

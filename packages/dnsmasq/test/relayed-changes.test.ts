@@ -66,6 +66,33 @@ it('a change is visible behind two caches at once, and until then both keep thei
   await until(async () => (await kept(third)) === 0);
 });
 
+it('all cached answers of a zone are kept while its server announces changes, and none without', async () => {
+  const publisher = own(await ZonePublisher.start({ ttl: 3_600 }));
+  publisher.set(WEB, '10.0.0.1');
+  const other = own(await ZonePublisher.start({ ttl: 3_600 }));
+  const elsewhere = `--server=/elsewhere.test/127.0.0.1#${other.port}`;
+  const dnsmasq = await startDnsmasq(publisher.option, elsewhere);
+  await dnsmasq.server.waitForLine(LIVE);
+  for (const name of [WEB, 'new.ns.svc.zone.test', 'new.elsewhere.test'])
+    await answerOf(dnsmasq, name);
+  const server = `127.0.0.1#${publisher.port}`;
+  const counts = async () => {
+    const metrics = await dnsmasq.metrics();
+    return ['kept_answers', 'zone_answers', 'coverage_ratio'].map((name) =>
+      metrics.sum(`dnsmasq_subscription_${name}`, { server }),
+    );
+  };
+  expect(await counts()).toEqual([2, 2, 1]);
+  await publisher.close();
+  await dnsmasq.server.waitForLine(/announces no changes any more/);
+  expect(await counts()).toEqual([0, 2, 0]);
+  const page = await fetch(`http://127.0.0.1:${dnsmasq.ports.metrics}/subscriptions`);
+  const { subscriptions } = (await page.json()) as { subscriptions: object[] };
+  expect(subscriptions).toContainEqual(
+    expect.objectContaining({ server, state: 'down', zoneAnswers: 2, coverage: 0 }),
+  );
+});
+
 it('answers expire by their TTLs behind a cache that does not pass changes on', async () => {
   const publisher = own(await ZonePublisher.start());
   const [, second] = await startHops(publisher, '--no-announce-changes');

@@ -1,6 +1,5 @@
 import {
   BucketHistogram,
-  by,
   byKey,
   labelled,
   type LabelledHistogram,
@@ -9,6 +8,7 @@ import {
   metricPrefix,
   type ProgramFacts,
 } from '@kube-dns/daemon';
+import { subscriptionFamilies } from '@kube-dns/push';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { RCODE_NAMES } from '@kube-dns/wire';
 import { TYPE_LABELS, type ZoneCounters } from './answer/zones.js';
@@ -301,13 +301,7 @@ function forwardFamilies({ blocks, upstreams, subscriptions }: NodeCacheServer):
       'Ports at which a reply had an ID that no question there has, or had: what waited there is asked over TCP.',
       () => upstreams.guessedPorts,
     ),
-    OWN.gauge(
-      'subscription_live',
-      'Whether the DNS of the cluster announces its changes, so that answers are pinned until then.',
-      by('server', () =>
-        subscriptions.rows().map(({ server, state }) => [server, Number(state === 'live')]),
-      ),
-    ),
+    ...subscriptionFamilies(OWN, () => subscriptions.rows()),
   ];
 }
 

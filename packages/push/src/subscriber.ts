@@ -45,6 +45,8 @@ export interface SubscriptionRow extends SubscriptionStatus {
   readonly changedMs: number | undefined;
   /** Cached answers that stay until the server says that they changed. */
   readonly pinnedAnswers: number;
+  /** All cached answers of its zones that have not expired: see `AnswerCache.zoneAnswers`. */
+  readonly zoneAnswers: number;
   /** Cached answers that were dropped because their names changed. */
   readonly droppedAnswers: number;
   readonly events: Readonly<Record<string, number>>;
@@ -123,12 +125,16 @@ export interface SubscribedCache {
   /** Drops what a change of a name, in a zone of the source, may change; returns how many answers. */
   dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number;
   dropBelow(zone: Uint8Array): void;
-  /** How many answers have this number of a subscription. */
+  /** How many answers the subscription with this number pins. */
   pinnedAnswers(subscription: number): number;
+  /** How many answers there are of the zones of the server with this number. */
+  zoneAnswers(server: number): number;
 }
 
 export interface ZoneServerOptions {
   readonly server: ServerAddress;
+  /** By which the cache counts its answers. */
+  readonly number: number;
   readonly cache: SubscribedCache;
   /** When subscriptions were heard, by their numbers; the cache has the same. */
   readonly lastSeen: LastSeen;
@@ -188,6 +194,10 @@ export class ZoneServer {
     return this.#options.server;
   }
 
+  get number(): number {
+    return this.#options.number;
+  }
+
   /** As in the log and in metrics: `127.0.0.1#10053`. */
   get text(): string {
     return serverText(this.server);
@@ -204,6 +214,7 @@ export class ZoneServer {
       processes: this.liveCount,
       changedMs: this.#changedMs,
       pinnedAnswers: this.#pinnedAnswers,
+      zoneAnswers: this.#options.cache.zoneAnswers(this.number),
       droppedAnswers: this.#dropped,
       events: this.#events,
       flushes: this.#flushes,
@@ -432,6 +443,8 @@ export class Subscriptions implements SubscribedCache {
   #upstreams: { noteAlive(server: ServerAddress): void } | undefined;
   #servers: readonly ZoneServer[];
   #lastNumber = 0;
+  /** The number of the server of each subscription. */
+  readonly #serverNumbers = new Uint8Array(WITH_TTL);
 
   constructor({ servers = [], log }: SubscriptionsOptions) {
     this.#log = log;
@@ -492,6 +505,26 @@ export class Subscriptions implements SubscribedCache {
     let count = 0;
     for (const sink of this.#sinks) count += sink.pinnedAnswers(subscription);
     return count;
+  }
+  zoneAnswers(server: number): number {
+    let count = 0;
+    for (const sink of this.#sinks) count += sink.zoneAnswers(server);
+    return count;
+  }
+
+  /** The number of a server, by which the caches count: see `ZoneServerNumbers`. The longest zone of a name decides. */
+  serverNumber(name: Uint8Array, length: number, subscription: number): number {
+    if (subscription !== 0) return this.#serverNumbers[subscription % WITH_TTL]!;
+    let longest = 0;
+    let number = 0;
+    for (const one of this.#servers) {
+      for (const zone of one.zones) {
+        if (zone.length <= longest || !isInZone(name, length, zone)) continue;
+        longest = zone.length;
+        number = one.number;
+      }
+    }
+    return number;
   }
 
   /** What pages, metrics and statistics show. */
@@ -565,21 +598,30 @@ export class Subscriptions implements SubscribedCache {
     const servers = new Map<string, ZoneServer>();
     for (const { server, zones } of given) {
       const text = serverText(server);
-      const one = servers.get(text) ?? this.#zoneServer(server);
+      const one = servers.get(text) ?? this.#zoneServer(server, servers.size + 1);
       servers.set(text, one);
       one.zones.push(...zones);
     }
     return Array.from(servers.values());
   }
 
-  #zoneServer(server: ServerAddress): ZoneServer {
+  #takeNumber(server: number): number | undefined {
+    if (this.#lastNumber === MAX_SUBSCRIPTIONS) return undefined;
+    this.#serverNumbers[++this.#lastNumber] = server;
+    return this.#lastNumber;
+  }
+
+  #zoneServer(server: ServerAddress, given: number): ZoneServer {
     const listenerNow = () => this.#listener;
+    // Of more than are subscribed to nothing is counted.
+    const number = given > MAX_SUBSCRIPTIONS ? 0 : given;
     return new ZoneServer({
       server,
+      number,
       cache: this,
       lastSeen: this.lastSeen,
       lastSeenEver: this.lastSeenEver,
-      takeNumber: () => (this.#lastNumber === MAX_SUBSCRIPTIONS ? undefined : ++this.#lastNumber),
+      takeNumber: () => this.#takeNumber(number),
       onChange: (name, zone) => {
         for (const sink of this.#sinks) sink.forgetQuestions(name, zone);
       },
@@ -590,6 +632,16 @@ export class Subscriptions implements SubscribedCache {
       log: this.#log,
     });
   }
+}
+
+/** Fewer answers than these say nothing of a share. */
+const MIN_ANSWERS = 50;
+/** A smaller share of pinned answers is a problem. */
+const MIN_COVERAGE = 0.9;
+
+/** The share of a server's cached answers that are pinned; undefined without answers. */
+function coverageOf({ pinnedAnswers, zoneAnswers }: SubscriptionRow): number | undefined {
+  return zoneAnswers === 0 ? undefined : pinnedAnswers / zoneAnswers;
 }
 
 function isSameServer(one: ServerAddress, other: ServerAddress): boolean {
@@ -613,6 +665,8 @@ export function subscriptionsPage(
     serial: row.serial,
     processes: row.processes,
     pinnedAnswers: row.pinnedAnswers,
+    zoneAnswers: row.zoneAnswers,
+    coverage: coverageOf(row),
     droppedAnswers: row.droppedAnswers,
     events: row.events,
     flushes: row.flushes,
@@ -643,6 +697,8 @@ export function zoneRows(
       processes: row.processes,
       // Of the server, not of a zone: once.
       pinnedAnswers: index === 0 ? row.pinnedAnswers : null,
+      zoneAnswers: index === 0 ? row.zoneAnswers : null,
+      coveragePercent: index === 0 ? percentOf(coverageOf(row)) : null,
       droppedAnswers: index === 0 ? row.droppedAnswers : null,
       flushes: index === 0 ? flushesText(row) : null,
     })),
@@ -657,14 +713,24 @@ function flushesText({ flushes }: SubscriptionRow): string {
   return counted.map(([reason, count]) => `${reason} ${count}`).join(', ');
 }
 
-/** A sentence for each server that announced what changes, and does not now. */
+/** Rounded down: 100 means all. */
+function percentOf(share: number | undefined): number | null {
+  return share === undefined ? null : Math.floor(share * 100);
+}
+
+/** A sentence for each server that announced what changes, and does not now, and for each whose changes reach few answers. */
 export function zoneProblems(rows: readonly SubscriptionRow[]): string[] {
-  return rows
-    .filter(({ state }) => state === 'down')
-    .map(
-      ({ server, zones, reason }) =>
-        `${server} announces no changes of ${zones.join(', ')} now (${reason}): answers expire by their TTLs`,
-    );
+  return rows.flatMap((row) => {
+    const { server, state, reason } = row;
+    const zones = row.zones.join(', ');
+    if (state === 'down') {
+      return `${server} announces no changes of ${zones} now (${reason}): answers expire by their TTLs`;
+    }
+    const coverage = coverageOf(row);
+    const isLow = row.zoneAnswers >= MIN_ANSWERS && coverage! < MIN_COVERAGE;
+    if (state !== 'live' || !isLow) return [];
+    return `${server} announces the changes of ${zones}, but only ${percentOf(coverage)} % of ${row.zoneAnswers} cached answers are pinned: after a change the others are old until their TTL ends`;
+  });
 }
 
 /** The metrics of the subscriptions; a server that does not offer them has none. */
@@ -702,6 +768,21 @@ export function subscriptionFamilies(
       'subscription_kept_answers',
       'Cached answers that stay until their names change.',
       byServer(({ pinnedAnswers }) => pinnedAnswers),
+    ),
+    gauge(
+      'subscription_zone_answers',
+      'Cached answers of the zones that have not expired, kept or not.',
+      byServer(({ zoneAnswers }) => zoneAnswers),
+    ),
+    gauge(
+      'subscription_coverage_ratio',
+      'Share of them that stay until their names change, from 0 to 1; nothing without cached answers.',
+      by('server', () =>
+        offered().flatMap((row) => {
+          const coverage = coverageOf(row);
+          return coverage === undefined ? [] : [[row.server, coverage] as const];
+        }),
+      ),
     ),
     counter(
       'subscription_dropped_answers_total',

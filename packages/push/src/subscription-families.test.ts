@@ -6,7 +6,13 @@ import { subscriptionRow } from './testing/index.js';
 it('the metrics of subscriptions leave out servers that never announced changes', async () => {
   const lastSeenMs = performance.now();
   const rows = [
-    subscriptionRow({ zones: ['a', 'b'], lastSeenMs, pinnedAnswers: 4, droppedAnswers: 5 }),
+    subscriptionRow({
+      zones: ['a', 'b'],
+      lastSeenMs,
+      pinnedAnswers: 3,
+      zoneAnswers: 4,
+      droppedAnswers: 5,
+    }),
     subscriptionRow({ server: 'down#53', state: 'down' }),
     subscriptionRow({ server: 'other#53', state: 'unsupported' }),
   ];
@@ -28,16 +34,19 @@ it('the metrics of subscriptions leave out servers that never announced changes'
   ];
   const down = 'server="down#53"';
   expect(lines.filter((line) => line !== age)).toEqual([
+    `dnsmasq_subscription_coverage_ratio{${here}} 0.75`,
     `dnsmasq_subscription_dropped_answers_total{${here}} 5`,
     `dnsmasq_subscription_dropped_answers_total{${down}} 0`,
     ...events(here),
     ...events(down),
     ...flushes(here),
     ...flushes(down),
-    `dnsmasq_subscription_kept_answers{${here}} 4`,
+    `dnsmasq_subscription_kept_answers{${here}} 3`,
     `dnsmasq_subscription_kept_answers{${down}} 0`,
     `dnsmasq_subscription_live{${here},zone="a"} 1`,
     `dnsmasq_subscription_live{${here},zone="b"} 1`,
     `dnsmasq_subscription_live{${down},zone="cluster.local"} 0`,
+    `dnsmasq_subscription_zone_answers{${here}} 4`,
+    `dnsmasq_subscription_zone_answers{${down}} 0`,
   ]);
 });

@@ -266,6 +266,10 @@ export class Resolver implements ChangeSink {
     return this.cache.pinnedAnswers(subscription);
   }
 
+  zoneAnswers(server: number): number {
+    return this.cache.zoneAnswers(server);
+  }
+
   /** What is in flight below a domain is not cached; what failed below another is asked again. */
   forgetQuestions(domain: Uint8Array, failed: Uint8Array): void {
     this.forwarder.forgetQuestions(domain, failed);

@@ -157,6 +157,7 @@ async function floodedTurnMs(tlvAt: (serial: number) => DsoTlv): Promise<number>
   const cache = new AnswerCache({ maxRecords: 10_000, lastSeen });
   const server = new ZoneServer({
     server: { address: '127.0.0.1', port },
+    number: 1,
     cache,
     lastSeen,
     takeNumber: () => 1,

@@ -70,11 +70,12 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
   };
 }
 
-/** The options of the cache in the command line; `lastSeen` and `lastSeenEver` are those of the subscriptions. */
+/** The options of the cache in the command line, which the subscriptions keep right. */
 export function cacheOptions(
   options: DnsmasqOptions,
-  { lastSeen, lastSeenEver }: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver'>,
+  subscriptions: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver' | 'serverNumber'>,
 ): AnswerCacheOptions {
+  const { lastSeen, lastSeenEver } = subscriptions;
   const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
   const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
   const staleTtlSeconds = stale?.ttlSeconds ?? 0;
@@ -88,6 +89,7 @@ export function cacheOptions(
     countsHits,
     lastSeen,
     lastSeenEver: stale && lastSeenEver,
+    zoneServers: subscriptions,
   };
 }
 

@@ -117,6 +117,7 @@ export class ServedBlock implements ResolverPolicy {
         keepsTtls: rules?.keepsTtl === true,
         lastSeen: subscriptions.lastSeen,
         lastSeenEver: subscriptions.lastSeenEver,
+        zoneServers: subscriptions,
       },
       forwarding: {
         maxInFlight: maxConcurrent > 0 ? maxConcurrent : MAX_IN_FLIGHT,

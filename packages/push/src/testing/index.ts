@@ -23,6 +23,7 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     processes: 1,
     changedMs: undefined,
     pinnedAnswers: 0,
+    zoneAnswers: 0,
     droppedAnswers: 0,
     events: { started: 1, lost: 0, changed: 0 },
     flushes: { 'new-subscription': 1, 'by-server': 0, 'missed-message': 0 },

@@ -26,7 +26,7 @@ import {
   ttlOf,
 } from './cacheable-answer.js';
 import { DomainDrop } from './domain-drop.js';
-import { EntryStore, MAX_HITS, NONE, PREFETCHED } from './entry-store.js';
+import { EntryStore, MAX_HITS, MAX_PINNED_SECONDS, NONE, PREFETCHED } from './entry-store.js';
 
 /** The size of an AnswerCache, and its rules for TTLs. */
 export interface AnswerCacheOptions {
@@ -50,8 +50,19 @@ export interface AnswerCacheOptions {
   readonly lastSeen?: LastSeen;
   /** The same, also of those that do not live any more. */
   readonly lastSeenEver?: LastSeen | undefined;
+  /** Whose zones the answers are of, to count them; none is counted unless given. */
+  readonly zoneServers?: ZoneServerNumbers;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
+}
+
+/** Numbers of the servers that may announce changes, from 1 to 255. */
+export interface ZoneServerNumbers {
+  /**
+   * The server of the subscription that has this number, else (0) the one in whose zones a name (lower-cased, in wire
+   * form) is; 0 is none.
+   */
+  serverNumber(name: Uint8Array, length: number, subscription: number): number;
 }
 
 /** One answer, for a dump. */
@@ -129,8 +140,6 @@ const MIN_BYTES = 128 * 1024;
 const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
 /** How long an expired answer of the cluster stays at most. */
 const MAX_STALE_CLUSTER_SECONDS = 60;
-/** How long an entry is pinned at most while its server announces changes. */
-const MAX_PINNED_SECONDS = 3_600;
 /** The key of entries that any change invalidates. */
 const ANY_KEY = 0;
 /** Entries that are checked for expiry in one step. */
@@ -219,6 +228,7 @@ export class AnswerCache {
   readonly #lastSeenAt: LastSeen;
   /** The same, also of subscriptions that do not live any more. */
   readonly #everSeenAt: LastSeen;
+  readonly #zoneServers: ZoneServerNumbers | undefined;
   readonly #now: () => number;
   readonly #store = new EntryStore();
   readonly #hit = new Hit(this.#store);
@@ -243,6 +253,7 @@ export class AnswerCache {
     this.#countsAnswers = options.countsAnswers ?? false;
     this.#lastSeenAt = lastSeen;
     this.#everSeenAt = options.lastSeenEver ?? lastSeen;
+    this.#zoneServers = options.zoneServers;
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
   }
 
@@ -259,9 +270,17 @@ export class AnswerCache {
     return this.#store.denials;
   }
 
-  /** The answers that a subscription keeps while it lives. */
+  /** The answers that a subscription pins while it lives. */
   pinnedAnswers(subscription: number): number {
-    return this.#store.subscribed(subscription);
+    return this.#store.pinnedBy(subscription, this.#now());
+  }
+
+  /**
+   * The answers of the zones of a server: its own, and those whose names are in its zones. Counted are those whose TTL
+   * has not ended, and as long as they are pinned those with a subscription: for an hour at most.
+   */
+  zoneAnswers(server: number): number {
+    return this.#store.countOf(server, this.#now());
   }
 
   /** Bytes of names and records. */
@@ -630,6 +649,8 @@ export class AnswerCache {
     this.#makeRoom(weight, EntryStore.bytesOf(answer), now);
     const slot = store.add(answer, nameHash, weight, now);
     if (source !== undefined) store.subscribe(slot, source.number, key);
+    const server = this.#zoneServers?.serverNumber(name, nameLength, source?.number ?? 0) ?? 0;
+    if (server !== 0) store.countFor(slot, server, now);
     this.insertions += answer.insertions;
     return true;
   }

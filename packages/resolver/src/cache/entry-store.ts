@@ -1,5 +1,7 @@
+import { WITH_TTL } from '@kube-dns/push';
 import { finishHash, FLAG, hashByte, hashBytes, randomSeed } from '@kube-dns/wire';
 import { type CacheableAnswer, EVERY_TYPE } from './cacheable-answer.js';
+import { TimedCount } from './timed-count.js';
 
 /** No slot or cell: the end of a list of numbers. */
 export const NONE = -1;
@@ -50,6 +52,8 @@ const KINDS = {
   /** Of those with a subscription: the hash of the name whose changes invalidate it, and the next of the same bucket. */
   key: Int32Array,
   nextOfKey: Int32Array,
+  /** The number of the server in whose zones its name is; 0 is none. */
+  server: Uint8Array,
   /** The entries that were used before and after it. */
   older: Int32Array,
   newer: Int32Array,
@@ -70,8 +74,8 @@ export const PREFETCHED = 255;
 export const MAX_HITS = 254;
 
 const FIRST_SLOTS = 256;
-/** As many as a byte has. */
-const SUBSCRIPTION_NUMBERS = 256;
+/** How long an entry is pinned at most while its server announces changes. */
+export const MAX_PINNED_SECONDS = 3_600;
 
 /** A name, then its records, before they are copied into the cells; of any cache. */
 const scratch = new Uint8Array(0x1_0100);
@@ -101,8 +105,9 @@ export class EntryStore {
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
   /** The same of the entries with a subscription, by their keys; empty until there is one. */
   #keyBuckets = new Int32Array(0);
-  /** How many entries each subscription has, by its number. */
-  readonly #subscribed = new Uint32Array(SUBSCRIPTION_NUMBERS);
+  /** Entries that have not expired: those that each subscription pins, by its number, and those of each server's zones. */
+  readonly #pinned: (TimedCount | undefined)[] = [];
+  readonly #ofServer: (TimedCount | undefined)[] = [];
   readonly #cells = new CellStore();
   readonly #seed = randomSeed();
 
@@ -171,7 +176,7 @@ export class EntryStore {
     columns.turn[slot] = 0;
     columns.weight[slot] = weight;
     columns.serial[slot] = ++this.lastSerial;
-    columns.subscription[slot] = 0;
+    columns.subscription[slot] = columns.server[slot] = 0;
     columns.hits[slot] = 0;
     columns.isOfCluster[slot] = Number(answer.isOfCluster);
     columns.triedAtMs[slot] = 0;
@@ -185,11 +190,13 @@ export class EntryStore {
   }
 
   remove(slot: number): void {
-    const { hash, cell, next, subscription, key, nextOfKey } = this.columns;
+    const { hash, cell, next, subscription, key, nextOfKey, server } = this.columns;
     unchain(this.#buckets, next, hash, slot);
-    if (subscription[slot] !== 0) {
-      unchain(this.#keyBuckets, nextOfKey, key, slot);
-      this.#subscribed[subscription[slot]!]!--;
+    if (subscription[slot] !== 0) unchain(this.#keyBuckets, nextOfKey, key, slot);
+    if (server[slot] !== 0) {
+      const end = this.#countedUntil(slot);
+      this.#ofServer[server[slot]!]!.remove(end);
+      if (this.#isPinned(slot)) this.#pinned[subscription[slot]!]!.remove(end);
     }
     this.#unlink(slot);
     this.#count(slot, -1);
@@ -206,12 +213,26 @@ export class EntryStore {
     columns.subscription[slot] = subscription;
     columns.key[slot] = key;
     chain(this.#keyBuckets, columns.nextOfKey, columns.key, slot);
-    this.#subscribed[subscription]!++;
   }
 
-  /** How many entries have a subscription. */
-  subscribed(subscription: number): number {
-    return this.#subscribed[subscription]!;
+  /** Counts an entry, which has its subscription if there is one, among those of the zones of a server. */
+  countFor(slot: number, server: number, now: number): void {
+    const { columns } = this;
+    columns.server[slot] = server;
+    const end = this.#countedUntil(slot);
+    (this.#ofServer[server] ??= new TimedCount()).add(end, now);
+    if (!this.#isPinned(slot)) return;
+    (this.#pinned[columns.subscription[slot]!] ??= new TimedCount()).add(end, now);
+  }
+
+  /** Those of them that have not expired, and that a subscription pins, were it live. */
+  pinnedBy(subscription: number, now: number): number {
+    return this.#pinned[subscription]?.at(now) ?? 0;
+  }
+
+  /** Those of a server that have not expired. */
+  countOf(server: number, now: number): number {
+    return this.#ofServer[server]?.at(now) ?? 0;
   }
 
   /** The first entry with a key, after `slot` or of all; NONE when there is none. */
@@ -226,7 +247,8 @@ export class EntryStore {
   clear(): void {
     this.#buckets.fill(NONE);
     this.#keyBuckets.fill(NONE);
-    this.#subscribed.fill(0);
+    for (const count of this.#pinned) count?.clear();
+    for (const count of this.#ofServer) count?.clear();
     this.columns.cell.fill(NONE);
     this.#cells.clear();
     this.size = this.nxdomains = this.denials = this.records = 0;
@@ -262,6 +284,18 @@ export class EntryStore {
     const from = nameBytes[slot]! + recordBytes[slot]!;
     this.#cells.copyTo(cell[slot]!, from, reasons.length, reasons, 0);
     return reasons;
+  }
+
+  #isPinned(slot: number): boolean {
+    const subscription = this.columns.subscription[slot]!;
+    return subscription !== 0 && subscription < WITH_TTL;
+  }
+
+  /** When an entry expires while its subscription lives: a long TTL counts as no more than being pinned does. */
+  #countedUntil(slot: number): number {
+    const { storedAt, expiresAt } = this.columns;
+    const longest = storedAt[slot]! + MAX_PINNED_SECONDS;
+    return this.#isPinned(slot) ? longest : Math.min(expiresAt[slot]!, longest);
   }
 
   /** Counts an entry in the totals, or out of them. */

@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { encodeKey, readQuery } from '@kube-dns/wire';
+import { encodeKey, isInZone, readQuery, TYPE } from '@kube-dns/wire';
 import { addressRecords, encodeQuery, encodeReply, type Response } from '@kube-dns/testkit';
-import { AnnouncedChanges, type ChangeSource, type LastSeen, neverSeen } from '@kube-dns/push';
+import {
+  AnnouncedChanges,
+  type ChangeSource,
+  type LastSeen,
+  neverSeen,
+  WITH_TTL,
+} from '@kube-dns/push';
 import { askCache, PLAIN_RULES } from '../testing/cached-answers.js';
 import {
   DENIED,
@@ -24,6 +30,11 @@ const APEX = encodeKey('z');
 const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
 
+/** The one server, of the zone. */
+const zoneServers = {
+  serverNumber: (name: Uint8Array, length: number) => Number(isInZone(name, length, APEX)),
+};
+
 let now: number;
 let lastSeen: LastSeen;
 /** Of the last change that was announced. */
@@ -41,14 +52,19 @@ function start(): void {
   lastSeen[1] = HEARD_NOW;
   serial = 7;
   source = { ...INSTANCE, changes: new AnnouncedChanges() };
-  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, lastSeen });
+  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, lastSeen, zoneServers });
 }
 
 /** Stores a reply of a server that announces its changes, which knew those up to this serial. */
-function keep(name: string, response: Response, known = serial): void {
+function keep(
+  name: string,
+  response: Response,
+  known = serial,
+  from: ChangeSource | null = source,
+): void {
   if (!reader.read(encodeReply(encodeQuery({ name, type: 'A' }), response), true))
     throw new Error(name);
-  cache.store(reader.answer, () => true, source, known);
+  cache.store(reader.answer, () => true, from ?? undefined, known);
 }
 
 const address = (data: string): Response => ({ answers: addressRecords(TTL, data) });
@@ -79,6 +95,23 @@ describe('an answer whose server announces when it changes', () => {
     expect(cache.pinnedAnswers(1)).toBe(1);
     cache.clear();
     expect(cache.pinnedAnswers(1)).toBe(0);
+  });
+
+  it('counts as pinned for an hour, and one that has its TTL counts in the zone for its TTL', () => {
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    keep('beside.ns.svc.z', address('10.0.0.2'), serial, { ...source, number: 1 + WITH_TTL });
+    keep('alone.ns.svc.z', address('10.0.0.3'), serial, null);
+    keep('elsewhere.y', address('10.0.0.4'), serial, null);
+    const counts = () => [cache.pinnedAnswers(1), cache.zoneAnswers(1)];
+    expect(counts()).toEqual([1, 3]);
+    now += TTL;
+    expect(counts()).toEqual([1, 1]);
+    now += 3_600 - TTL;
+    expect(counts()).toEqual([0, 0]);
+    // Those that have expired are still there, and are not counted out again.
+    cache.clear();
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    expect(counts()).toEqual([1, 1]);
   });
 
   it('is given for its TTL after its server was heard last, and no longer', () => {
@@ -255,5 +288,108 @@ describe('the cache of a server that announces its changes', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('the counts of pinned answers and of those of a zone', () => {
+  const ADDRESSES = [
+    'a.x.svc.z',
+    'b.x.svc.z',
+    'c.y.svc.z',
+    'd.y.svc.z',
+    'www.outside',
+    'db.outside',
+  ];
+  const DENIALS = ['new.x.svc.z', 'new.y.svc.z'];
+  const names = fc.constantFrom(...ADDRESSES, ...DENIALS);
+  const SOURCES = ['pinned', 'with-ttl', 'none'] as const;
+  const counted = fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        kind: fc.constant('store' as const),
+        name: names,
+        from: fc.constantFrom(...SOURCES),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constantFrom('ask' as const, 'changed' as const, 'expired' as const),
+        name: names,
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('wait' as const),
+        seconds: fc.constantFrom(1, 4, TTL - 1, TTL, 3_600),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constantFrom('flush' as const, 'clear' as const) }),
+    },
+  );
+
+  /** By a look at every entry. */
+  function scanned(): { readonly pinned: number; readonly ofZone: number } {
+    let pinned = 0;
+    let ofZone = 0;
+    for (const name of [...ADDRESSES, ...DENIALS]) {
+      const key = encodeKey(name);
+      const entry = cache.inspect(key, key.length, TYPE.A);
+      if (entry === undefined || !['fresh', 'pinned'].includes(entry.state)) continue;
+      if (name.endsWith('.z')) ofZone++;
+      if (entry.subscription === source.number) pinned++;
+    }
+    return { pinned, ofZone };
+  }
+
+  it('are those of a scan, whatever is stored, replaced, evicted, dropped and cleared', async () => {
+    const most = { pinned: 0, ofZone: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(3, 100),
+        fc.array(counted, { minLength: 20, maxLength: 80 }),
+        async (maxRecords, all) => {
+          start();
+          cache = new AnswerCache({ maxRecords, nowSeconds: () => now, lastSeen, zoneServers });
+          const withTtl = { ...source, number: source.number + WITH_TTL };
+          for (const step of all) {
+            if (step.kind === 'wait') now += step.seconds;
+            else if (step.kind === 'clear') cache.clear();
+            else if (step.kind === 'flush') {
+              flush();
+              // The entries are removed in the turn before this one.
+              await new Promise((resolve) => setImmediate(resolve));
+            } else if (step.kind === 'ask') ask(step.name);
+            else if (step.kind === 'changed') changed(step.name);
+            else if (step.kind === 'expired') {
+              const key = encodeKey(step.name);
+              cache.dropExpired(key, key.length, TYPE.A);
+            } else if ('from' in step) {
+              // Another server has what is outside of the zone.
+              const from = step.name.endsWith('.z') ? step.from : 'none';
+              const reply = step.name.startsWith('new') ? DENIED : address('10.0.0.1');
+              keep(
+                step.name,
+                reply,
+                serial,
+                { pinned: source, 'with-ttl': withTtl, none: null }[from],
+              );
+            }
+            const seen = { pinned: cache.pinnedAnswers(1), ofZone: cache.zoneAnswers(1) };
+            expect(seen).toEqual(scanned());
+            most.pinned = Math.max(most.pinned, seen.pinned);
+            most.ofZone = Math.max(most.ofZone, seen.ofZone);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+    // It was not a look at nothing.
+    expect(most.pinned).toBeGreaterThan(2);
+    expect(most.ofZone).toBeGreaterThan(4);
   });
 });

@@ -455,6 +455,10 @@ class Node implements push.ChangeSink {
     return 0;
   }
 
+  zoneAnswers(): number {
+    return 0;
+  }
+
   forgetQuestions(): void {
     // Answers on their way have their version.
   }
