@@ -49,6 +49,7 @@ let server: ZoneServer;
 const other: ChangeSource = {
   number: 100,
   apex: encodeKey('cluster.local'),
+  maxSeconds: Infinity,
   changes: new AnnouncedChanges(),
 };
 const reader = new ReplyReader(PLAIN_RULES);

@@ -41,6 +41,7 @@ import { Federations } from './federation/federations.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
+import { ClusterVersion } from './watch/cluster-version.js';
 import { ClusterWatch } from './watch/cluster-watch.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
@@ -130,7 +131,9 @@ export class KubednsServer {
     zone.listen((key) => upstreams.serviceChanged(key));
     const federations = new Federations({ client, log });
     const feed = new ChangeFeed(['configuration']);
+    const clusterVersion = new ClusterVersion(answerShape(flags));
     const setNamespacesListed = (areListed: boolean) => {
+      clusterVersion.depend('namespaces', String(areListed));
       // Whether a namespace without services exists is known or not: names of pods depend on it.
       zone.hasAllNamespaces = areListed;
       feed.flush('configuration');
@@ -138,6 +141,7 @@ export class KubednsServer {
     const watch = new ClusterWatch({
       client,
       records: new AnnouncedRecords(zone, feed),
+      version: clusterVersion,
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
@@ -152,7 +156,7 @@ export class KubednsServer {
     this.#federations = federations;
     this.watch = watch;
     this.#publisher = new Publisher({
-      zones: clusterZones(zone.apex, watch),
+      zones: clusterZones(zone.apex, watch, clusterVersion),
       feed,
       rules: { networks: flags.subscribers, limit: subscriberLimit(), log },
     });
@@ -179,6 +183,7 @@ export class KubednsServer {
         await inTurns(upstreams.applying(applied));
         federations.apply(applied.federations);
         zone.hasFederations = federations.isActive;
+        clusterVersion.depend('federations', JSON.stringify([...applied.federations].sort()));
         this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
         feed.flush('configuration');
       },
@@ -264,4 +269,18 @@ export class KubednsServer {
     this.#client.close();
     await this.telemetry.close(this.#log);
   }
+}
+
+/** The flags that shape the answers of the zone. */
+function answerShape(flags: KubednsFlags): readonly unknown[] {
+  return [
+    flags.domain,
+    flags['record-ttl'],
+    flags['negative-ttl'],
+    flags['endpoint-names'],
+    [...flags['hidden-namespaces']].sort(),
+    flags.pods,
+    flags.ptr,
+    flags.wildcards,
+  ];
 }

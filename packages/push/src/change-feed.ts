@@ -50,6 +50,8 @@ export class ChangeFeed<Reason extends string = never> {
   #namesInWindow = 0;
   #mostInWindow = 0;
   #flushTimer: NodeJS.Timeout | undefined;
+  /** Of the names that are passed on now. */
+  #hasMoreParts = false;
   /** When the first change came that is still pending; undefined when there is none. */
   #sinceMs: number | undefined;
 
@@ -72,6 +74,11 @@ export class ChangeFeed<Reason extends string = never> {
   /** Whether a name that changes is passed on: else the names need not be found. */
   get takesNames(): boolean {
     return this.isObserved && this.#flushTimer === undefined;
+  }
+
+  /** Whether there are changes that were not passed on yet. */
+  get isPending(): boolean {
+    return this.#changed.size > 0 || this.#flushTimer !== undefined || this.#hasMoreParts;
   }
 
   /** What changed while there was no observer has no serial, so the next answers have a new one. */
@@ -132,6 +139,7 @@ export class ChangeFeed<Reason extends string = never> {
     for (let at = 0; at < names.length; at += MAX_NAMES) {
       const part = names.slice(at, at + MAX_NAMES);
       this.#serial++;
+      this.#hasMoreParts = at + MAX_NAMES < names.length;
       for (const each of this.#observers) each.onChanged(part, this.#serial);
     }
     this.#noteLag(this.#sentMs);

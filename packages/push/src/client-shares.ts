@@ -1,4 +1,4 @@
-import { networkOf } from '@kube-dns/transport';
+import { isLoopback, networkOf } from '@kube-dns/transport';
 
 /** What a client has: something with its address as text. */
 interface Owned {
@@ -43,7 +43,7 @@ export class ClientShares<Item extends Owned> {
   takenFor(item: Item): Item | undefined {
     const own = this.#items.get(clientOf(item))?.size ?? 0;
     // Two that have as many would take from each other for ever.
-    const isFair = isLoopback(item) ? own === 0 || this.#most > own : this.#most > own + 1;
+    const isFair = isLoopback(item.address) ? own === 0 || this.#most > own : this.#most > own + 1;
     if (!isFair) return undefined;
     const [client = ''] = this.#clients.get(this.#most) ?? [];
     const [oldest] = this.#items.get(client) ?? [];
@@ -62,9 +62,4 @@ export class ClientShares<Item extends Owned> {
 
 function clientOf({ address }: Owned): string {
   return networkOf(address) ?? address;
-}
-
-/** Whether a client is of this machine or pod. */
-export function isLoopback({ address }: Owned): boolean {
-  return address === '::1' || address.startsWith('127.');
 }

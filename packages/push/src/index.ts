@@ -40,6 +40,7 @@ export {
   type SubscriptionStatus,
   ZoneSubscription,
 } from './subscription.js';
+export { NOT_KNOWN } from './version-log.js';
 export {
   AnnouncedChanges,
   type ChangeSource,
@@ -47,6 +48,7 @@ export {
   MAX_SUBSCRIPTIONS,
   neverSeen,
   overlaps,
+  UNVERSIONED,
   VersionedAnswerer,
   versionLabels,
   WITH_TTL,

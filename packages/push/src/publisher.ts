@@ -10,11 +10,13 @@ import {
 import {
   descriptorShare,
   frameMessage,
+  isLoopback,
   type Session,
   type SessionService,
 } from '@kube-dns/transport';
 import {
   changedTlv,
+  clusterVersionTlv,
   DSO_TYPE,
   type DsoMessage,
   type DsoTlv,
@@ -24,16 +26,24 @@ import {
   plainNameEnd,
   randomBytes,
   RCODE,
+  readClusterVersion,
   readDso,
   serialTlv,
   subscribedTlv,
   writeDso,
 } from '@kube-dns/wire';
 import { type ChangeObserver, ChangeFeed } from './change-feed.js';
-import { ClientShares, isLoopback } from './client-shares.js';
+import { ClientShares } from './client-shares.js';
+import { RecentChanges } from './recent-changes.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
 const HEARTBEAT_MS = 2_000;
+/**
+ * The same where the version has changed, and no name with it: so subscribers know that the server is not behind. With
+ * more of them it is a millisecond more for so many.
+ */
+const VERSION_MS = 250;
+const SUBSCRIBERS_PER_MS = 7;
 /** A client that has sent nothing for this long, although it should every KEEPALIVE_MS, has gone. */
 const SILENCE_MS = 30_000;
 const KEEPALIVE_MS = 10_000;
@@ -46,6 +56,8 @@ const MAX_SUBSCRIBERS = 6_000;
 const SHARE_OF_DESCRIPTORS = 1 / 4;
 /** Time for messages in one turn of the event loop: then queries are answered. */
 const TURN_MS = 2;
+/** Of one message. */
+const MAX_NAMES = 256;
 /** Between lines of the log about clients that may not subscribe, of each reason: they ask again all the time. */
 const MS_BETWEEN_LINES = 60_000;
 /** Rows of the page `/subscribers`. */
@@ -83,6 +95,8 @@ export interface PublishedZones {
   readonly isKnown: boolean;
   /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is announced, SERVFAIL for now. */
   rcodeFor(zone: Uint8Array): number;
+  /** The version of the cluster that answers have now; undefined where versions cannot be compared. */
+  readonly version?: Uint8Array | undefined;
 }
 
 /** Who may subscribe. */
@@ -107,6 +121,8 @@ export interface PublisherOptions<Reason extends string> {
   readonly reasons?: readonly Reason[];
   /** Every client may subscribe unless given. */
   readonly rules?: SubscriberRules | undefined;
+  /** Whether changes are remembered also while there are no subscribers: their names cost nothing. */
+  readonly remembers?: boolean;
   /** Milliseconds that never fall; the process's unless given. */
   readonly now?: () => number;
 }
@@ -131,11 +147,17 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly #clients = new Map<string, number>();
   readonly #shares = new ClientShares<Session>();
   readonly #now: () => number;
+  readonly #recent = new RecentChanges();
+  readonly #remembers: boolean;
+  /** The version of the cluster that was announced last. */
+  #announced: Uint8Array | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   readonly #outbox = new Outbox();
   /** While messages are sent: who has not got them yet, the number after those that all get; and the turn in which it goes on. */
   #pass: { subscribers: MapIterator<[Session, Subscriber]>; end: number } | undefined;
   #turn: NodeJS.Immediate | undefined;
+  /** When the last one was sent. */
+  #beatMs = Number.NEGATIVE_INFINITY;
   /** When the log named a client that may not subscribe. */
   readonly #loggedAtMs = new Map<Refusal, number>();
 
@@ -146,6 +168,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.limit = options.rules?.limit ?? MAX_SUBSCRIBERS;
     this.#now = now;
     this.feed = options.feed ?? new ChangeFeed(reasons, now);
+    this.#remembers = options.remembers ?? false;
+    if (this.#remembers) this.#observe();
   }
 
   get apex(): Uint8Array {
@@ -155,6 +179,11 @@ export class Publisher<Reason extends string = never> implements SessionService,
   /** Of the last change that was announced. */
   get serial(): number {
     return this.feed.serial;
+  }
+
+  /** The version of the cluster that answers have now. */
+  get cluster(): Uint8Array | undefined {
+    return this.#zones.version;
   }
 
   /** The connections with a subscription. */
@@ -200,11 +229,20 @@ export class Publisher<Reason extends string = never> implements SessionService,
   }
 
   onChanged(names: readonly Uint8Array[], after: number): void {
-    this.#send(changedTlv({ before: after - 1, after, names }));
+    const version = this.#zones.version?.slice();
+    const isPart = this.feed.isPending;
+    this.#recent.note(names, version);
+    if (!isPart) this.#announced = version;
+    this.#send(
+      changedTlv({ before: after - 1, after, names }),
+      clusterVersionTlv(version, { isPart }),
+    );
   }
 
   onFlush(serial: number): void {
-    this.#send(serialTlv(DSO_TYPE.FLUSH, serial));
+    this.#announced = this.#zones.version?.slice();
+    this.#recent.begin(this.#announced);
+    this.#send(serialTlv(DSO_TYPE.FLUSH, serial), clusterVersionTlv(this.#announced));
   }
 
   /** Changes are not known any more: for the subscribers answers expire by their TTLs, until they subscribe again. */
@@ -221,6 +259,21 @@ export class Publisher<Reason extends string = never> implements SessionService,
     clearImmediate(this.#turn);
   }
 
+  /** What changed before is not remembered. */
+  #observe(): void {
+    if (!this.feed.isObserved) this.#recent.begin(this.#zones.version?.slice());
+    this.feed.observe(this);
+    this.#announceVersion();
+  }
+
+  /** Takes the present version for announced, unless changes up to it are still to be; returns whether it is another one. */
+  #announceVersion(): boolean {
+    const { version } = this.#zones;
+    if (this.feed.isPending || isSame(version, this.#announced)) return false;
+    this.#announced = version?.slice();
+    return true;
+  }
+
   #receive({ id, tlvs }: DsoMessage, session: Session): void {
     const subscriber = this.#subscribers.get(session);
     if (subscriber !== undefined) subscriber.lastSeenMs = this.#now();
@@ -235,8 +288,28 @@ export class Publisher<Reason extends string = never> implements SessionService,
     else if (operation.type !== DSO_TYPE.SUBSCRIBE) respond(RCODE.DSOTYPENI);
     else {
       const rcode = this.#subscribe(operation.data, session);
+      const note = readClusterVersion(tlvs);
       if (rcode !== RCODE.NOERROR) respond(rcode);
-      else respond(rcode, subscribedTlv(this));
+      else if (note === undefined) respond(rcode, subscribedTlv(this));
+      else {
+        this.#catchUp(session);
+        this.#announceVersion();
+        const missed = note.version && this.#recent.after(note.version);
+        const isResumed = missed !== undefined;
+        respond(rcode, subscribedTlv(this), clusterVersionTlv(this.#announced, { isResumed }));
+        if (isResumed) this.#repeat(missed, session);
+      }
+    }
+  }
+
+  /** Tells a subscriber that has come back what it missed: more messages with the serial that it has. */
+  #repeat(names: readonly Uint8Array[], session: Session): void {
+    const { serial } = this.feed;
+    for (let at = 0; at < names.length; at += MAX_NAMES) {
+      const part = names.slice(at, at + MAX_NAMES);
+      const isPart = at + MAX_NAMES < names.length;
+      const changed = changedTlv({ before: serial, after: serial, names: part });
+      session.push(event(changed, clusterVersionTlv(this.#announced, { isPart })));
     }
   }
 
@@ -253,8 +326,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined, next });
     this.#shares.add(session);
     this.#clients.set(session.address, (this.#clients.get(session.address) ?? 0) + 1);
-    this.feed.observe(this);
-    this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+    this.#observe();
+    this.#heartbeat ??= setInterval(() => this.#beat(), VERSION_MS).unref();
     session.stay();
     session.onClose(() => this.#leave(session));
     return RCODE.NOERROR;
@@ -262,7 +335,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   #maySubscribe(session: Session): boolean {
     const networks = this.#rules?.networks;
-    if (networks === undefined || isLoopback(session) || networks.has(session.address)) return true;
+    if (networks === undefined) return true;
+    if (isLoopback(session.address) || networks.has(session.address)) return true;
     this.refused.network++;
     this.#warn('network', `${session.address} may not subscribe to changes: it is not in --subscribers`); // prettier-ignore
     return false;
@@ -302,13 +376,13 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (rest > 0) this.#clients.set(session.address, rest);
     else this.#clients.delete(session.address);
     if (this.count > 0) return;
-    this.feed.leave(this);
+    if (!this.#remembers) this.feed.leave(this);
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
   }
 
-  #send(tlv: DsoTlv): void {
-    this.#outbox.add(event(tlv));
+  #send(...tlvs: readonly DsoTlv[]): void {
+    this.#outbox.add(event(...tlvs));
     if (this.#turn === undefined) this.#sendOn();
   }
 
@@ -336,6 +410,19 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (outbox.end > end) this.#turn = setImmediate(this.#sendOn);
   };
 
+  /** Sends a subscriber what it has not got yet, so that what follows continues it. */
+  #catchUp(session: Session): void {
+    const subscriber = this.#subscribers.get(session)!;
+    const { next } = subscriber;
+    if (next === this.#outbox.end || this.#isBehind(session, subscriber)) return;
+    subscriber.next = this.#outbox.end;
+    session.pushFrames(this.#outbox.from(next));
+  }
+
+  #withVersion(tlv: DsoTlv): readonly DsoTlv[] {
+    return [tlv, clusterVersionTlv(this.#announced)];
+  }
+
   /** One that has caught up is notified that everything may have changed. */
   #isBehind(session: Session, subscriber: Subscriber): boolean {
     const { unsentBytes } = session;
@@ -346,23 +433,33 @@ export class Publisher<Reason extends string = never> implements SessionService,
       this.feed.lag.observe((this.#now() - subscriber.behindMs) / 1_000);
       this.feed.flushes['slow-subscriber']++;
       subscriber.behindMs = undefined;
-      session.push(event(serialTlv(DSO_TYPE.FLUSH, this.feed.serial)));
+      session.push(event(...this.#withVersion(serialTlv(DSO_TYPE.FLUSH, this.feed.serial))));
     }
     return true;
   }
 
   #beat(): void {
     const now = this.#now();
+    const quietMs = now - this.#beatMs;
+    const isDue = quietMs > VERSION_MS / 2 + this.count / SUBSCRIBERS_PER_MS;
+    if (!(isDue && this.#announceVersion()) && quietMs < HEARTBEAT_MS - VERSION_MS / 2) return;
+    this.#beatMs = now;
     for (const [session, { lastSeenMs, behindMs = now }] of this.#subscribers)
       if (now - lastSeenMs > SILENCE_MS || now - behindMs > BEHIND_MS) this.#drop(session);
-    if (this.#zones.isKnown) this.#send(serialTlv(DSO_TYPE.HEARTBEAT, this.feed.serial));
+    if (this.#zones.isKnown)
+      this.#send(...this.#withVersion(serialTlv(DSO_TYPE.HEARTBEAT, this.feed.serial)));
     // So that those who have caught up are notified.
     else if (this.#turn === undefined) this.#sendOn();
   }
 }
 
-function event(tlv: DsoTlv): Uint8Array {
-  return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs: [tlv] });
+function event(...tlvs: readonly DsoTlv[]): Uint8Array {
+  return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs });
+}
+
+function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return Buffer.compare(one, other) === 0;
 }
 
 /** The messages that not all subscribers have got, each with its length in front and a number: all share their bytes. */

@@ -2,7 +2,9 @@ import type { SessionService } from '@kube-dns/transport';
 import {
   appendZoneVersion,
   FLAG,
+  hasSameIdentity,
   type Query,
+  raiseTo,
   RCODE,
   replaceZoneVersion,
   ROOT_NAME,
@@ -11,19 +13,17 @@ import {
 } from '@kube-dns/wire';
 import { type PublishedZones, Publisher, type SubscriberRules } from './publisher.js';
 import type { ChangeListener, PublisherProcess, Subscriptions } from './subscriber.js';
-import { overlaps, versionLabels } from './version.js';
+import { MAX_SUBSCRIPTIONS, overlaps, versionLabels, WITH_TTL } from './version.js';
 
 /** A server sends a heartbeat every 2 s; when one is late, subscribers get none either. */
 const LATE_SECONDS = 3;
-/** The numbers of subscriptions, and those of entries that have their TTL, too. */
-const NUMBERS = 256;
 
 /** The subscriptions whose changes are passed on. */
 type RelayedSubscriptions = Pick<Subscriptions, 'servers' | 'lastSeen' | 'passOnTo'>;
 
 /**
  * Passes on what servers announce: to its subscribers this process is a publisher of its own, with its own instance and
- * serials. An answer has its version only where a server that announces changes now gave it, and only if it knows all that
+ * serials, and with the version of the cluster that its servers have. An answer has its version only where a server that announces changes now gave it, and only if it knows all that
  * were announced here until then. So it is older than no change with that serial or a lower one; each later change gets a
  * higher one, which drops it there. All other answers have no version, and their TTL.
  */
@@ -31,11 +31,14 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   readonly publisher: Publisher<'by-server' | 'configuration'>;
   readonly #subscriptions: RelayedSubscriptions;
   readonly #now: () => number;
-  /** The processes whose changes are passed on, and whether each number is of one. */
+  /** The processes whose changes are passed on, and the same by their numbers. */
   readonly #sources = new Set<PublisherProcess>();
-  readonly #isSource = new Uint8Array(NUMBERS);
+  readonly #sourceOf = new Array<PublisherProcess | undefined>(MAX_SUBSCRIPTIONS + 1).fill(
+    undefined,
+  );
   /** Of the last answer. */
   labelCount = 0;
+  cluster: Uint8Array | undefined;
 
   /** `now`: seconds of the clock of `lastSeen`. */
   constructor(
@@ -46,7 +49,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     this.#subscriptions = subscriptions;
     this.#now = now;
     const reasons = ['by-server', 'configuration'] as const;
-    this.publisher = new Publisher({ zones: this, reasons, rules });
+    this.publisher = new Publisher({ zones: this, reasons, rules, remembers: true });
     subscriptions.passOnTo(this);
   }
 
@@ -77,6 +80,18 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     return this.publisher.serial;
   }
 
+  /** The version of the cluster that all changes up to were passed on of: each was announced by the source that knows most of its resource. */
+  get version(): Uint8Array | undefined {
+    let version: Uint8Array | undefined;
+    for (const source of this.#sources) {
+      if (source.version === undefined) return undefined;
+      if (version === undefined) version = source.version.slice();
+      else if (hasSameIdentity(source.version, 0, version)) raiseTo(version, source.version);
+      else return undefined;
+    }
+    return version;
+  }
+
   rcodeFor(zone: Uint8Array): number {
     const { servers } = this.#subscriptions;
     const able = servers.filter((server) => server.zones.some((own) => overlaps(own, zone)));
@@ -91,7 +106,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   onLive(instance: PublisherProcess): void {
     if (this.#sources.size > 0 && Buffer.compare(instance.apex, this.apex) !== 0) return;
     this.#sources.add(instance);
-    this.#isSource[instance.number] = 1;
+    this.#sourceOf[instance.number] = instance;
   }
 
   onChanged(instance: PublisherProcess, name: Uint8Array): void {
@@ -105,7 +120,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
   /** Its answers may change unseen: they are dropped everywhere, and none has a version. */
   onEnded(instance: PublisherProcess): void {
     if (!this.#sources.delete(instance)) return;
-    this.#isSource[instance.number] = 0;
+    this.#sourceOf[instance.number] = undefined;
     if (this.#sources.size > 0) this.publisher.feed.flush('by-server');
     else this.publisher.dismiss();
   }
@@ -115,12 +130,18 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     this.publisher.feed.flush('configuration');
   }
 
-  /** Adds the version to a cached answer with an OPT record without options, if this subscription keeps it. Returns its length. */
+  /**
+   * Adds the version to a cached answer with an OPT record without options, if this subscription announces its changes.
+   * Without AA the answer is only partly of the zone, and has its TTL. Returns its length.
+   */
   addTo(query: Query, out: Uint8Array, length: number, subscription: number): number {
-    if (this.#isSource[subscription] !== 1) return length;
+    const source =
+      subscription < 2 * WITH_TTL ? this.#sourceOf[subscription % WITH_TTL] : undefined;
+    if (source === undefined) return length;
     this.labelCount = versionLabels(query.name, query.nameLength, this.apex);
+    this.cluster = query.knowsClusterVersion ? source.version : undefined;
     const end = appendZoneVersion(out, length, query.maxAnswerBytes, this);
-    if (end > length) out[2]! |= FLAG.AA >> 8;
+    if (end > length && subscription < WITH_TTL) out[2]! |= FLAG.AA >> 8;
     return end;
   }
 

@@ -16,21 +16,30 @@ import {
   serverText,
 } from '@kube-dns/transport';
 import {
+  changedOf,
+  CLUSTER_VERSION_REQUEST,
+  clusterVersionAt,
+  type ClusterVersionNote,
   decodeName,
   INSTANCE_BYTES,
-  isOfInstance,
-  ROOT_NAME,
-  type Subscribed,
   isInZone,
-  ZONE_VERSION_REQUEST,
+  isOfInstance,
+  knownOf,
+  raiseTo,
+  ROOT_NAME,
+  serialAt,
+  type Subscribed,
+  VERSIONED_RESOURCES,
 } from '@kube-dns/wire';
 import { type FlushCause, type SubscriptionStatus, ZoneSubscription } from './subscription.js';
+import { NOT_KNOWN, VersionLog } from './version-log.js';
 import {
   AnnouncedChanges,
   type ChangeSource,
   type LastSeen,
   MAX_SUBSCRIPTIONS,
   neverSeen,
+  UNVERSIONED,
   WITH_TTL,
 } from './version.js';
 
@@ -66,37 +75,114 @@ export interface ChangeListener {
   onEnded(instance: PublisherProcess): void;
 }
 
+/** An answer without a version, where others have one, may be old: it is asked for again so soon. */
+const UNVERSIONED_SECONDS = 1;
+/** So long an answer that is older than all that was announced is not cached: its server is behind, for now. */
+const BEHIND_MS = 5_000;
+/** A publisher that does not know after this time what another replica knew is behind; each says within 250 ms what it knows. */
+const LAG_MS = 2_000;
+
 /** A process behind the address of a server, which announces what changes in the server's zones. */
 export class PublisherProcess implements ChangeSource {
   readonly number: number;
+  readonly maxSeconds = Number.POSITIVE_INFINITY;
   readonly changes = new AnnouncedChanges();
-  /** For its answers that are of others: they may change with its zone, and have their TTL. */
+  /** For its answers that are partly of others: they may change with its zone, and have their TTL. */
   readonly relayed: ChangeSource;
+  /** For answers for its zones of which no version tells how old they are. */
+  readonly unversioned: ChangeSource;
   isLive = false;
   /** What it announced last: the apex of its zone, and which process it is. */
   apex: Uint8Array = ROOT_NAME;
+  /** The version of the cluster up to which changes are known; undefined where versions cannot be compared. */
+  version: Uint8Array | undefined;
   #id: Uint8Array = new Uint8Array(INSTANCE_BYTES);
   readonly #zones: readonly Uint8Array[];
+  readonly #announced = new VersionLog();
+  /** Its serial when it was subscribed to; what is added to its serials, so that they continue those of the process before. */
+  #firstSerial = 0;
+  #offset = 0;
+  #lastSerial = 0;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  /** What other replicas know and it does not yet, as a version; undefined when it knows all that they do. */
+  #ahead: Uint8Array | undefined;
+  #lagTimer: NodeJS.Timeout | undefined;
+  readonly #onLag: () => void;
 
-  /** `number` is that of its subscription; it serves these zones. */
-  constructor(number: number, zones: readonly Uint8Array[]) {
+  /** `number` is that of its subscription; it serves these zones. `onLag` is called when it is behind other replicas. */
+  constructor(number: number, zones: readonly Uint8Array[], onLag: () => void = () => undefined) {
     this.number = number;
     this.#zones = zones;
-    const { changes } = this;
-    const apexOf = () => this.apex;
-    this.relayed = {
-      number: number + WITH_TTL,
-      changes,
-      get apex() {
-        return apexOf();
-      },
-    };
+    this.#onLag = onLag;
+    this.relayed = this.#sourceWith(WITH_TTL, () => Number.POSITIVE_INFINITY);
+    this.unversioned = this.#sourceWith(UNVERSIONED, () =>
+      this.isComparable ? UNVERSIONED_SECONDS : Number.POSITIVE_INFINITY,
+    );
   }
 
-  /** Which process it is now. */
-  become(id: Uint8Array, apex: Uint8Array): void {
+  /** Whether the answers of all replicas tell what of its announcements they know. */
+  get isComparable(): boolean {
+    return this.#announced.isComparable;
+  }
+
+  /** Which process it is now. What was announced before is of no use. */
+  become(id: Uint8Array, apex: Uint8Array, serial = 0, version?: Uint8Array): void {
     this.#id = id;
     this.apex = apex;
+    this.#firstSerial = this.#lastSerial = serial;
+    this.#offset = 0;
+    this.#announced.begin(serial, version);
+    this.#sinceMs = performance.now();
+    this.version = version?.slice();
+    this.#ahead = undefined;
+    if (version === undefined) this.changes.noteAll(serial);
+    else this.changes.begin(serial);
+  }
+
+  /** Another process continues: it repeats what it knows and this one did not. */
+  resume(id: Uint8Array, apex: Uint8Array, serial: number, version: Uint8Array): void {
+    const before = this.version;
+    this.#id = id;
+    this.apex = apex;
+    this.#firstSerial = serial;
+    this.#lastSerial++;
+    this.#offset = this.#lastSerial - serial;
+    this.#announced.note(this.#lastSerial, version);
+    this.version = version.slice();
+    if (before !== undefined) this.#noteAhead(before, 0);
+    this.#checkAhead();
+  }
+
+  /** It announces nothing any more. What other replicas answer is judged by what it announced. */
+  end(): void {
+    this.isLive = false;
+    this.#stopLagTimer();
+  }
+
+  /** The next subscription begins anew. */
+  forget(): void {
+    this.version = this.#ahead = undefined;
+  }
+
+  /** One of its serials as they count here. */
+  serialHere(serial: number): number {
+    const here = serial + this.#offset;
+    this.#lastSerial = Math.max(this.#lastSerial, here);
+    return here;
+  }
+
+  /** It is at this version, after the announcement with a serial if there is one. Returns whether it is of another history now. */
+  noteVersion({ version, isPart }: ClusterVersionNote, serial?: number): boolean {
+    const isOther = version === undefined ? this.isComparable : !this.#announced.isSame(version, 0);
+    const here = serial === undefined ? this.#lastSerial : this.serialHere(serial);
+    if (serial !== undefined || isOther) this.#announced.note(here, version);
+    if (!isPart) this.version = version?.slice();
+    if (isOther) {
+      this.#ahead = undefined;
+      this.changes.noteAll(here);
+    }
+    this.#checkAhead();
+    return isOther;
   }
 
   /** Whether it is the process whose instance is at an offset. */
@@ -104,10 +190,92 @@ export class PublisherProcess implements ChangeSource {
     return isOfInstance(bytes, at, this.#id);
   }
 
+  /** Whether it is this process, or its version is of a replica. */
+  isTwin(id: Uint8Array, version: Uint8Array | undefined): boolean {
+    return this.is(id, 0) || (version !== undefined && this.#announced.isSame(version, 0));
+  }
+
+  /** Whether the version whose instance is at an offset is of a replica whose answers can be compared. */
+  isReplica(bytes: Uint8Array, at: number): boolean {
+    const clusterAt = clusterVersionAt(bytes, at);
+    return clusterAt >= 0 && this.#announced.isSame(bytes, clusterAt);
+  }
+
+  /**
+   * The last announcement that a reply of it or of a replica knows, by the version whose instance is at an offset;
+   * NOT_KNOWN for one that is older than all that are remembered.
+   */
+  serialOf(bytes: Uint8Array, at: number): number {
+    const own = this.is(bytes, at) ? serialAt(bytes, at) : NOT_KNOWN;
+    if (own >= this.#firstSerial) return own + this.#offset;
+    const clusterAt = clusterVersionAt(bytes, at);
+    if (clusterAt < 0) return NOT_KNOWN;
+    if (this.#announced.isSame(bytes, clusterAt)) this.#noteAhead(bytes, clusterAt);
+    return this.#announced.serialOf(bytes, clusterAt);
+  }
+
+  /** Whether an answer with this serial, of which not each change was announced, may be cached: the change may be long ago. */
+  get takesOlder(): boolean {
+    return performance.now() - this.#sinceMs > BEHIND_MS;
+  }
+
   /** Whether a name (lower-cased, in wire form) is in one of its zones. */
   has(name: Uint8Array, length: number): boolean {
     for (const zone of this.#zones) if (isInZone(name, length, zone)) return true;
     return false;
+  }
+
+  #sourceWith(kind: number, maxSeconds: () => number): ChangeSource {
+    const { changes, number } = this;
+    const apexOf = () => this.apex;
+    return {
+      number: number + kind,
+      changes,
+      get apex() {
+        return apexOf();
+      },
+      get maxSeconds() {
+        return maxSeconds();
+      },
+    };
+  }
+
+  /** A replica has this version: this process is to know the same soon. */
+  #noteAhead(bytes: Uint8Array, at: number): void {
+    if (this.version === undefined || !this.#isAhead(bytes, at)) return;
+    const other = bytes.subarray(at, at + this.version.length);
+    if (this.#ahead === undefined) this.#ahead = other.slice();
+    else raiseTo(this.#ahead, other);
+    if (this.isLive) this.#startLagTimer();
+  }
+
+  #isAhead(bytes: Uint8Array, at: number): boolean {
+    for (let i = 0; i < VERSIONED_RESOURCES; i++) {
+      if (changedOf(bytes, at, i) > knownOf(this.version!, 0, i)) return true;
+    }
+    return false;
+  }
+
+  #checkAhead(): void {
+    if (this.#ahead === undefined) return;
+    if (this.version !== undefined && this.#isAhead(this.#ahead, 0)) {
+      this.#startLagTimer();
+      return;
+    }
+    this.#ahead = undefined;
+    this.#stopLagTimer();
+  }
+
+  #startLagTimer(): void {
+    this.#lagTimer ??= setTimeout(() => {
+      this.#lagTimer = undefined;
+      if (this.#ahead !== undefined) this.#onLag();
+    }, LAG_MS).unref();
+  }
+
+  #stopLagTimer(): void {
+    clearTimeout(this.#lagTimer);
+    this.#lagTimer = undefined;
   }
 }
 
@@ -138,8 +306,6 @@ export interface ZoneServerOptions {
   readonly cache: SubscribedCache;
   /** When subscriptions were heard, by their numbers; the cache has the same. */
   readonly lastSeen: LastSeen;
-  /** The same, also of those that do not live any more. */
-  readonly lastSeenEver?: LastSeen | undefined;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
   /** The name has changed, or all below it, in a zone of the server. */
@@ -155,15 +321,18 @@ export interface ZoneServerOptions {
 interface Connected {
   readonly instance: PublisherProcess;
   readonly subscription: ZoneSubscription;
+  /** The process before was behind other replicas; the next one need not be. */
+  hasLagged: boolean;
 }
 
 /**
- * A server that may announce what changes in its zones. Behind the address of a Service are several processes, each with
- * a view of its own: an answer is pinned only while the very process that gave it announces its changes.
+ * A server that may announce what changes in its zones. Behind the address of a Service are several processes. Where their
+ * answers tell the version of the cluster, one subscription is enough, to any of them. Else an answer is pinned only while the
+ * very process that gave it announces its changes.
  */
 export class ZoneServer {
-  /** How often a subscription became live and how often it ended, and names that changed. */
-  readonly #events = { started: 0, lost: 0, changed: 0 };
+  /** How often a subscription became live, went on where it was, ended, and was behind other replicas; names that changed. */
+  readonly #events = { started: 0, resumed: 0, lost: 0, behind: 0, changed: 0 };
   /** How often all answers were dropped, by reason. */
   readonly #flushes: Record<'new-subscription' | FlushCause, number> = {
     'new-subscription': 0,
@@ -231,6 +400,13 @@ export class ZoneServer {
     return this.#events.started > 0;
   }
 
+  /** Whether it announces changes, did, or said that it will: its replies have a version, if that is asked for. */
+  get announces(): boolean {
+    return (
+      this.hasAnnounced || this.#connected.some(({ subscription }) => subscription.isSupported)
+    );
+  }
+
   /** Whether it never announced changes, as one does that does not know how. */
   get isUnsupported(): boolean {
     return this.row()?.state !== 'down' && this.live === undefined;
@@ -256,16 +432,19 @@ export class ZoneServer {
     const subscription = new ZoneSubscription({
       server: this.server,
       zones: this.zones,
+      knownVersion: () => instance.version,
       events: {
-        onLive: (subscribed) => this.#goLive(connected, subscribed),
-        onChanged: (name, serial) => this.#change(instance, new Uint8Array(name), serial),
-        onFlush: (cause, serial) => this.#flush(instance, cause, serial),
+        onLive: (subscribed, note) => this.#goLive(connected, subscribed, note),
+        onVersion: (note, serial) => this.#noteVersion(instance, note, serial),
+        onChanged: (name, serial) =>
+          this.#change(instance, new Uint8Array(name), instance.serialHere(serial)),
+        onFlush: (cause, serial) => this.#flush(instance, cause, instance.serialHere(serial)),
         onSeen: () => this.#noteSeen(instance),
         onLost: (reason) => this.#lose(connected, reason),
         onUnsupported: (reason) => this.#giveUp(connected, reason),
       },
     });
-    const connected = { instance, subscription };
+    const connected: Connected = { instance, subscription, hasLagged: false };
     this.#connected.push(connected);
     subscription.start();
   }
@@ -276,6 +455,18 @@ export class ZoneServer {
       if (instance.isLive && instance.is(bytes, at)) return instance;
     }
     return undefined;
+  }
+
+  /** A process that answers alike, as the version of the cluster tells: it announces changes, or is to do so again soon. */
+  findReplica(bytes: Uint8Array, at: number): PublisherProcess | undefined {
+    for (const { instance } of this.#connected) if (instance.isReplica(bytes, at)) return instance;
+    return undefined;
+  }
+
+  /** A process whose announcements tell what other replicas' answers know, also after it was lost; or else one that announces changes now. */
+  get publisher(): PublisherProcess | undefined {
+    for (const { instance } of this.#connected) if (instance.isComparable) return instance;
+    return this.live;
   }
 
   /** A process answered that announces no changes: another connection may lead to it. */
@@ -310,31 +501,66 @@ export class ZoneServer {
   #createInstance(): PublisherProcess | undefined {
     if (this.#connected.length === MAX_INSTANCES) return undefined;
     const number = this.#options.takeNumber();
-    return number === undefined ? undefined : new PublisherProcess(number, this.zones);
+    if (number === undefined) return undefined;
+    const instance = new PublisherProcess(number, this.zones, () => this.#leave(instance));
+    return instance;
   }
 
-  #goLive(connected: Connected, { instance: id, apex, serial }: Subscribed): void {
+  #goLive(
+    connected: Connected,
+    { instance: id, apex, serial }: Subscribed,
+    note: ClusterVersionNote | undefined,
+  ): void {
     const { instance } = connected;
-    const same = this.#connected.find((one) => one.instance.isLive && one.instance.is(id, 0));
-    if (same !== undefined && connected !== this.#connected[0]) {
+    const version = note?.version;
+    // The same process again, or a replica that answers alike: one subscription is enough.
+    const twin = this.#connected.find(
+      (one) => one !== connected && one.instance.isLive && one.instance.isTwin(id, version),
+    );
+    if (twin !== undefined && connected !== this.#connected[0]) {
       this.#end(connected);
       return;
     }
-    if (same !== undefined) this.#end(same);
+    if (twin !== undefined) this.#end(twin);
     const isFirst = this.live === undefined;
     this.#searches.reset();
     this.#events.started++;
-    instance.become(id, apex);
     // What is dropped now is asked for at once: the server must not be taken for down until its next probe.
     this.#options.onLive(this.server);
-    this.#flush(instance, 'new-subscription', serial);
-    this.#setLive(instance, true);
+    if (note?.isResumed === true && version !== undefined && twin === undefined) {
+      this.#events.resumed++;
+      instance.resume(id, apex, serial, version);
+      this.#setLive(instance, true);
+    } else {
+      connected.hasLagged = false;
+      instance.become(id, apex, serial, version);
+      this.#setLive(instance, true);
+      this.#drop(instance, 'new-subscription');
+    }
     const { log } = this.#options;
     if (isFirst) {
       log.info(
         `${this.text} announces the changes of ${this.#zoneNames.join(', ')}: its answers are pinned until one changes`,
       );
     } else log.info(`${this.text} has ${this.liveCount} processes that announce changes`);
+  }
+
+  #noteVersion(instance: PublisherProcess, note: ClusterVersionNote, serial?: number): void {
+    // Answers of replicas with the history before are not compared any more.
+    if (instance.noteVersion(note, serial)) this.#drop(instance, 'by-server');
+  }
+
+  /** A process is behind other replicas: the next one goes on where it was; if that is behind, too, the history is another one. */
+  #leave(instance: PublisherProcess): void {
+    const connected = this.#connected.find((one) => one.instance === instance);
+    if (connected === undefined) return;
+    this.#events.behind++;
+    if (connected.hasLagged) {
+      instance.forget();
+      this.#drop(instance, 'by-server');
+    }
+    connected.hasLagged = true;
+    connected.subscription.leave('it is behind other replicas');
   }
 
   /** Names beside the zones are none of its business, whatever the apex that it announced. */
@@ -377,14 +603,19 @@ export class ZoneServer {
   #end(connected: Connected): void {
     connected.subscription.close();
     this.#setLive(connected.instance, false);
+    connected.instance.become(NO_INSTANCE, ROOT_NAME);
     this.#connected.splice(this.#connected.indexOf(connected), 1);
     this.#idle.push(connected.instance);
   }
 
   /** Any of its answers may have changed, up to this serial. */
-  #flush(instance: PublisherProcess, cause: FlushCause | 'new-subscription', serial: number): void {
-    this.#flushes[cause]++;
+  #flush(instance: PublisherProcess, cause: FlushCause, serial: number): void {
     instance.changes.noteAll(serial);
+    this.#drop(instance, cause);
+  }
+
+  #drop(instance: PublisherProcess, cause: FlushCause | 'new-subscription'): void {
+    this.#flushes[cause]++;
     for (const zone of this.zones) {
       this.#options.onChange(zone, zone);
       this.#options.cache.dropBelow(zone);
@@ -393,19 +624,23 @@ export class ZoneServer {
   }
 
   #noteSeen({ isLive, number }: PublisherProcess): void {
-    const { lastSeen, lastSeenEver } = this.#options;
-    lastSeen[number] = isLive ? performance.now() / 1_000 : Number.NEGATIVE_INFINITY;
-    if (isLive && lastSeenEver !== undefined) lastSeenEver[number] = lastSeen[number]!;
+    if (isLive) this.#options.lastSeen[number] = performance.now() / 1_000;
   }
 
   #setLive(instance: PublisherProcess, isLive: boolean): void {
-    instance.isLive = isLive;
-    this.#noteSeen(instance);
     const { listener } = this.#options;
-    if (isLive) listener?.onLive(instance);
-    else listener?.onEnded(instance);
+    if (isLive) {
+      instance.isLive = true;
+      this.#noteSeen(instance);
+      listener?.onLive(instance);
+    } else {
+      instance.end();
+      listener?.onEnded(instance);
+    }
   }
 }
+
+const NO_INSTANCE = new Uint8Array(INSTANCE_BYTES);
 
 /** A server, and zones (lower-cased, in wire form) that it is asked for. */
 export interface SubscribedServer {
@@ -425,8 +660,8 @@ export interface SubscriptionsOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
-/** Asks for the version of the zone: which process answers, and which changes it knows. */
-const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSubnet: false };
+/** Asks for the version of the zone: which process answers, which changes it knows, and the version of the cluster. */
+const VERSION_OPTIONS: AddedOptions = { bytes: CLUSTER_VERSION_REQUEST, hasClientSubnet: false };
 
 /**
  * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
@@ -435,8 +670,6 @@ const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSu
 export class Subscriptions implements SubscribedCache {
   /** When the servers of subscriptions were last seen; the caches have the same. */
   readonly lastSeen: LastSeen = neverSeen();
-  /** The same, also of those that do not live any more. */
-  readonly lastSeenEver: LastSeen = neverSeen();
   readonly #log: Pick<Log, 'info' | 'warn'>;
   readonly #sinks = new Set<ChangeSink>();
   #listener: ChangeListener | undefined;
@@ -548,7 +781,7 @@ export class Subscriptions implements SubscribedCache {
   /** The options that questions to a group of servers have. */
   optionsFor({ servers }: ServerGroup): AddedOptions {
     for (const one of this.#servers) {
-      if (one.live === undefined) continue;
+      if (!one.announces) continue;
       const { address, port } = one.server;
       for (const server of servers) {
         if (server.port === port && server.address === address) return VERSION_OPTIONS;
@@ -564,10 +797,14 @@ export class Subscriptions implements SubscribedCache {
     );
   }
 
-  /** The process whose instance is at an offset of a reply, and that announces its changes now. */
+  /** Who announces the changes of a reply: the process whose instance is at an offset, or one that answers alike. */
   find(reply: Uint8Array, at: number): PublisherProcess | undefined {
     for (const one of this.#servers) {
       const instance = one.find(reply, at);
+      if (instance !== undefined) return instance;
+    }
+    for (const one of this.#servers) {
+      const instance = one.findReplica(reply, at);
       if (instance !== undefined) return instance;
     }
     return undefined;
@@ -576,17 +813,18 @@ export class Subscriptions implements SubscribedCache {
   /** A process that announces changes of the zone that a name (lower-cased, in wire form) is in. */
   publisherOf(name: Uint8Array, nameLength: number): PublisherProcess | undefined {
     for (const one of this.#servers) {
-      const { live } = one;
-      if (live?.has(name, nameLength) === true) return live;
+      const { publisher } = one;
+      if (publisher?.has(name, nameLength) === true) return publisher;
     }
     return undefined;
   }
 
-  /** A process that announces no changes has answered for such a name: it is looked for. */
+  /** A process that announces no changes has answered for such a name: it is looked for, where that is of use. */
   search(name: Uint8Array, nameLength: number): void {
     const nowMs = performance.now();
-    for (const one of this.#servers)
+    for (const one of this.#servers) {
       if (one.live?.has(name, nameLength) === true) one.search(nowMs);
+    }
   }
 
   close(): void {
@@ -620,7 +858,6 @@ export class Subscriptions implements SubscribedCache {
       number,
       cache: this,
       lastSeen: this.lastSeen,
-      lastSeenEver: this.lastSeenEver,
       takeNumber: () => this.#takeNumber(number),
       onChange: (name, zone) => {
         for (const sink of this.#sinks) sink.forgetQuestions(name, zone);

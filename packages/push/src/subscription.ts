@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { BackOff, systemReason } from '@kube-dns/base';
 import {
+  type ClusterVersionNote,
+  clusterVersionTlv,
   DSO_TYPE,
   type DsoMessage,
   type DsoTlv,
@@ -11,6 +13,7 @@ import {
   RCODE,
   RCODE_MASK,
   readChanged,
+  readClusterVersion,
   readDso,
   readSerialTlv,
   readSubscribed,
@@ -18,7 +21,7 @@ import {
   type Subscribed,
   writeDso,
 } from '@kube-dns/wire';
-import { frameMessage, FrameReader, type ServerAddress } from '@kube-dns/transport';
+import { frameMessage, FrameReader, isLoopback, type ServerAddress } from '@kube-dns/transport';
 
 /** Until all zones are subscribed to, from the first packet on. */
 const SUBSCRIBE_MS = 5_000;
@@ -33,8 +36,16 @@ const TURN_MS = 2;
 
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
-  /** From now on every change is announced. What was before is unknown. */
-  onLive(server: Subscribed): void;
+  /**
+   * From now on every change is announced. What was before is unknown, unless the subscription is resumed: what the
+   * subscriber missed follows then.
+   */
+  onLive(server: Subscribed, note: ClusterVersionNote | undefined): void;
+  /**
+   * The version of the cluster after a message, before what that says; with its serial if it announces changes. Only from
+   * servers that know such versions. It is not copied.
+   */
+  onVersion?(note: ClusterVersionNote, serial?: number): void;
   /**
    * The records of a name, lower-cased in wire form, or of names below it have changed: answers with a lower serial
    * may be old. The name is not copied.
@@ -63,6 +74,8 @@ export interface SubscriptionTarget {
   readonly zones: readonly Uint8Array[];
   /** Without a message of the server for this long it is taken for dead. */
   readonly silenceMs: number;
+  /** The version of the cluster up to which changes are known; undefined for none. */
+  readonly version?: Uint8Array | undefined;
 }
 
 /** One connection to a server that announces changes, from its subscriptions to its end. */
@@ -84,6 +97,8 @@ export class SubscriptionConnection {
   #due: number;
   /** What the first response said; undefined before. */
   #subscribed: Subscribed | undefined;
+  /** Beside the last one. */
+  #note: ClusterVersionNote | undefined;
   #hasEnded = false;
   /** It sent something in this turn: a response to a keepalive does not say that no change is missing. */
   #hasAnnounced = false;
@@ -100,12 +115,20 @@ export class SubscriptionConnection {
     this.#socket = connect({ host: address, port, noDelay: true });
     this.#socket.on('connect', () => {
       this.#isConnected = true;
-      for (const data of target.zones) this.#request({ type: DSO_TYPE.SUBSCRIBE, data });
+      const zones = target.zones.map((data) => ({ type: DSO_TYPE.SUBSCRIBE, data }));
+      for (const zone of zones.slice(0, -1)) this.#request(zone);
+      // What was missed follows the last one, when it is live.
+      for (const zone of zones.slice(-1)) this.#request(zone, clusterVersionTlv(target.version));
     });
     this.#socket.on('error', (error) => this.#end('lost', systemReason(error)));
     this.#socket.on('end', () => this.#endByServer('the server closed the connection'));
     this.#socket.on('close', () => this.#endByServer('the server closed the connection'));
     this.#socket.on('data', (chunk) => this.#read(chunk));
+  }
+
+  /** Ends it as if the server had. */
+  leave(reason: string): void {
+    this.#end('lost', reason);
   }
 
   /** Ends it without a call back. */
@@ -129,10 +152,10 @@ export class SubscriptionConnection {
     this.#end(isAnswered ? 'lost' : 'unsupported', reason);
   }
 
-  #request(operation: DsoTlv): void {
+  #request(...tlvs: readonly DsoTlv[]): void {
     const id = (this.#lastId = (this.#lastId % 0xffff) + 1);
     const rcode = RCODE.NOERROR;
-    this.#socket.write(frameMessage(writeDso({ id, isResponse: false, rcode, tlvs: [operation] })));
+    this.#socket.write(frameMessage(writeDso({ id, isResponse: false, rcode, tlvs })));
   }
 
   #read(chunk: Buffer): void {
@@ -158,7 +181,7 @@ export class SubscriptionConnection {
       const message = isDso(bytes) ? readDso(bytes) : undefined;
       if (message === undefined) this.#endByRefusal(bytes);
       else if (message.isResponse) this.#readResponse(message);
-      else this.#readEvent(message.tlvs[0]);
+      else this.#readEvent(message.tlvs);
     }
   }
 
@@ -199,10 +222,11 @@ export class SubscriptionConnection {
       }
       if (this.#subscribed === undefined) this.serial = subscribed.serial;
       this.#subscribed = subscribed;
+      this.#note = readClusterVersion(tlvs);
     } else if (rcode !== RCODE.NOTAUTH || (this.#due === 0 && this.#subscribed === undefined)) {
       this.#endByRcode(rcode);
       return;
-    }
+    } else this.#note = undefined;
     if (this.#due === 0) this.#goLive(this.#subscribed!);
   }
 
@@ -211,21 +235,27 @@ export class SubscriptionConnection {
     clearTimeout(this.#deadline);
     const { silenceMs } = this.#target;
     this.#deadline = setTimeout(() => this.#end('lost', 'no heartbeat'), silenceMs);
-    this.#events.onLive({ ...subscribed, serial: this.serial });
+    this.#events.onLive({ ...subscribed, serial: this.serial }, this.#note);
   }
 
   /** Serials that do not continue mean that something was missed. */
-  #readEvent(operation: DsoTlv | undefined): void {
+  #readEvent(tlvs: readonly DsoTlv[]): void {
+    const [operation] = tlvs;
     this.#hasAnnounced = true;
-    if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data);
+    if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data, tlvs);
     else if (operation?.type === DSO_TYPE.FLUSH || operation?.type === DSO_TYPE.HEARTBEAT) {
       const serial = readSerialTlv(operation.data);
       if (serial === undefined) this.#end('lost', 'a message is malformed');
-      else this.#readSerial(serial, operation.type === DSO_TYPE.FLUSH);
+      else this.#readSerial(serial, operation.type === DSO_TYPE.FLUSH, tlvs);
     }
   }
 
-  #readChanged(data: Uint8Array): void {
+  #noteVersion(tlvs: readonly DsoTlv[], serial?: number): void {
+    const note = readClusterVersion(tlvs);
+    if (note !== undefined) this.#events.onVersion?.(note, serial);
+  }
+
+  #readChanged(data: Uint8Array, tlvs: readonly DsoTlv[]): void {
     const changed = readChanged(data);
     if (changed === undefined) {
       this.#end('lost', 'a message is malformed');
@@ -235,14 +265,16 @@ export class SubscriptionConnection {
     const isNext = before === this.serial;
     this.serial = after;
     if (!this.isLive) return;
+    this.#noteVersion(tlvs, after);
     if (!isNext) this.#events.onFlush('missed-message', after);
     else for (const name of names) this.#events.onChanged(name, after);
   }
 
-  #readSerial(serial: number, isFlush: boolean): void {
+  #readSerial(serial: number, isFlush: boolean, tlvs: readonly DsoTlv[]): void {
     const isNext = serial === this.serial;
     this.serial = serial;
     if (!this.isLive) return;
+    this.#noteVersion(tlvs, isFlush || !isNext ? serial : undefined);
     if (isFlush) this.#events.onFlush('by-server', serial);
     else if (!isNext) this.#events.onFlush('missed-message', serial);
   }
@@ -252,12 +284,16 @@ export class SubscriptionConnection {
 const SILENCE_MS = 12_000;
 /** A server that does not announce changes is asked again after this time. */
 const UNSUPPORTED_PAUSE_MS = 60_000;
-/** Pauses for a server that cannot announce them now, as its zone is not complete or it has too many subscribers. */
-const FIRST_BUSY_MS = 1_000;
-const LAST_BUSY_MS = 8_000;
-/** Pauses after a lost connection: each is twice the last one. */
-const FIRST_PAUSE_MS = 100;
-const LAST_PAUSE_MS = 5_000;
+/**
+ * Pauses after a lost connection, and for a server that cannot announce changes now, as its zone is not complete or it has
+ * too many subscribers: anything up to these, which are twice the last one each time. The subscribers of a server that ended
+ * all come back in the first one, and what they missed is repeated.
+ */
+const FIRST_PAUSE_MS = 1_000;
+const LAST_PAUSE_MS = 8_000;
+/** The same of a server on this machine: it has few subscribers. */
+const FIRST_LOCAL_MS = 100;
+const LAST_LOCAL_MS = 400;
 
 export interface SubscriptionEvents extends ChangeEvents {
   /** No change is announced any more. `reason` continues "the subscription has ended:". */
@@ -284,6 +320,8 @@ export interface ZoneSubscriptionOptions {
   /** Lower-cased, in wire form; one at least. */
   readonly zones: readonly Uint8Array[];
   readonly events: SubscriptionEvents;
+  /** The version of the cluster up to which changes are known, when it subscribes again. */
+  readonly knownVersion?: () => Uint8Array | undefined;
   /** So long without a message end a connection, in milliseconds; 12 s unless given. */
   readonly silenceMs?: number;
 }
@@ -296,29 +334,33 @@ export class ZoneSubscription {
   readonly #options: ZoneSubscriptionOptions;
   #connection: SubscriptionConnection | undefined;
   #retry: NodeJS.Timeout | undefined;
-  readonly #backOff = new BackOff({
-    firstMs: FIRST_PAUSE_MS,
-    longestMs: LAST_PAUSE_MS,
-    randomPart: 0,
-  });
-  readonly #busyBackOff = new BackOff({
-    firstMs: FIRST_BUSY_MS,
-    longestMs: LAST_BUSY_MS,
-    randomPart: 0,
-  });
+  readonly #backOff: BackOff;
   #wasEverLive = false;
   #isClosed = false;
   #isKnownUnsupported = false;
+  /** It said that it will announce changes, and not when. */
+  #isBusy = false;
   #reason = 'no connection yet';
   #sinceMs = performance.now();
 
   constructor(options: ZoneSubscriptionOptions) {
     this.#options = options;
+    const isLocal = isLoopback(options.server.address);
+    this.#backOff = new BackOff({
+      firstMs: isLocal ? FIRST_LOCAL_MS : FIRST_PAUSE_MS,
+      longestMs: isLocal ? LAST_LOCAL_MS : LAST_PAUSE_MS,
+      randomPart: 1,
+    });
   }
 
   /** Whether changes are announced now. */
   get isLive(): boolean {
     return this.#connection?.isLive ?? false;
+  }
+
+  /** Whether its server announces changes, did, or said that it will. */
+  get isSupported(): boolean {
+    return this.#wasEverLive || this.#isBusy;
   }
 
   get status(): SubscriptionStatus {
@@ -332,17 +374,18 @@ export class ZoneSubscription {
 
   start(): void {
     const { server, zones, silenceMs = SILENCE_MS, events } = this.#options;
+    const version = this.#options.knownVersion?.();
     const connection = new SubscriptionConnection(
-      { server, zones, silenceMs },
+      { server, zones, silenceMs, version },
       {
-        onLive: (subscribed) => {
+        onLive: (subscribed, note) => {
           this.#backOff.reset();
-          this.#busyBackOff.reset();
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
           this.#sinceMs = performance.now();
-          events.onLive(subscribed);
+          events.onLive(subscribed, note);
         },
+        onVersion: (note, serial) => events.onVersion?.(note, serial),
         onChanged: (name, serial) => events.onChanged(name, serial),
         onFlush: (cause, serial) => events.onFlush(cause, serial),
         onSeen: () => events.onSeen?.(),
@@ -363,6 +406,11 @@ export class ZoneSubscription {
     this.start();
   }
 
+  /** Subscribes again soon, perhaps to another process behind the address: this one is of no use. */
+  leave(reason: string): void {
+    this.#connection?.leave(reason);
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -374,6 +422,7 @@ export class ZoneSubscription {
     const { events } = this.#options;
     this.#connection = undefined;
     this.#reason = reason;
+    this.#isBusy = outcome === 'busy';
     if (wasLive) this.#sinceMs = performance.now();
     this.#retry = setTimeout(() => this.start(), this.#nextPauseMs(outcome));
     if (wasLive) events.onLost(reason);
@@ -385,7 +434,6 @@ export class ZoneSubscription {
 
   /** One that announced changes before is starting again when it does not. */
   #nextPauseMs(outcome: Outcome): number {
-    if (outcome === 'busy') return this.#busyBackOff.next();
     if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
     return this.#backOff.next();
   }

@@ -2,14 +2,18 @@ import type { Answerer, AnswerSource, Client, ReplyPath } from '@kube-dns/transp
 import { appendZoneVersion, type Query, isInZone, type ZoneVersion } from '@kube-dns/wire';
 
 /** The most subscriptions that the entries of a cache can have. */
-export const MAX_SUBSCRIPTIONS = 127;
-/** Added to the number of a subscription for entries that go with a change, and with their TTL, too. */
-export const WITH_TTL = 128;
+export const MAX_SUBSCRIPTIONS = 63;
+/** Added to the number of a subscription for entries that go with a change, and with their TTL, too: */
+export const WITH_TTL = 64;
+/** those that are only partly of the zone, with the version of that part; and those of which no version tells how old they are. */
+export const UNVERSIONED = 128;
 
 /** A process that announces when answers change. */
 export interface ChangeSource {
-  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL more. */
+  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL or UNVERSIONED more. */
   readonly number: number;
+  /** An answer may be cached for so long at most. */
+  readonly maxSeconds: number;
   /** The apex of the server's zone, lower-cased in wire form. */
   readonly apex: Uint8Array;
   readonly changes: AnnouncedChanges;
@@ -17,17 +21,18 @@ export interface ChangeSource {
 
 /**
  * When the server of each subscription, by its number, was last seen, in seconds by the cache's clock: every change
- * until then is known. -Infinity while the subscription does not live; WITH_TTL and above are never set.
+ * until then is known. -Infinity before; WITH_TTL and above are never set.
  */
 export type LastSeen = Float64Array;
 
-/** With no subscription that lives. */
+/** With no subscription that ever lived. */
 export function neverSeen(): LastSeen {
-  return new Float64Array(2 * WITH_TTL).fill(Number.NEGATIVE_INFINITY);
+  return new Float64Array(2 * UNVERSIONED).fill(Number.NEGATIVE_INFINITY);
 }
 
 /** Owners share these by their hash: a reply that is taken for old costs another question. */
-const OWNERS = 256;
+const OWNERS = 4_096;
+const NEVER = Number.NEGATIVE_INFINITY;
 
 /** What a server has announced, each by its serial: when names changed last. */
 export class AnnouncedChanges {
@@ -35,6 +40,8 @@ export class AnnouncedChanges {
   #ofAny = 0;
   /** Of a name above services, or of all. */
   #ofMany = 0;
+  /** What changed with a lower serial was not announced here. */
+  #first = NEVER;
 
   /** The name whose hash this is has changed. */
   note(owner: number, serial: number): void {
@@ -46,6 +53,18 @@ export class AnnouncedChanges {
     this.#ofOwner.fill(0);
     this.#ofAny = 0;
     this.#ofMany = serial;
+  }
+
+  /** Changes are announced from this serial on; whether an answer that knows less is old is not known. */
+  begin(serial: number): void {
+    this.#ofOwner.fill(NEVER);
+    this.#ofAny = this.#ofMany = NEVER;
+    this.#first = serial;
+  }
+
+  /** Whether each change that an answer with this serial does not know was announced. */
+  tells(serial: number): boolean {
+    return serial >= this.#first;
   }
 
   /** Whether an answer with this serial knows the last change of an owner. */
@@ -76,7 +95,7 @@ export function overlaps(one: Uint8Array, other: Uint8Array): boolean {
 }
 
 /** What the versions of all answers come from. */
-export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial'> {
+export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial' | 'cluster'> {
   /** The zone's name, lower-cased in wire form. */
   readonly apex: Uint8Array;
 }
@@ -106,6 +125,8 @@ export class VersionedAnswerer implements Answerer {
 class VersionedClient implements Client, ZoneVersion {
   labelCount = 0;
   serial = 0;
+  /** Valid as long as the records do not change. */
+  cluster: Uint8Array | undefined;
   readonly #source: VersionSource;
   #client!: Client;
   #maxBytes = 0;
@@ -115,10 +136,11 @@ class VersionedClient implements Client, ZoneVersion {
   }
 
   /** Sets the question, and its client. */
-  start({ name, nameLength, maxAnswerBytes }: Query, client: Client): void {
-    const { apex, serial } = this.#source;
+  start({ name, nameLength, maxAnswerBytes, knowsClusterVersion }: Query, client: Client): void {
+    const { apex, serial, cluster } = this.#source;
     this.labelCount = versionLabels(name, nameLength, apex);
     this.serial = serial;
+    this.cluster = knowsClusterVersion ? cluster : undefined;
     this.#client = client;
     this.#maxBytes = maxAnswerBytes;
   }
@@ -145,7 +167,8 @@ class VersionedClient implements Client, ZoneVersion {
 
   defer(): ReplyPath {
     const reply = this.#client.defer();
-    const version = { labelCount: this.labelCount, serial: this.serial, instance: this.instance };
+    const { labelCount, serial, instance } = this;
+    const version = { labelCount, serial, instance, cluster: this.cluster?.slice() };
     const maxBytes = this.#maxBytes;
     return {
       get address() {

@@ -1,8 +1,13 @@
-import type { ChangeSource, PublisherProcess, Relay, Subscriptions } from '@kube-dns/push';
+import {
+  type ChangeSource,
+  NOT_KNOWN,
+  type PublisherProcess,
+  type Relay,
+  type Subscriptions,
+} from '@kube-dns/push';
 import {
   expandKey,
   FLAG,
-  INSTANCE_BYTES,
   isInZone,
   markReasons,
   MAX_NAME_BYTES,
@@ -10,13 +15,13 @@ import {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
-  readSerial,
   readUint16,
   reasonsOf,
   RecordCursor,
   ReplyOutline,
   SECTION,
   TYPE,
+  voidZoneVersion,
   writeUint16,
   writeUint32,
   zoneVersionAt,
@@ -185,7 +190,12 @@ export class ReplyPipeline {
 
   /** The version that subscribers of this process get; what is contradicted here depends on more than the server. */
   #translate(reply: Buffer): void {
-    if (this.#relay === undefined || this.#isContradicted) return;
+    if (this.#relay === undefined) return;
+    if (this.#isContradicted) {
+      const at = zoneVersionAt(reply);
+      if (at >= 0) voidZoneVersion(reply, at);
+      return;
+    }
     const instance = this.#publisher.instanceFor(reply);
     if (instance !== undefined) this.#relay.translate(reply, instance, this.#isCurrent);
   }
@@ -213,8 +223,8 @@ class ReplyPublisher {
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   readonly #cursor = new RecordCursor();
   #instance: PublisherProcess | undefined;
-  /** The last change that it knew. */
-  #serial = 0;
+  /** The last change that it knew, as its process or the one that announces them for all replicas counts. */
+  #serial = NOT_KNOWN;
 
   constructor(subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>) {
     this.#subscriptions = subscriptions;
@@ -243,9 +253,17 @@ class ReplyPublisher {
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
   ): boolean {
-    return this.has(answer)
-      ? cache.store(answer, isStored, this.#source, this.#serial)
-      : cache.store(answer, isStored, this.#sourceBeside(answer), LATEST);
+    const instance = this.#instance;
+    if (instance === undefined || !this.has(answer)) {
+      return cache.store(answer, isStored, this.#sourceBeside(answer), LATEST);
+    }
+    // What changed before the subscription was not announced: this may be older than that, and need not be.
+    if (!instance.changes.tells(this.#serial)) {
+      if (!instance.takesOlder) return false;
+      return cache.store(answer, isStored, instance.unversioned, this.#serial);
+    }
+    const source = this.isOfZone ? instance : instance.relayed;
+    return cache.store(answer, isStored, source, this.#serial);
   }
 
   /** Whether the reply knows every change that the process has announced, of any name. */
@@ -276,21 +294,19 @@ class ReplyPublisher {
   #instanceOf(reply: Buffer): PublisherProcess | undefined {
     const at = zoneVersionAt(reply);
     if (at < 0) return undefined;
-    this.#serial = readSerial(reply, at + INSTANCE_BYTES);
     const instance = this.#subscriptions.find(reply, at);
-    if (instance !== undefined) return instance;
+    if (instance !== undefined) {
+      this.#serial = instance.serialOf(reply, at);
+      return instance;
+    }
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
     if (length > 0) this.#subscriptions.search(this.#name, length);
     return undefined;
   }
 
-  get #source(): ChangeSource | undefined {
-    return this.isOfZone ? this.#instance : this.#instance?.relayed;
-  }
-
-  /** Another process behind the server's address announces nothing itself: its answers go with the changes that are announced. */
+  /** Nothing tells how old an answer for a zone is that has no version: it goes with the changes that are announced. */
   #sourceBeside({ name, nameLength }: CacheableAnswer): ChangeSource | undefined {
-    return this.#subscriptions.publisherOf(name, nameLength)?.relayed;
+    return this.#subscriptions.publisherOf(name, nameLength)?.unversioned;
   }
 }
 

@@ -25,6 +25,7 @@ export { frameMessage, FrameReader } from './frame-reader.js';
 export { listen, type Listener, type ListenOptions } from './listener.js';
 export {
   type Encryption,
+  isLoopback,
   isOwnAddress,
   isStreamed,
   parseResolvConf,

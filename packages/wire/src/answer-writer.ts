@@ -13,7 +13,7 @@ import {
 } from './protocol.js';
 import type { Query } from './query.js';
 import { SECTION, type Section } from './record-cursor.js';
-import { ZONE_VERSION_BYTES } from './zone-version.js';
+import { CLUSTER_ZONE_VERSION_BYTES, ZONE_VERSION_BYTES } from './zone-version.js';
 
 /** One resource record of class IN; names in `owner` and `rdata` are in wire form, uncompressed. */
 export interface ResourceRecord {
@@ -66,7 +66,8 @@ export class AnswerWriter {
       throw new RangeError(`${this.#maxBytes} bytes are too few for an answer`);
     }
     this.#query = query;
-    const versionBytes = query.asksZoneVersion ? ZONE_VERSION_BYTES : 0;
+    const asked = query.knowsClusterVersion ? CLUSTER_ZONE_VERSION_BYTES : ZONE_VERSION_BYTES;
+    const versionBytes = query.asksZoneVersion ? asked : 0;
     this.#optBytes = query.hasEdns ? OPT_BYTES + versionBytes : 0;
     this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
     this.#out = out;

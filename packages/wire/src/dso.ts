@@ -8,7 +8,8 @@ import {
   OPCODE_MASK,
   RCODE_MASK,
 } from './protocol.js';
-import { INSTANCE_BYTES, readSerial, SERIAL_BYTES, writeSerial } from './zone-version.js';
+import { CLUSTER_VERSION_BYTES, readSerial, writeSerial } from './cluster-version.js';
+import { INSTANCE_BYTES, SERIAL_BYTES } from './zone-version.js';
 
 /** TLV types: Keepalive (RFC 8490 section 7.1), and those of the range for private use (section 10.3). */
 export const DSO_TYPE = {
@@ -21,6 +22,11 @@ export const DSO_TYPE = {
   FLUSH: 0xf802,
   /** The serial, every few seconds. */
   HEARTBEAT: 0xf803,
+  /**
+   * Beside an operation: the version of the cluster after it. Beside SUBSCRIBE: the subscriber knows such versions, and the
+   * changes up to this one, if it has one.
+   */
+  CLUSTER_VERSION: 0xf804,
 } as const;
 
 /** A type with its data (RFC 8490 section 5.4.4). */
@@ -173,6 +179,37 @@ export function serialTlv(type: number, serial: number): DsoTlv {
 /** The serial of a FLUSH or a HEARTBEAT; undefined when the data is malformed. */
 export function readSerialTlv(data: Uint8Array): number | undefined {
   return data.length === SERIAL_BYTES ? readSerial(data, 0) : undefined;
+}
+
+/** What a message says of the version of the cluster. */
+export interface ClusterVersionNote {
+  /** Of CLUSTER_VERSION_BYTES; undefined where there is none. Not copied. */
+  readonly version: Uint8Array | undefined;
+  /** Other messages with changes up to this version follow. */
+  readonly isPart: boolean;
+  /** The changes after the version of the subscriber follow; else it must take any record for changed. */
+  readonly isResumed: boolean;
+}
+
+const IS_PART = 1;
+const IS_RESUMED = 2;
+
+export function clusterVersionTlv(
+  version: Uint8Array | undefined,
+  { isPart = false, isResumed = false } = {},
+): DsoTlv {
+  const data = new Uint8Array(1 + (version?.length ?? 0));
+  data[0] = (isPart ? IS_PART : 0) | (isResumed ? IS_RESUMED : 0);
+  if (version !== undefined) data.set(version, 1);
+  return { type: DSO_TYPE.CLUSTER_VERSION, data };
+}
+
+/** What a message has beside its operation; undefined when it has no sound one: who sent it does not know such versions. */
+export function readClusterVersion(tlvs: readonly DsoTlv[]): ClusterVersionNote | undefined {
+  const data = tlvs.find(({ type }, at) => at > 0 && type === DSO_TYPE.CLUSTER_VERSION)?.data;
+  if (data?.length !== 1 && data?.length !== 1 + CLUSTER_VERSION_BYTES) return undefined;
+  const version = data.length === 1 ? undefined : data.subarray(1);
+  return { version, isPart: (data[0]! & IS_PART) !== 0, isResumed: (data[0]! & IS_RESUMED) !== 0 };
 }
 
 /** The offset after the uncompressed name at `at` of bytes that may be anything; -1 when there is none. */

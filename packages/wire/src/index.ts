@@ -13,12 +13,26 @@ export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export {
+  changedOf,
+  CLUSTER_VERSION_BYTES,
+  hasSameIdentity,
+  IDENTITY_BYTES,
+  knownOf,
+  raiseTo,
+  readSerial,
+  setChanged,
+  setKnown,
+  VERSIONED_RESOURCES,
+} from './cluster-version.js';
+export {
   changedTlv,
+  clusterVersionTlv,
   DSO_TYPE,
   isDso,
   keepaliveTlv,
   plainNameEnd,
   readChanged,
+  readClusterVersion,
   readDso,
   readSerialTlv,
   readSubscribed,
@@ -26,7 +40,7 @@ export {
   subscribedTlv,
   writeDso,
 } from './dso.js';
-export type { Changed, DsoMessage, DsoTlv, Subscribed } from './dso.js';
+export type { Changed, ClusterVersionNote, DsoMessage, DsoTlv, Subscribed } from './dso.js';
 export { WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {
@@ -107,11 +121,14 @@ export { checkTsig, parseTsigKey, readTsig, refuseTsig, signMessage } from './ts
 export type { Signing, Tsig, TsigKey } from './tsig.js';
 export {
   appendZoneVersion,
+  CLUSTER_VERSION_REQUEST,
+  clusterVersionAt,
   INSTANCE_BYTES,
   isOfInstance,
   passZoneVersion,
-  readSerial,
   replaceZoneVersion,
+  serialAt,
+  voidZoneVersion,
   ZONE_VERSION_REQUEST,
   zoneVersionAt,
 } from './zone-version.js';

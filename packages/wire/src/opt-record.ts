@@ -25,6 +25,8 @@ export const EDNS_OPTION = {
   PADDING: 12,
   EXTENDED_ERROR: 15,
   ZONE_VERSION: 19,
+  /** Of local use (RFC 6891 section 9): the client knows versions of the cluster. */
+  CLUSTER_VERSION: 65_247,
 } as const;
 /** Code and length of an option. */
 export const OPTION_HEAD_BYTES = 4;

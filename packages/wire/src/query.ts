@@ -22,7 +22,7 @@ import {
   SAFE_UDP_BYTES,
   TYPE,
 } from './protocol.js';
-import { isZoneVersionRequest } from './zone-version.js';
+import { isClusterVersionRequest, isZoneVersionRequest } from './zone-version.js';
 
 /**
  * How a listener handles a message. `answer`: the query can be answered.
@@ -62,6 +62,8 @@ export class Query {
   isDnssecOk = false;
   /** Whether the version of the zone is wanted (RFC 9660); only if that is the first option. */
   asksZoneVersion = false;
+  /** Whether the client knows versions of the cluster, too; only if the second option says so. */
+  knowsClusterVersion = false;
   /** Where the data of the COOKIE option is in `bytes`, and how much (RFC 7873 section 4); 0 without one. */
   cookieAt = 0;
   cookieBytes = 0;
@@ -92,7 +94,7 @@ export class Query {
     this.hasEdns = false;
     this.hasOtherRecords = false;
     this.isDnssecOk = false;
-    this.asksZoneVersion = false;
+    this.asksZoneVersion = this.knowsClusterVersion = false;
     this.cookieAt = this.cookieBytes = 0;
     this.questionEnd = HEADER_BYTES;
     this.nameLength = this.type = this.class = 0;
@@ -160,7 +162,10 @@ export class Query {
         this.hasEdns = true;
         this.isDnssecOk = (bytes[fixedAt + 6]! & 0x80) !== 0;
         version = bytes[fixedAt + 5]!;
-        this.asksZoneVersion = isZoneVersionRequest(bytes, fixedAt + RECORD_FIXED_BYTES, end);
+        const optionsAt = fixedAt + RECORD_FIXED_BYTES;
+        this.asksZoneVersion = isZoneVersionRequest(bytes, optionsAt, end);
+        this.knowsClusterVersion =
+          this.asksZoneVersion && isClusterVersionRequest(bytes, optionsAt, end);
         hasBadCookie = !this.#findCookie(fixedAt + RECORD_FIXED_BYTES, end);
         if (!this.isOverTcp) {
           const asked = readUint16(bytes, fixedAt + 2);

@@ -5,7 +5,7 @@ import { Query } from './query.js';
 import {
   appendZoneVersion,
   passZoneVersion,
-  readSerial,
+  serialAt,
   replaceZoneVersion,
   ZONE_VERSION_REQUEST,
   zoneVersionAt,
@@ -36,7 +36,7 @@ describe('the version of a zone', () => {
     expect(Array.from(message.subarray(length - 2, length))).toEqual([0, OPTION.length]);
     const at = zoneVersionAt(message);
     expect(message.subarray(at, at + 8)).toEqual(INSTANCE);
-    expect(readSerial(message, at + 8)).toBe(VERSION.serial);
+    expect(serialAt(message, at)).toBe(VERSION.serial);
   });
 
   it('is not in an answer that would be too large, that has no OPT record, or one with other options', () => {

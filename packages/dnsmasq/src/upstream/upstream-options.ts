@@ -73,9 +73,8 @@ export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): So
 /** The options of the cache in the command line, which the subscriptions keep right. */
 export function cacheOptions(
   options: DnsmasqOptions,
-  subscriptions: Pick<Subscriptions, 'lastSeen' | 'lastSeenEver' | 'serverNumber'>,
+  subscriptions: Pick<Subscriptions, 'lastSeen' | 'serverNumber'>,
 ): AnswerCacheOptions {
-  const { lastSeen, lastSeenEver } = subscriptions;
   const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
   const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
   const staleTtlSeconds = stale?.ttlSeconds ?? 0;
@@ -87,8 +86,7 @@ export function cacheOptions(
     staleTtlSeconds,
     rotatesRecords,
     countsHits,
-    lastSeen,
-    lastSeenEver: stale && lastSeenEver,
+    lastSeen: subscriptions.lastSeen,
     zoneServers: subscriptions,
   };
 }

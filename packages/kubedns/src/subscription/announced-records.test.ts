@@ -158,6 +158,8 @@ const IPV6 = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 
 const APEX = encodeKey('cluster.local');
 
+const NO_VERSION = { bytes: undefined };
+
 it.each([
   ['the zone and all above it', APEX, RCODE.NOERROR],
   ['a name below the zone', encodeKey('svc.cluster.local'), RCODE.NOERROR],
@@ -165,11 +167,11 @@ it.each([
   ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
   ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
 ])('answers subscriptions to %s as it should', (_, zone, rcode) => {
-  expect(clusterZones(APEX, { isSynced: true }).rcodeFor(zone)).toBe(rcode);
+  expect(clusterZones(APEX, { isSynced: true }, NO_VERSION).rcodeFor(zone)).toBe(rcode);
 });
 
 it('takes none before the cluster is listed', () => {
-  const zones = clusterZones(APEX, { isSynced: false });
+  const zones = clusterZones(APEX, { isSynced: false }, NO_VERSION);
   expect([zones.rcodeFor(APEX), zones.rcodeFor(encodeKey('com'))]).toEqual([
     RCODE.SERVFAIL,
     RCODE.NOTAUTH,

@@ -161,10 +161,14 @@ const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 export function clusterZones(
   apex: Uint8Array,
   watch: { readonly isSynced: boolean },
+  version: { readonly bytes: Uint8Array | undefined },
 ): PublishedZones {
   return {
     apex,
     isKnown: true,
+    get version() {
+      return version.bytes;
+    },
     // It is to be one of ours, or above or below one.
     rcodeFor: (zone) => {
       if (![apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;

@@ -1,5 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { ApiReader } from './api-client.js';
+import { ClusterVersion } from './cluster-version.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics } from './list-watch.js';
 import { Task, type WatchPace } from './pace.js';
@@ -16,6 +17,8 @@ export type EndpointsSource = (typeof ENDPOINTS_SOURCES)[number];
 export interface ClusterWatchOptions {
   readonly client: ApiReader;
   readonly records: RecordStore;
+  /** The version that the records have. */
+  readonly version?: ClusterVersion;
   readonly log: Log;
   /** Called when all namespaces are listed: possibly after the sync, and again after they were lost. */
   readonly onNamespacesListed: () => void;
@@ -66,6 +69,7 @@ export class ClusterWatch {
 
   constructor(options: ClusterWatchOptions) {
     const { client, log, random, pace, limits, onEvent, endpointsSource = 'auto' } = options;
+    const { version = new ClusterVersion() } = options;
     this.#log = log;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
     const state = new ClusterState(options);
@@ -78,6 +82,7 @@ export class ClusterWatch {
       onEvent,
       // The versions of one say nothing of how far another was: all are of the cluster that is gone.
       onRestored: (reason: string) => {
+        version.restore();
         for (const watch of this.#all) watch.relist(reason);
       },
     };
@@ -86,13 +91,16 @@ export class ClusterWatch {
       path: '/api/v1/services',
       landmark: { ...KUBERNETES, isIdentity: true },
       sink: state.services,
+      versions: version.listenerOf('services'),
       onSynced: () => this.#settle('services'),
     });
     const endpoints = new ListWatch({
       ...base,
       path: '/api/v1/endpoints',
       sink: state.endpoints,
+      versions: version.listenerOf('endpoints', 'endpoints'),
       onSynced: () => {
+        version.useEndpoints('endpoints', endpoints.version);
         // Not before: the old slices were the only data. Their watch may be back, or be connecting.
         const dropSlices = () => slices.stop().then(() => slices.forget());
         if (slices.isDenied) void dropSlices().then(() => slices.start());
@@ -103,7 +111,9 @@ export class ClusterWatch {
       ...base,
       path: '/apis/discovery.k8s.io/v1/endpointslices',
       sink: state.endpointSlices,
+      versions: version.listenerOf('endpoints', 'endpointslices'),
       onSynced: () => {
+        version.useEndpoints('endpointslices', slices.version);
         void endpoints.stop().then(() => endpoints.forget());
         this.#settle('endpoints');
         this.#settle('endpointslices');
@@ -124,6 +134,7 @@ export class ClusterWatch {
       path: '/api/v1/namespaces',
       landmark: KUBE_SYSTEM,
       sink: state.namespaces,
+      versions: version.listenerOf('namespaces'),
       onSynced: () => {
         this.#hasAllNamespaces = true;
         options.onNamespacesListed();
@@ -133,6 +144,7 @@ export class ClusterWatch {
       onDenied: () => {
         if (this.#hasAllNamespaces) options.onNamespacesLost?.();
         this.#hasAllNamespaces = false;
+        version.clear('namespaces');
         void namespaces.forget();
         this.#settle('namespaces');
       },

@@ -37,6 +37,8 @@ export interface HistoryOptions {
   readonly onAnswer: () => void;
   /** The server has another history: everything must be listed again. */
   readonly onRestored: (error: StreamError) => void;
+  /** The UID of the landmark was seen, '' when it was deleted. */
+  readonly onIdentity?: ((uid: string) => void) | undefined;
 }
 
 /**
@@ -87,7 +89,9 @@ export class History {
     if (uid === '') return;
     const problem = this.#problemOf({ version: '', uid }, '');
     // One that is deleted and created again has another UID in the same cluster.
+    const before = this.#uid;
     this.#uid = isDeleted ? '' : uid;
+    if (this.#uid !== before) this.#options.onIdentity?.(this.#uid);
     if (problem !== undefined) throw new StreamError('restored', problem);
   }
 

@@ -2,6 +2,7 @@ import { errorText, LoopTurn } from '@kube-dns/base';
 import { type Log } from '@kube-dns/daemon';
 import { ApiError, StreamError } from '../errors.js';
 import type { ApiBody, ApiReader } from './api-client.js';
+import type { VersionListener } from './cluster-version.js';
 import { History, type Landmark } from './history.js';
 import { ItemReader, LineReader, listKind, readObjectHead, Unread } from './json-stream.js';
 import {
@@ -47,6 +48,8 @@ export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
   readonly onRestored?: (reason: string) => void;
   /** Called after each failure with the number of failures since the last complete list. */
   readonly onFailure?: (inARow: number) => void;
+  /** Takes the versions of what is applied. */
+  readonly versions?: VersionListener | undefined;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: ((latencyMs: number) => void) | undefined;
 }
@@ -157,6 +160,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       landmark: options.landmark,
       onAnswer: () => this.#noteContact(),
       onRestored: (error) => this.#step.abort(error),
+      onIdentity: (uid) => options.versions?.onIdentity(uid),
     });
     this.#store = new ObjectStore(options.sink, (...of) => this.reject(...of), options.limits);
   }
@@ -316,10 +320,13 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const number = this.#store.beginList();
     const version = await this.#readList(signal);
     this.#history.noteList(version);
+    // What is removed now was deleted up to this version.
+    this.#options.versions?.onChange(version);
     if (!(await this.#store.endList(number, this.#turn))) {
       throw new StreamError('closed', 'the objects were dropped during the list');
     }
     this.#history.begin(version);
+    this.#options.versions?.onKnown(version);
     this.lastEventMs = performance.now();
     this.#failures = this.#denialsInARow = 0;
     this.excess = '';
@@ -398,6 +405,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       return;
     }
     this.#history.note(item as T);
+    this.#options.versions?.onChange(versionOf(item as T));
     this.#store.put(item as T);
   }
 
@@ -534,7 +542,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#history.note(object, type === 'DELETED');
     if (type === 'DELETED') this.#store.delete(object);
     else if (type !== 'BOOKMARK') this.#store.put(object);
-    this.#advance(version);
+    this.#advance(version, type !== 'BOOKMARK');
     this.lastEventMs = performance.now();
     if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
   }
@@ -545,11 +553,15 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const version = versionOf(object);
     if (!this.#history.isNext(version)) return;
     if (object.metadata?.name !== undefined) this.#store.delete(object as T);
-    this.#advance(version);
+    this.#advance(version, true);
   }
 
-  #advance(version: string): void {
-    if (this.#history.advance(version)) this.#pauses.noteChange();
+  #advance(version: string, isChange: boolean): void {
+    if (!this.#history.advance(version)) return;
+    this.#pauses.noteChange();
+    const { versions } = this.#options;
+    if (isChange) versions?.onChange(version);
+    versions?.onKnown(version);
   }
 }
 

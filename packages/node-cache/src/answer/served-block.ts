@@ -116,7 +116,6 @@ export class ServedBlock implements ResolverPolicy {
         countsAnswers: true,
         keepsTtls: rules?.keepsTtl === true,
         lastSeen: subscriptions.lastSeen,
-        lastSeenEver: subscriptions.lastSeenEver,
         zoneServers: subscriptions,
       },
       forwarding: {

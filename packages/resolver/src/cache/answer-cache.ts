@@ -46,10 +46,8 @@ export interface AnswerCacheOptions {
   readonly countsHits?: boolean;
   /** Whether an answer counts as one record, however many it has; not unless given. */
   readonly countsAnswers?: boolean;
-  /** When the servers of subscriptions were last seen; none lives, unless given. */
+  /** When the servers of subscriptions were last seen; none ever lived, unless given. */
   readonly lastSeen?: LastSeen;
-  /** The same, also of those that do not live any more. */
-  readonly lastSeenEver?: LastSeen | undefined;
   /** Whose zones the answers are of, to count them; none is counted unless given. */
   readonly zoneServers?: ZoneServerNumbers;
   /** A monotonic clock in seconds; the process's unless given. */
@@ -179,7 +177,7 @@ export class Hit {
     return isThere ? this.#store.copyReasons(this.slot) : NO_EDNS_OPTIONS;
   }
 
-  /** The number of the subscription that announces its changes, WITH_TTL more if it has its TTL, too; 0 for none. */
+  /** The number of the subscription that announces its changes, WITH_TTL or UNVERSIONED more if it has its TTL, too; 0 for none. */
   get subscription(): number {
     return this.#store.columns.subscription[this.slot]!;
   }
@@ -226,8 +224,6 @@ export class AnswerCache {
   readonly #countsHits: boolean;
   readonly #countsAnswers: boolean;
   readonly #lastSeenAt: LastSeen;
-  /** The same, also of subscriptions that do not live any more. */
-  readonly #everSeenAt: LastSeen;
   readonly #zoneServers: ZoneServerNumbers | undefined;
   readonly #now: () => number;
   readonly #store = new EntryStore();
@@ -252,7 +248,6 @@ export class AnswerCache {
     this.#countsHits = options.countsHits ?? false;
     this.#countsAnswers = options.countsAnswers ?? false;
     this.#lastSeenAt = lastSeen;
-    this.#everSeenAt = options.lastSeenEver ?? lastSeen;
     this.#zoneServers = options.zoneServers;
     this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
   }
@@ -550,11 +545,15 @@ export class AnswerCache {
     return isRight && now < storedAt[slot]! + MAX_PINNED_SECONDS;
   }
 
-  /** When it expired: with its TTL, or when its server announced nothing more. */
+  /** When it expires: with its TTL, which begins again whenever its server is seen. */
   #endOf(slot: number): number {
     const { subscription, storedAt, expiresAt } = this.#store.columns;
-    const seenAt = this.#everSeenAt[subscription[slot]!]!;
-    return Math.max(expiresAt[slot]!, Math.min(seenAt, storedAt[slot]! + MAX_PINNED_SECONDS));
+    const lifetime = expiresAt[slot]! - storedAt[slot]!;
+    const seenAt = this.#lastSeenAt[subscription[slot]!]!;
+    return Math.max(
+      expiresAt[slot]!,
+      Math.min(seenAt + lifetime, storedAt[slot]! + MAX_PINNED_SECONDS),
+    );
   }
 
   #goneAt(slot: number): number {
@@ -648,7 +647,11 @@ export class AnswerCache {
     }
     this.#makeRoom(weight, EntryStore.bytesOf(answer), now);
     const slot = store.add(answer, nameHash, weight, now);
-    if (source !== undefined) store.subscribe(slot, source.number, key);
+    if (source !== undefined) {
+      store.subscribe(slot, source.number, key);
+      const { expiresAt } = store.columns;
+      expiresAt[slot] = Math.min(expiresAt[slot]!, now + source.maxSeconds);
+    }
     const server = this.#zoneServers?.serverNumber(name, nameLength, source?.number ?? 0) ?? 0;
     if (server !== 0) store.countFor(slot, server, now);
     this.insertions += answer.insertions;

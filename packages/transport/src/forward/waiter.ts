@@ -41,6 +41,7 @@ export class ClientWaiter implements Waiter {
   #isOverTcp = false;
   /** Set for a client that asks for the version; the most bytes that its answer may have. */
   #instance: Uint8Array | undefined;
+  #knowsCluster = false;
   #maxBytes = 0;
 
   /** Begins to wait for a question; it is new, or was ended. */
@@ -60,6 +61,7 @@ export class ClientWaiter implements Waiter {
     this.#source = waiters.length === 0 ? SOURCE.UPSTREAM : SOURCE.JOINED;
     this.#isOverTcp = query.isOverTcp;
     this.#instance = query.asksZoneVersion ? instance : undefined;
+    this.#knowsCluster = query.knowsClusterVersion;
     this.#maxBytes = query.maxAnswerBytes;
   }
 
@@ -113,7 +115,7 @@ export class ClientWaiter implements Waiter {
 
   #addVersion(reply: Buffer, out: Uint8Array, length: number): number {
     if (this.#instance === undefined) return length;
-    return passZoneVersion(reply, out, length, this.#maxBytes, this.#instance);
+    return passZoneVersion(reply, out, length, this.#maxBytes, this.#instance, this.#knowsCluster);
   }
 }
 

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import {
+  CLUSTER_VERSION_BYTES,
+  IDENTITY_BYTES,
+  randomBytes,
+  setChanged,
+  setKnown,
+} from '@kube-dns/wire';
+
+/** Takes the resourceVersions of one resource. */
+export interface VersionListener {
+  /** A change with this version is applied, or one of a list that is not complete. */
+  readonly onChange: (version: string) => void;
+  /** Every change up to this version is applied. */
+  readonly onKnown: (version: string) => void;
+  /** The UID of the object that shows which cluster it is was seen, '' when it was deleted. */
+  readonly onIdentity: (uid: string) => void;
+}
+
+/** Where the numbers of a resource are in a version. */
+const RESOURCES = ['services', 'endpoints', 'namespaces'] as const;
+type Resource = (typeof RESOURCES)[number];
+/** Raised where answers are made of the same objects in another way than in the release before. */
+const ANSWERS = 1;
+const POSITIVE_DECIMAL = /^[1-9]\d{0,15}$/;
+
+/**
+ * The version of the cluster that the records have, in numbers that all replicas count alike: see CLUSTER_VERSION_BYTES.
+ * There is none while the API server's versions cannot be compared: they are not decimal numbers above 0 (KEP-5504) and
+ * below 2^53, or the object that shows which cluster it is was not seen.
+ */
+export class ClusterVersion {
+  readonly #bytes = new Uint8Array(CLUSTER_VERSION_BYTES);
+  /** What answers depend on beside the objects of the API. */
+  readonly #parts = new Map<string, string>();
+  readonly #changed = new Map<Resource, number>();
+  #endpointsFrom = '';
+  #isComparable = true;
+  #isIdentified = false;
+
+  /** `shape`: what shapes answers for as long as this process runs. */
+  constructor(shape: readonly unknown[] = []) {
+    for (const resource of RESOURCES) this.clear(resource);
+    this.depend('shape', JSON.stringify([ANSWERS, ...shape]));
+  }
+
+  /** The same bytes each time, which change with the records; undefined while versions cannot be compared. */
+  get bytes(): Uint8Array | undefined {
+    return this.#isComparable && this.#isIdentified ? this.#bytes : undefined;
+  }
+
+  /** Answers depend on this value: with another one they are not compared with those before. */
+  depend(part: string, value: string): void {
+    if (this.#parts.get(part) === value) return;
+    this.#parts.set(part, value);
+    const parts = JSON.stringify([...this.#parts].sort());
+    this.#bytes.set(createHash('sha256').update(parts).digest().subarray(0, IDENTITY_BYTES));
+  }
+
+  /**
+   * The cluster was restored: its versions are lower now, and other replicas may not know that yet. This process is compared
+   * with no other one any more.
+   */
+  restore(): void {
+    this.depend('restored', Buffer.from(randomBytes(IDENTITY_BYTES)).toString('hex'));
+    for (const resource of RESOURCES) this.clear(resource);
+  }
+
+  /** Nothing is known of a resource. */
+  clear(resource: Resource): void {
+    this.#set(resource, 0, 0);
+  }
+
+  /** The endpoints come from this resource, which is at a version, and from no other one. */
+  useEndpoints(from: 'endpoints' | 'endpointslices', version: string): void {
+    this.#endpointsFrom = from;
+    this.depend('endpoints', from);
+    this.clear('endpoints');
+    const { onChange, onKnown } = this.listenerOf('endpoints', from);
+    onChange(version);
+    onKnown(version);
+  }
+
+  listenerOf(resource: Resource, from = ''): VersionListener {
+    const take = (version: string, use: (number: number) => void) => {
+      if (from !== '' && from !== this.#endpointsFrom) return;
+      const number = Number(version);
+      if (POSITIVE_DECIMAL.test(version) && Number.isSafeInteger(number)) use(number);
+      else this.#isComparable = false;
+    };
+    return {
+      onChange: (version) =>
+        take(version, (number) => {
+          if (number > this.#changed.get(resource)!) this.#set(resource, number);
+        }),
+      onKnown: (version) =>
+        take(version, (number) => setKnown(this.#bytes, RESOURCES.indexOf(resource), number)),
+      onIdentity: (uid) => {
+        this.#isIdentified = uid !== '';
+        this.depend('cluster', uid);
+      },
+    };
+  }
+
+  #set(resource: Resource, changed: number, known?: number): void {
+    const at = RESOURCES.indexOf(resource);
+    this.#changed.set(resource, changed);
+    setChanged(this.#bytes, at, changed);
+    if (known !== undefined) setKnown(this.#bytes, at, known);
+  }
+}
