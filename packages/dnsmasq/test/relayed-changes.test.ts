@@ -93,6 +93,23 @@ it('all cached answers of a zone are kept while its server announces changes, an
   );
 });
 
+it('a cache says that its server has enough subscribers, in its log and as a problem', async () => {
+  const publisher = own(await ZonePublisher.start({ limit: 1 }));
+  const first = await startDnsmasq(publisher.option);
+  await first.server.waitForLine(LIVE);
+  const second = await startDnsmasq(publisher.option);
+  await second.server.waitForLine(
+    /takes no subscription to zone.test \(SERVFAIL: it has as many subscribers as it may, or/,
+  );
+  const page = await fetch(`http://127.0.0.1:${second.ports.metrics}/status`, {
+    headers: { accept: 'application/json' },
+  });
+  const { problems } = (await page.json()) as { problems: string[] };
+  expect(problems).toEqual([
+    expect.stringMatching(/announces no changes of zone.test now \(SERVFAIL: it has as many/),
+  ]);
+});
+
 it('answers expire by their TTLs behind a cache that does not pass changes on', async () => {
   const publisher = own(await ZonePublisher.start());
   const [, second] = await startHops(publisher, '--no-announce-changes');
@@ -107,7 +124,9 @@ unless(outside === undefined ? 'no IPv4 address but loopback' : undefined, it)(
     const [first, second] = await startHops(publisher, ...args);
     await second.server.waitForLine(LIVE);
     const other = await startDnsmasq(`--server=/zone.test/${outside!}#${first.ports.dns}`);
-    await other.server.waitForLine(/does not announce changes of zone.test .*rcode 5/);
+    await other.server.waitForLine(
+      /does not announce changes of zone.test .*REFUSED: this client may not subscribe/,
+    );
     await first.server.waitForLine(`${outside!} may not subscribe to changes`);
     expect((await first.metrics()).sum('dnsmasq_subscribers')).toBe(1);
   },

@@ -26,7 +26,7 @@ const SOA = {
 export class ZonePublisher implements PublishedZones {
   readonly apex = encodeKey('zone.test');
   readonly isKnown = true;
-  readonly #publisher = new Publisher({ zones: this, reasons: [] });
+  readonly #publisher: Publisher;
   /** What it was asked, without probes. */
   readonly asked: string[] = [];
   readonly #addresses = new Map<string, string>();
@@ -34,13 +34,15 @@ export class ZonePublisher implements PublishedZones {
   readonly #writer = new AnswerWriter();
   #listener!: Listener;
 
-  private constructor(ttl: number) {
+  private constructor(ttl: number, limit: number) {
     this.#ttl = ttl;
+    const log = { warn: () => undefined };
+    this.#publisher = new Publisher({ zones: this, reasons: [], rules: { limit, log } });
   }
 
-  /** Port 0 takes a free one; the TTL is in seconds. */
-  static async start({ port = 0, ttl = 30 } = {}): Promise<ZonePublisher> {
-    const publisher = new ZonePublisher(ttl);
+  /** Port 0 takes a free one; the TTL is in seconds, the limit that of subscribers. */
+  static async start({ port = 0, ttl = 30, limit = 10 } = {}): Promise<ZonePublisher> {
+    const publisher = new ZonePublisher(ttl, limit);
     publisher.#listener = await listen({
       answerer: { answer: (query, out) => publisher.#answer(query, out) },
       address: '127.0.0.1',

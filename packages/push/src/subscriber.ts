@@ -442,6 +442,10 @@ export class ZoneServer {
         onSeen: () => this.#noteSeen(instance),
         onLost: (reason) => this.#lose(connected, reason),
         onUnsupported: (reason) => this.#giveUp(connected, reason),
+        onBusy: (reason) =>
+          this.#options.log.warn(
+            `${this.text} takes no subscription to ${this.#zoneNames.join(', ')} (${reason}): answers expire by their TTLs until it does`,
+          ),
       },
     });
     const connected: Connected = { instance, subscription, hasLagged: false };

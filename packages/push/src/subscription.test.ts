@@ -43,6 +43,7 @@ class Told implements SubscriptionEvents {
   onFlush = (cause: string) => this.events.push(`flush: ${cause}`);
   onLost = (reason: string) => this.events.push(`lost: ${reason}`);
   onUnsupported = (reason: string) => this.events.push(`unsupported: ${reason}`);
+  onBusy = (reason: string) => this.events.push(`busy: ${reason}`);
 }
 
 const accept = ({ id }: DsoMessage): DsoMessage => ({
@@ -170,6 +171,24 @@ describe('a subscription', () => {
     );
     const { events } = subscribe(peer);
     await until('live', () => events.includes('live'));
+  });
+
+  it('says once that a server is busy, when it has been so for 5 s, and what that may mean', async () => {
+    const peer = await startPeer(refuse(RCODE.SERVFAIL));
+    const { events, subscription } = subscribe(peer);
+    const LONGEST_PAUSE_MS = 400;
+    let said: number | undefined;
+    for (let asked = 1; asked <= 100; asked++) {
+      await until('refused', () => peer.connections === asked && isPausing());
+      if (events.length > 0) said ??= asked;
+      pass(LONGEST_PAUSE_MS);
+    }
+    // After 5 s of pauses of 0.4 s at most.
+    expect(said).toBeGreaterThan(12);
+    const reason =
+      'SERVFAIL: it has as many subscribers as it may, or does not know its whole zone yet';
+    expect(events).toEqual([`busy: ${reason}`]);
+    expect(subscription.status).toMatchObject({ state: 'down', reason });
   });
 
   it('asks a server soon again that is busy, and says nothing', async () => {

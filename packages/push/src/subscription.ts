@@ -31,6 +31,16 @@ const KEEPALIVE_MS = 10_000;
 /** Why any record may have changed: the server says so, or a message was missed. */
 export type FlushCause = 'by-server' | 'missed-message';
 
+/** What a response to a subscription means. */
+const REFUSALS: ReadonlyMap<number, string> = new Map([
+  [
+    RCODE.SERVFAIL,
+    'SERVFAIL: it has as many subscribers as it may, or does not know its whole zone yet',
+  ],
+  [RCODE.REFUSED, 'REFUSED: this client may not subscribe, or the server knows no subscriptions'],
+  [RCODE.NOTIMP, 'NOTIMP: the server knows no subscriptions'],
+]);
+
 /** For messages in one turn of the event loop: a server that sends without end must not stop all else. */
 const TURN_MS = 2;
 
@@ -58,8 +68,8 @@ export interface ChangeEvents {
 }
 
 /**
- * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not announce changes, or has enough
- * subscribers; or it is `busy`: its zone is not complete yet.
+ * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not announce changes, or not to
+ * this client; or it is `busy`: it has enough subscribers, or its zone is not complete yet.
  */
 export type Outcome = 'lost' | 'unsupported' | 'busy';
 
@@ -205,7 +215,7 @@ export class SubscriptionConnection {
   #endByRcode(rcode: number): void {
     // dnsmasq 2.90 refuses what it does not know.
     const outcome = rcode === RCODE.SERVFAIL ? 'busy' : 'unsupported';
-    this.#end(outcome, `its response has the rcode ${rcode}`);
+    this.#end(outcome, REFUSALS.get(rcode) ?? `its response has the rcode ${rcode}`);
   }
 
   #readResponse({ rcode, tlvs }: DsoMessage): void {
@@ -294,12 +304,16 @@ const LAST_PAUSE_MS = 8_000;
 /** The same of a server on this machine: it has few subscribers. */
 const FIRST_LOCAL_MS = 100;
 const LAST_LOCAL_MS = 400;
+/** So many ms of pauses in a row for a server that is busy are longer than one takes to start: worth a line. */
+const LONG_BUSY_MS = 5_000;
 
 export interface SubscriptionEvents extends ChangeEvents {
   /** No change is announced any more. `reason` continues "the subscription has ended:". */
   onLost(reason: string): void;
   /** The server does not announce changes; it is asked again later, and this is not called again until it does. */
   onUnsupported(reason: string): void;
+  /** The server has not taken the subscription for 5 s, and may later; this is not called again until it does. */
+  onBusy?(reason: string): void;
 }
 
 /** What is known of a subscription. */
@@ -336,6 +350,9 @@ export class ZoneSubscription {
   #retry: NodeJS.Timeout | undefined;
   readonly #backOff: BackOff;
   #wasEverLive = false;
+  /** How long the pauses were since the server is busy, and whether that was said. */
+  #busyMs = 0;
+  #isBusySaid = false;
   #isClosed = false;
   #isKnownUnsupported = false;
   /** It said that it will announce changes, and not when. */
@@ -380,6 +397,8 @@ export class ZoneSubscription {
       {
         onLive: (subscribed, note) => {
           this.#backOff.reset();
+          this.#busyMs = 0;
+          this.#isBusySaid = false;
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
           this.#sinceMs = performance.now();
@@ -424,12 +443,21 @@ export class ZoneSubscription {
     this.#reason = reason;
     this.#isBusy = outcome === 'busy';
     if (wasLive) this.#sinceMs = performance.now();
-    this.#retry = setTimeout(() => this.start(), this.#nextPauseMs(outcome));
+    const pauseMs = this.#nextPauseMs(outcome);
+    this.#retry = setTimeout(() => this.start(), pauseMs);
+    if (outcome === 'busy') this.#noteBusy(pauseMs, reason);
     if (wasLive) events.onLost(reason);
     else if (outcome === 'unsupported' && !this.#isKnownUnsupported) {
       this.#isKnownUnsupported = true;
       events.onUnsupported(reason);
     }
+  }
+
+  #noteBusy(pauseMs: number, reason: string): void {
+    if (this.#isBusySaid) return;
+    this.#isBusySaid = this.#busyMs >= LONG_BUSY_MS;
+    if (this.#isBusySaid) this.#options.events.onBusy?.(reason);
+    this.#busyMs += pauseMs;
   }
 
   /** One that announced changes before is starting again when it does not. */
