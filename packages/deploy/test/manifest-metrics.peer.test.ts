@@ -14,6 +14,13 @@ const ANSWER_MS = 60_000;
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
 /** What Prometheus itself puts on every sample of a pod. */
 const TARGET_LABELS = ['job', 'pod', 'instance', 'namespace', 'endpoint', 'service'];
+/** Whose change the caches are notified of. */
+const NEW_SERVICE = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'new', namespace: 'default' },
+  spec: { clusterIP: '10.96.7.7', ports: [{ port: 80 }] },
+};
 /** The kernel counts the start of a process from a time of boot in whole seconds. */
 const CLOCK_STEP_SECONDS = 2;
 /** What Prometheus itself makes of a scrape. */
@@ -56,14 +63,30 @@ unless(needsPrograms('kubectl'), describe)(
       // The sidecar has read the statistics since dnsmasq subscribed.
       await untilEqual(true, () => shows(10054, /^kubedns_dnsmasq_subscriptions_live 3$/m));
       sidecarText = await pod.text(10054, '/metrics');
-      const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
       cache = await NodeCache.create();
       const { dns, metrics } = cache.ports;
-      const plugins = `bind 127.0.0.1\nforward . 127.0.0.1:${pod.portFor(53)}\ncache 30`;
-      await cache.putTemplate(`.:${dns} {\n${plugins}\nprometheus 127.0.0.1:${metrics}\n}\n`);
-      await cache.start({ flags: ['-kubednscm=/nowhere'] });
+      const port = pod.portFor(53);
+      const plugins = `bind 127.0.0.1\nforward . 127.0.0.1:${port}\ncache 30`;
+      const blocks = ['.', 'cluster.local'].map(
+        (zone) => `${zone}:${dns} {\n${plugins}\nprometheus 127.0.0.1:${metrics}\n}\n`,
+      );
+      await cache.putTemplate(blocks.join(''));
+      await cache.start({
+        flags: ['-kubednscm=/nowhere', '-upstreamsvc=cluster-dns'],
+        env: { CLUSTER_DNS_SERVICE_HOST: '127.0.0.1', CLUSTER_DNS_SERVICE_PORT: `${port}` },
+      });
+      const textOfCache = async () => (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+      const cacheShows = async (pattern: RegExp) => pattern.test(await textOfCache());
+      await untilEqual(true, () =>
+        cacheShows(/^nodecache_subscription_live\{.*zone="cluster.local"\} 1$/m),
+      );
+      await server.apply([NEW_SERVICE]);
+      const isNotified = /_subscription_change_age_seconds\{/;
+      await untilEqual(true, () => cacheShows(isNotified));
+      await untilEqual(true, () => shows(10056, isNotified));
       for (const name of [KUBERNETES, KUBERNETES]) await ask(dns, name, { limitMs: ANSWER_MS });
-      const ofCache = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+      const others = [10055, 10056].map((each) => pod.text(each, '/metrics'));
+      const ofCache = await textOfCache();
       const texts = [...(await Promise.all(others)), ofCache];
       known = exposedMetrics([sidecarText, ...texts].join('\n'));
     });

@@ -1006,6 +1006,17 @@ export function subscriptionFamilies(
       ),
     ),
     gauge(
+      'subscription_change_age_seconds',
+      'Time since a server announced a change last; nothing before the first.',
+      by('server', () =>
+        offered().flatMap(({ server, changedMs }) =>
+          changedMs === undefined
+            ? []
+            : [[server, (performance.now() - changedMs) / 1_000] as const],
+        ),
+      ),
+    ),
+    gauge(
       'subscription_kept_answers',
       'Cached answers that stay until their names change.',
       byServer(({ pinnedAnswers }) => pinnedAnswers),
