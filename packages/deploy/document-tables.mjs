@@ -153,6 +153,7 @@ function faultTable(...groups) {
 const ABOUT_KUBEDNS = [bench.KUBEDNS_SCALE, bench.KUBEDNS_CHANGES, bench.KUBEDNS_QUERIES];
 const ABOUT_LOAD = [bench.DNS, bench.DNSMASQ_LOAD];
 const OTHERS = [
+  bench.FAN_OUT,
   bench.INTERNALS,
   bench.NODE_CACHE,
   bench.POD_CHANGES,
@@ -195,6 +196,7 @@ export const DOCUMENTS = {
     'node-cache-options': options(exactly(optionsOf(bench.NODE_CACHE))),
     'pod-changes-options': options(atMost(optionsOf(bench.POD_CHANGES))),
     'query-log-options': options(atMost(optionsOf(bench.QUERY_LOG))),
+    'fan-out-options': options(atMost(optionsOf(bench.FAN_OUT))),
     'subscription-cost-options': options(atMost(optionsOf(bench.SUBSCRIPTION_COST))),
     'page-options': options(
       exactly(['only', ...optionsOf(bench.PAGE).filter((name) => !(name in bench.DNS.options))]),

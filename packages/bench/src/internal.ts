@@ -1,6 +1,7 @@
 // The tables of the README.
 export { DNS, PARTS } from './commands/dns.js';
 export { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
+export { FAN_OUT } from './commands/fan-out.js';
 export { INTERNALS } from './commands/internals.js';
 export { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 export { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';

@@ -1,6 +1,7 @@
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { DNS } from './commands/dns.js';
 import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
+import { FAN_OUT } from './commands/fan-out.js';
 import { INTERNALS } from './commands/internals.js';
 import { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
@@ -14,6 +15,7 @@ import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 const COMMANDS = [
   commandEntry(DNS),
   commandEntry(DNSMASQ_LOAD),
+  commandEntry(FAN_OUT),
   commandEntry(INTERNALS),
   commandEntry(KUBEDNS_SCALE),
   commandEntry(KUBEDNS_CHANGES),

@@ -151,4 +151,28 @@ describe('the bench', () => {
     expect(await bench.ended).toBe(1);
     expect(bench.stderr).toMatch(/kubedns ended with \d+: .*nonsense/);
   });
+
+  it(
+    'measures what many subscribers get, and that they come back',
+    async () => {
+      const { figures } = await measure(
+        'fan-out',
+        ...['--runs=1', '--seconds=1', '--services=500'],
+        ...['--subscribers=60', '--changes=100', '--few=20', '--few-changes=50'],
+      );
+      for (const part of ['20 subscribers', '60 subscribers']) {
+        expect(figures.get(`${part}: subscribers at the end`)).toBe(Number.parseInt(part));
+        // On a loaded machine some come later than is waited for.
+        expect(figures.get(`${part}: announced`)).toBeGreaterThan(50);
+        expect(figures.get(`${part}: freshness p99`)).toBeGreaterThan(0);
+        expect(figures.get(`${part}: dnsmasq`)).toBeGreaterThan(0);
+      }
+      const herd = '60 subscribers come back';
+      expect(figures.get(`${herd}: subscribers again`)).toBe(60);
+      expect(figures.get(`${herd}: without an answer`)).toBe(0);
+      expect(figures.get(`${herd}: with a wrong one`)).toBe(0);
+      expect(figures.get(`${herd}: the last answer`)).toBeGreaterThan(0);
+    },
+    LIMIT_MS,
+  );
 });

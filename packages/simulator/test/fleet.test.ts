@@ -21,8 +21,8 @@ describe('a fleet', () => {
     expect(subscriptions).toBe(2);
     // Some are of the time before the second subscription, and have their TTL.
     expect(calm.pinned / calm.answers).toBeGreaterThan(0.95);
-    // A message waits 3 ms for the next one.
-    expect(calm.freshness.quantile(0.99)).toBeLessThan(10_000);
+    // With 60 subscribers names are collected for 13 ms.
+    expect(calm.freshness.quantile(0.99)).toBeLessThan(20_000);
     expect(herd.lost).toBe(PLAN.nodes);
     expect(herd.againSeconds).toBeLessThan(1);
   });

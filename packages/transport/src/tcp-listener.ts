@@ -195,6 +195,8 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   readonly #frames = new FrameReader();
   /** The bytes counted for it in the shares. */
   #heldBytes = 0;
+  /** Bytes that were sent to it alone since it had read all: at least those of them that it has not read. */
+  #ownBytes = 0;
   #deferred = 0;
   #hasEnded = false;
   /** An empty message ended it, as in dnsmasq (src/forward.c, tcp_request): nothing more is read. */
@@ -251,12 +253,13 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   push(message: Uint8Array): void {
-    this.pushFrames(frameMessage(message));
+    this.#send(message, message.length);
+    this.#account();
   }
 
+  /** They take no memory of its own, so they are not counted: many that read slowly at a time are not cut off for it. */
   pushFrames(frames: Uint8Array): void {
     this.#write(frames);
-    this.#account();
   }
 
   close(): void {
@@ -343,7 +346,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   #account(): void {
-    const held = this.#frames.heldBytes + this.#socket.writableLength;
+    const held = this.#frames.heldBytes + Math.min(this.#ownBytes, this.#socket.writableLength);
     this.#hold(held);
     if (!this.#shares.isTooMuch(held)) return;
     this.#hold(0);
@@ -362,7 +365,10 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   #send(message: Uint8Array, length: number): void {
-    this.#write(frameMessage(message, length));
+    const frame = frameMessage(message, length);
+    if (this.#socket.writableLength === 0) this.#ownBytes = 0;
+    this.#ownBytes += frame.length;
+    this.#write(frame);
   }
 
   #write(frames: Uint8Array): void {

@@ -38,6 +38,26 @@ async function start(receive?: SessionService['receive']) {
   return { listener, connect, failures };
 }
 
+/** One of a client that reads nothing. */
+async function deafSession() {
+  const server = opened(createServer().listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  opened(await TcpClient.connectDeaf((server.address() as AddressInfo).port));
+  const [socket] = await accepted;
+  const handler = new MessageHandler({
+    answerer: { answer: oneAddress },
+    counters: new ListenerCounters(),
+    maxUdpBytes: 1_232,
+    cookies: new ServerCookies(),
+    onFailure: () => undefined,
+  });
+  const shares = new TcpShares();
+  const events = { stayed: 0, onCut: () => undefined, onStay: () => (events.stayed += 1) };
+  const connection = new TcpConnection(socket, handler, shares, events);
+  return { connection, socket, shares, events };
+}
+
 describe('a session over TCP', () => {
   it('gets its messages beside queries, and sends its own', async () => {
     const sessions: Session[] = [];
@@ -54,27 +74,12 @@ describe('a session over TCP', () => {
   });
 
   it('that stays has no limit of idle time any more, and is never the one to give way', async () => {
-    const server = opened(createServer().listen(0, '127.0.0.1'));
-    await once(server, 'listening');
-    const accepted = once(server, 'connection') as Promise<[Socket]>;
-    opened(await TcpClient.connect((server.address() as AddressInfo).port));
-    const [socket] = await accepted;
+    const { connection, socket, events } = await deafSession();
     socket.setTimeout(60_000);
-    const handler = new MessageHandler({
-      answerer: { answer: oneAddress },
-      counters: new ListenerCounters(),
-      maxUdpBytes: 1_232,
-      cookies: new ServerCookies(),
-      onFailure: () => undefined,
-    });
-    const onCut = () => undefined;
-    let stayed = 0;
-    const events = { onCut, onStay: () => stayed++ };
-    const connection = new TcpConnection(socket, handler, new TcpShares(), events);
     expect([connection.isBusy(), socket.timeout]).toEqual([false, 60_000]);
     connection.stay();
     connection.stay();
-    expect([connection.isBusy(), socket.timeout, stayed]).toEqual([true, 0, 1]);
+    expect([connection.isBusy(), socket.timeout, events.stayed]).toEqual([true, 0, 1]);
     connection.close();
   });
 
@@ -111,6 +116,18 @@ describe('a session over TCP', () => {
     const frames = Buffer.concat([frameMessage(question(4)), frameMessage(question(5))]);
     for (const session of sessions) session.pushFrames(frames);
     for (const { inbox } of clients) expect((await inbox.take(2)).map(idOf)).toEqual([4, 5]);
+  });
+
+  it('is not charged for bytes that it shares with others, but for its own', async () => {
+    const { connection, shares } = await deafSession();
+    const frames = Buffer.alloc(1_000_000);
+    for (let i = 0; i < 100 && connection.unsentBytes === 0; i++) connection.pushFrames(frames);
+    expect(connection.unsentBytes).toBeGreaterThan(0);
+    expect(shares.heldBytes).toBe(0);
+    connection.push(question(1));
+    expect(shares.heldBytes).toBe(2 + question(1).length);
+    connection.close();
+    await until('it holds nothing', () => shares.heldBytes === 0);
   });
 
   it('is told when its client has gone, and sends nothing then', async () => {

@@ -9,6 +9,7 @@ import {
   type ChangeKind,
   ChangeSource,
   markerObjects,
+  nameChangedBy,
   type Toggle,
   toggleNamespace,
   togglesOf,
@@ -42,6 +43,13 @@ export interface ClusterStatus {
   readonly ownDelayMs: Spread;
 }
 
+/** A service whose name or what is below it has other records since this moment on the monotonic clock. */
+export interface NotedChange {
+  /** Without final dot. */
+  readonly name: string;
+  readonly atMs: number;
+}
+
 /** The methods of a cluster in its own process. */
 export interface BenchClusterMethods {
   start(size: ClusterSize): Promise<StartedCluster>;
@@ -60,8 +68,10 @@ export interface BenchClusterMethods {
   startToggles(): void;
   /** Writes a state of a toggle; returns the moment after it on the monotonic clock. */
   toggle(number: number, state: 0 | 1): number;
-  /** Writes this many events per second from now on. */
-  startNoise(eventsPerSecond: number): void;
+  /** Writes this many events per second from now on; with `isNoted`, `notedChanges` has those that change names. */
+  startNoise(eventsPerSecond: number, isNoted?: boolean): void;
+  /** What was noted since the start of the noise. */
+  notedChanges(): readonly NotedChange[];
   /** Stops that; returns the number of written events. */
   stopNoise(): number;
 }
@@ -90,6 +100,7 @@ export class BenchCluster implements BenchClusterMethods {
   #markers = 0;
   #ticker: Ticker | undefined;
   #noise = { perSecond: 0, startMs: 0, written: 0 };
+  #noted: NotedChange[] | undefined;
 
   async start(size: ClusterSize): Promise<StartedCluster> {
     const plan = new ClusterPlan(size);
@@ -167,8 +178,13 @@ export class BenchCluster implements BenchClusterMethods {
     return monotonicMs();
   }
 
-  startNoise(eventsPerSecond: number): void {
+  startNoise(eventsPerSecond: number, isNoted = false): void {
     this.#noise = { perSecond: eventsPerSecond, startMs: monotonicMs(), written: 0 };
+    this.#noted = isNoted ? [] : undefined;
+  }
+
+  notedChanges(): readonly NotedChange[] {
+    return this.#noted ?? [];
   }
 
   stopNoise(): number {
@@ -204,7 +220,10 @@ export class BenchCluster implements BenchClusterMethods {
     const { perSecond, startMs, written } = this.#noise;
     const due = Math.floor(((nowMs - startMs) * perSecond) / 1_000);
     for (let i = written; i < due; i++) {
-      this.#running.objects.load([this.#source!.noise()]);
+      const object = this.#source!.noise();
+      const name = this.#noted && nameChangedBy(object);
+      if (name !== undefined) this.#noted?.push({ name, atMs: monotonicMs() });
+      this.#running.objects.load([object]);
       this.#noise.written++;
     }
   }

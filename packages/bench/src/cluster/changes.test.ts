@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { changesOf, ChangeSource, togglesOf } from './changes.js';
+import { changesOf, ChangeSource, nameChangedBy, togglesOf } from './changes.js';
 import { ClusterPlan, type ClusterSize } from './cluster-plan.js';
 
 const PLAN = new ClusterPlan({ services: 100, slices: 100, endpointsPerSlice: 1, headless: 0.1 });
@@ -71,6 +71,10 @@ describe('the source of changes', () => {
     expect(ofKind('Service').length).toBeGreaterThan(200);
     expect(headless.length).toBeGreaterThan(430);
     expect(headless.length).toBeLessThan(570);
+    const changed = noise.filter((object) => nameChangedBy(object) !== undefined);
+    expect(changed.length).toBe(ofKind('Service').length + headless.length);
+    const names = new Set(Array.from({ length: 100 }, (_, i) => new ClusterPlan(SIZE).dnsName(i)));
+    for (const object of changed) expect(names).toContain(nameChangedBy(object));
   });
 
   it('reuses services once a thousand were added', () => {

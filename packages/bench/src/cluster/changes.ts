@@ -14,6 +14,8 @@ import {
 
 /** Lists are in the order of names: the objects of this namespace are last. */
 const NAMESPACE = 'zz-bench';
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 const CLUSTER_IP = 'zz-marker';
 const HEADLESS = 'zz-marker-pods';
 /** Numbers that no object of the plan and no change has. */
@@ -49,7 +51,7 @@ export function markerObjects(plan: ClusterPlan, n: number): Marker {
         ...slice,
         metadata: {
           ...slice.metadata,
-          labels: { ...slice.metadata.labels, 'kubernetes.io/service-name': HEADLESS },
+          labels: { ...slice.metadata.labels, [SERVICE_LABEL]: HEADLESS },
         },
       },
     ],
@@ -197,7 +199,7 @@ function service(plan: ClusterPlan, name: string, clusterIp: string): KubeObject
 function slice(plan: ClusterPlan, name: string, addresses: readonly string[]): EndpointSlice {
   const made = moved(sliceObject(plan, 0), `${name}-0`, TOGGLE_NAMESPACE);
   const { endpoints, metadata } = made;
-  const labels = { ...metadata.labels, 'kubernetes.io/service-name': name };
+  const labels = { ...metadata.labels, [SERVICE_LABEL]: name };
   return {
     ...made,
     metadata: { ...metadata, labels },
@@ -232,6 +234,14 @@ class Sequence {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((this.#state / 2 ** 32) * limit);
   }
+}
+
+/** The service whose records an object of the noise changes; undefined for endpoints that are in no answer. */
+export function nameChangedBy({ kind, metadata }: KubeObject): string | undefined {
+  const { name, namespace = '', labels = {} } = metadata;
+  const isSlice = kind === 'EndpointSlice';
+  if (isSlice && labels[HEADLESS_LABEL] === undefined) return undefined;
+  return `${isSlice ? labels[SERVICE_LABEL] : name}.${namespace}.svc.${ZONE}`;
 }
 
 /** Makes the events of a cluster in use: changes that can be timed, and noise around them. */

@@ -3,17 +3,15 @@ import {
   anonymousBytes,
   type Command,
   type CommandContext,
-  cpuUsage,
   MeasureError,
-  monotonicMs,
   numberOption,
   type OptionValues,
   Owned,
   Remote,
-  usageSince,
 } from '@kube-dns/testkit';
 import { type ClusterSize, ZONE } from '../cluster/cluster-plan.js';
 import type { SubscriberCrowdMethods } from '../dns/subscriber-crowd.js';
+import { cpuOf } from '../load/cpu-share.js';
 import { Series, type Subject } from '../load/scores.js';
 import { type Programs, ServerTestbed } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
@@ -26,8 +24,6 @@ interface CostContext {
   readonly series: Series;
   /** By how many the memory of one is measured. */
   readonly subscriptions: number;
-  /** Of a dnsmasq that passes changes on. */
-  readonly fanOut: number;
   readonly services: number;
   readonly events: number;
   readonly seconds: number;
@@ -42,8 +38,6 @@ const CROWD = new URL('../dns/subscriber-crowd.js#SubscriberCrowd', import.meta.
 const BAR_PERCENT = 3;
 const FIGURE = { unit: '% of a core', digits: 2 } as const;
 const JUDGED = { ...FIGURE, bar: { atMost: BAR_PERCENT } };
-/** A program that has just started is not what it is later. Not longer than what is measured after it. */
-const WARM_UP_MS = 3_000;
 
 /** What a stream of events costs with a subscription, beyond what it costs without. */
 async function measureEvents(context: CostContext): Promise<void> {
@@ -56,14 +50,14 @@ async function measureEvents(context: CostContext): Promise<void> {
   await cluster.remote.call('startNoise', events);
   // What a program does at first, and what drifts, is in both of the windows around the one with a subscription.
   await delay(seconds * 1_000);
-  const [kubednsBefore = NaN] = await cpuOf([kubedns], context);
+  const [kubednsBefore = NaN] = await cpuOf([kubedns], seconds);
   const told = await testbed.subscribedDnsmasq(kubedns);
   const [kubednsSubscribed = NaN, dnsmasqSubscribed = NaN, dnsmasqWithout = NaN] = await cpuOf(
     [kubedns, told, without],
-    context,
+    seconds,
   );
   await told.server?.close();
-  const [kubednsAfter = NaN] = await cpuOf([kubedns], context);
+  const [kubednsAfter = NaN] = await cpuOf([kubedns], seconds);
   const kubednsAlone = (kubednsBefore + kubednsAfter) / 2;
   await cluster.remote.call('stopNoise');
   series.add('kubedns with a subscription', kubednsSubscribed, FIGURE);
@@ -73,50 +67,6 @@ async function measureEvents(context: CostContext): Promise<void> {
   series.add('dnsmasq without', dnsmasqWithout, FIGURE);
   series.add('dnsmasq: cost of the subscription', dnsmasqSubscribed - dnsmasqWithout, JUDGED);
   await own.close();
-}
-
-/** What it costs a dnsmasq to pass changes on to many subscribers, and how long it takes to reach all of them. */
-async function measureFanOut(context: CostContext): Promise<void> {
-  const { owned, series, programs, events, fanOut } = context;
-  const own = owned.add(new Owned());
-  const testbed = new ServerTestbed(programs, own, undefined);
-  const cluster = await testbed.cluster(clusterSize(context));
-  const kubedns = await testbed.kubedns(cluster);
-  const dnsmasq = await testbed.subscribedDnsmasq(kubedns);
-  const crowd = own.add(new Remote<SubscriberCrowdMethods>('the subscribers', CROWD));
-  await cluster.remote.call('startNoise', events);
-  const [alone = NaN] = await cpuOf([dnsmasq], context);
-  await crowd.call('join', dnsmasq.port, fanOut);
-  await crowd.call('startCount');
-  const subscribers = { pid: crowd.pid, check: () => undefined };
-  const [together = NaN, crowded = NaN] = await cpuOf([dnsmasq, subscribers], context);
-  const { messagesPerSecond, spreadMs } = await crowd.call('counted');
-  await cluster.remote.call('stopNoise');
-  const each = (percent: number) => (percent / 100 / messagesPerSecond) * 1e6;
-  const figure = { unit: 'µs', digits: 1 } as const;
-  series.add(`dnsmasq with ${fanOut} subscribers`, together, FIGURE);
-  series.add('messages to all of them', messagesPerSecond, { unit: '/s', digits: 0 });
-  series.add('CPU of a message to one', each(together - alone), figure);
-  series.add('CPU of a message at one', each(crowded), figure);
-  series.add('from the first to the last subscriber', spreadMs, { unit: 'ms', digits: 1 });
-  await own.close();
-}
-
-/** The CPU time of each in the same seconds, in per cent of a core. */
-async function cpuOf(
-  subjects: readonly Pick<Subject, 'pid' | 'check'>[],
-  { seconds }: CostContext,
-): Promise<readonly number[]> {
-  await delay(Math.min(WARM_UP_MS, seconds * 1_000));
-  const before = subjects.map(({ pid }) => cpuUsage(pid));
-  const startMs = monotonicMs();
-  await delay(seconds * 1_000);
-  const elapsedMs = monotonicMs() - startMs;
-  return subjects.map(({ pid, check }, i) => {
-    check();
-    const { userMs, systemMs } = usageSince(before[i]!, cpuUsage(pid));
-    return (100 * (userMs + systemMs)) / elapsedMs;
-  });
 }
 
 const KIB = 1024;
@@ -224,10 +174,6 @@ const OPTIONS = {
     min: 1,
     max: 126,
   }),
-  'fan-out': numberOption(250, 'subscribers of a dnsmasq that passes changes on', {
-    min: 1,
-    max: 10_000,
-  }),
   services: numberOption(2_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   events: numberOption(1_000, 'events a second', { min: 1, max: 100_000 }),
   seconds: numberOption(10, 'seconds of events, and as many without a subscription', {
@@ -249,17 +195,16 @@ type Values = OptionValues<typeof OPTIONS>;
 const PARTS = [
   { title: 'Memory', measure: measureMemory },
   { title: 'CPU', measure: measureEvents },
-  { title: 'Fan-out', measure: measureFanOut },
 ] as const;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
-  const { runs, subscriptions, services, events, seconds, 'fan-out': fanOut } = values;
+  const { runs, subscriptions, services, events, seconds } = values;
   const programs = programsOf({ ...values, alone: true, 'real-dnsmasq': undefined });
   for (const { title, measure } of PARTS) {
     const series = new Series();
     for (let i = 1; i <= runs; i++) {
       progress(`run ${i} of ${runs}: ${title}`);
-      await measure({ programs, owned, series, subscriptions, fanOut, services, events, seconds });
+      await measure({ programs, owned, series, subscriptions, services, events, seconds });
     }
     series.addTo(report, title);
   }
@@ -269,8 +214,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
 /** What it costs kubedns to announce changes, and dnsmasq to get them. */
 export const SUBSCRIPTION_COST: Command<typeof OPTIONS> = {
   name: 'subscription-cost',
-  summary:
-    'memory of a subscription, CPU of 1,000 events a second on both sides, and of many subscribers',
+  summary: 'memory of a subscription, and CPU of 1,000 events a second on both sides',
   options: OPTIONS,
   format: 'markdown',
   run,

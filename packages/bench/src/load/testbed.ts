@@ -80,6 +80,8 @@ interface Pod {
 /** Whether a server is measured or is the upstream of a measured one, and its further flags. */
 interface Part {
   readonly isUpstream?: boolean;
+  /** Of a dnsmasq; default: a free one. */
+  readonly port?: number;
   /** Of a kubedns; default: 127.0.0.1. */
   readonly address?: string;
   readonly flags?: readonly string[];
@@ -137,6 +139,7 @@ export class ServerTestbed {
         args: [...args, ...(part.flags ?? [])],
         hasNoMetrics: true,
         through: part.through ?? [],
+        ...(part.port !== undefined && { ports: { dns: part.port } }),
       }),
     );
     await started.ready();
@@ -151,8 +154,13 @@ export class ServerTestbed {
   }
 
   /** Another dnsmasq of that kind. */
-  subscribedDnsmasq(kubedns: Subject, args: readonly string[] = []): Promise<Subject> {
-    return this.ourDnsmasq([...stockArguments(kubedns.port), ...args], { isSubscribed: true });
+  subscribedDnsmasq(
+    kubedns: Subject,
+    args: readonly string[] = [],
+    part: Part = {},
+  ): Promise<Subject> {
+    const subscribed = { ...part, isSubscribed: true };
+    return this.ourDnsmasq([...stockArguments(kubedns.port), ...args], subscribed);
   }
 
   /** None where there is no such program. */

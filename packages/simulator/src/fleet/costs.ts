@@ -1,6 +1,6 @@
 /**
  * What each piece of work costs a process, in microseconds of its CPU, at 1,000 events a second: by
- * `npm run bench -- subscription-cost` but for those of connections, which are assumed. README has the figures.
+ * `npm run bench -- fan-out` but for those of connections, which are assumed. README has the figures.
  */
 export const COSTS = {
   /** kubedns: an event of the API server, until its names are known as changed. */
