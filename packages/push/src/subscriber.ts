@@ -133,7 +133,7 @@ export class PublisherProcess implements ChangeSource {
     this.#offset = 0;
     this.#announced.begin(serial, version);
     this.#sinceMs = performance.now();
-    this.version = version?.slice();
+    this.version = version;
     this.#ahead = undefined;
     if (version === undefined) this.changes.noteAll(serial);
     else this.changes.begin(serial);
@@ -148,7 +148,7 @@ export class PublisherProcess implements ChangeSource {
     this.#lastSerial++;
     this.#offset = this.#lastSerial - serial;
     this.#announced.note(this.#lastSerial, version);
-    this.version = version.slice();
+    this.version = version;
     if (before !== undefined) this.#noteAhead(before, 0);
     this.#checkAhead();
   }
@@ -176,7 +176,7 @@ export class PublisherProcess implements ChangeSource {
     const isOther = version === undefined ? this.isComparable : !this.#announced.isSame(version, 0);
     const here = serial === undefined ? this.#lastSerial : this.serialHere(serial);
     if (serial !== undefined || isOther) this.#announced.note(here, version);
-    if (!isPart) this.version = version?.slice();
+    if (!isPart) this.version = version;
     if (isOther) {
       this.#ahead = undefined;
       this.changes.noteAll(here);
@@ -243,8 +243,8 @@ export class PublisherProcess implements ChangeSource {
   /** A replica has this version: this process is to know the same soon. */
   #noteAhead(bytes: Uint8Array, at: number): void {
     if (this.version === undefined || !this.#isAhead(bytes, at)) return;
-    const other = bytes.subarray(at, at + this.version.length);
-    if (this.#ahead === undefined) this.#ahead = other.slice();
+    const other = Uint8Array.from(bytes.subarray(at, at + this.version.length));
+    if (this.#ahead === undefined) this.#ahead = other;
     else raiseTo(this.#ahead, other);
     if (this.isLive) this.#startLagTimer();
   }

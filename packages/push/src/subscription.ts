@@ -53,7 +53,7 @@ export interface ChangeEvents {
   onLive(server: Subscribed, note: ClusterVersionNote | undefined): void;
   /**
    * The version of the cluster after a message, before what that says; with its serial if it announces changes. Only from
-   * servers that know such versions. It is not copied.
+   * servers that know such versions.
    */
   onVersion?(note: ClusterVersionNote, serial?: number): void;
   /**

@@ -96,6 +96,8 @@ export class ClusterVersion {
       onKnown: (version) =>
         take(version, (number) => setKnown(this.#bytes, RESOURCES.indexOf(resource), number)),
       onIdentity: (uid) => {
+        // The service `kubernetes`; other objects of that name can be created again.
+        if (resource !== 'services') return;
         this.#isIdentified = uid !== '';
         this.depend('cluster', uid);
       },
