@@ -39,13 +39,33 @@ describe('the version of a zone', () => {
     expect(serialAt(message, at)).toBe(VERSION.serial);
   });
 
-  it('is not in an answer that would be too large, that has no OPT record, or one with other options', () => {
+  it('is not in an answer that would be too large, or that has no OPT record', () => {
     const [out, length] = answerBytes();
     expect(appendZoneVersion(out, length, length + OPTION.length - 1, VERSION)).toBe(length);
     expect(appendZoneVersion(out.subarray(0, length), length, MAX_BYTES, VERSION)).toBe(length);
     expect(appendZoneVersion(out, length - 11, MAX_BYTES, VERSION)).toBe(length - 11);
-    const [withError, errorLength] = answerBytes(extendedErrorOption(15));
-    expect(appendZoneVersion(withError, errorLength, MAX_BYTES, VERSION)).toBe(errorLength);
+  });
+
+  it('is the last of several options', () => {
+    const error = extendedErrorOption(29, 'made up');
+    const [out, length] = answerBytes(error);
+    const end = appendZoneVersion(out, length, MAX_BYTES, VERSION);
+    const message = out.subarray(0, end);
+    expect(Array.from(message.subarray(length))).toEqual(OPTION);
+    const lengthAt = length - error.length - 2;
+    expect(Array.from(message.subarray(lengthAt, lengthAt + 2))).toEqual([0, end - lengthAt - 2]);
+    expect(serialAt(message, zoneVersionAt(message))).toBe(VERSION.serial);
+    const [answer] = answerBytes(error);
+    expect(passZoneVersion(message, answer, length, MAX_BYTES, INSTANCE)).toBe(end);
+    expect(answer.subarray(0, end)).toEqual(message);
+  });
+
+  it('is none where another option has its bytes', () => {
+    const error = extendedErrorOption(29);
+    const [out, length] = answerBytes(
+      Uint8Array.from([...error, 0, 99, 0, OPTION.length, ...OPTION]),
+    );
+    expect(zoneVersionAt(out.subarray(0, length))).toBe(-1);
   });
 
   it('is read where an answer ends with it, and nowhere else', () => {

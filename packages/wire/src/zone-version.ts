@@ -2,6 +2,7 @@ import { readUint16, writeUint16 } from './bytes.js';
 import { CLUSTER_VERSION_BYTES, readSerial, writeSerial } from './cluster-version.js';
 import { EDNS_OPTION, OPT_BYTES, OPTION_HEAD_BYTES } from './opt-record.js';
 import { TYPE } from './protocol.js';
+import { RecordCursor } from './record-cursor.js';
 
 /** Which process answered, and which of its changes its answer knows (RFC 9660). */
 export interface ZoneVersion {
@@ -28,6 +29,9 @@ const DATA_BYTES = VERSION_HEAD_BYTES + PROCESS_BYTES;
 /** Bytes of the option without, and with the version of the cluster. */
 export const ZONE_VERSION_BYTES = OPTION_HEAD_BYTES + DATA_BYTES;
 export const CLUSTER_ZONE_VERSION_BYTES = ZONE_VERSION_BYTES + CLUSTER_VERSION_BYTES;
+
+/** Over the message that is looked at now. */
+const cursor = new RecordCursor();
 
 /** The option that asks for the version: without data. */
 export const ZONE_VERSION_REQUEST = Uint8Array.of(0, EDNS_OPTION.ZONE_VERSION, 0, 0);
@@ -56,8 +60,8 @@ function isEmptyOption(bytes: Uint8Array, at: number, end: number, code: number)
 }
 
 /**
- * Adds the version to an answer of `length` bytes that ends with an OPT record without options, and returns its new
- * length; the same when it does not, or would have more than `maxBytes`.
+ * Adds the version to an answer of `length` bytes that ends with an OPT record, as its last option, and returns its new
+ * length; the same when it does not end so, or would have more than `maxBytes`.
  */
 export function appendZoneVersion(
   out: Uint8Array,
@@ -85,8 +89,10 @@ function appendOption(
 ): number {
   const optionBytes = ZONE_VERSION_BYTES + clusterBytes;
   const end = length + optionBytes;
-  if (end > Math.min(maxBytes, out.length) || !isOpt(out, length - OPT_BYTES, 0)) return length;
-  writeUint16(out, length - 2, optionBytes);
+  if (end > Math.min(maxBytes, out.length)) return length;
+  const lengthAt = optLengthAt(out, length);
+  if (lengthAt < 0) return length;
+  writeUint16(out, lengthAt, readUint16(out, lengthAt) + optionBytes);
   writeUint16(out, length, EDNS_OPTION.ZONE_VERSION);
   writeUint16(out, length + 2, optionBytes - OPTION_HEAD_BYTES);
   out[length + 4] = labelCount;
@@ -107,11 +113,21 @@ export function zoneVersionAt(message: Uint8Array): number {
 function hasVersion(message: Uint8Array, optionBytes: number, type: number): boolean {
   const optionAt = message.length - optionBytes;
   return (
-    isOpt(message, optionAt - OPT_BYTES, optionBytes) &&
+    optionAt > 0 &&
     readUint16(message, optionAt) === EDNS_OPTION.ZONE_VERSION &&
     readUint16(message, optionAt + 2) === optionBytes - OPTION_HEAD_BYTES &&
-    message[optionAt + OPTION_HEAD_BYTES + 1] === type
+    message[optionAt + OPTION_HEAD_BYTES + 1] === type &&
+    (isOpt(message, optionAt - OPT_BYTES, optionBytes) || isLastOption(message, optionAt))
   );
+}
+
+/** Whether the option at an offset is the last one of the OPT record that ends a message; others are before it. */
+function isLastOption(message: Uint8Array, optionAt: number): boolean {
+  const lengthAt = optLengthAt(message, message.length);
+  if (lengthAt < 0) return false;
+  let at = lengthAt + 2;
+  while (at < optionAt) at += OPTION_HEAD_BYTES + readUint16(message, at + 2);
+  return at === optionAt;
 }
 
 /** The offset of the version of the cluster beside the instance at an offset; -1 without one. */
@@ -166,6 +182,16 @@ export function passZoneVersion(
 /** The serial of a version whose instance is at an offset. */
 export function serialAt(message: Uint8Array, at: number): number {
   return readSerial(message, at + INSTANCE_BYTES);
+}
+
+/** Where the length of the data is of the OPT record that ends a message of `length` bytes; -1 when none does. */
+function optLengthAt(message: Uint8Array, length: number): number {
+  if (isOpt(message, length - OPT_BYTES, 0)) return length - 2;
+  // It has options, such as an Extended DNS Error.
+  cursor.reset(message, length);
+  let isLast = false;
+  while (cursor.next()) isLast = cursor.type === TYPE.OPT;
+  return isLast && !cursor.isMalformed() && cursor.end === length ? cursor.rdataStart - 2 : -1;
 }
 
 function isOpt(message: Uint8Array, at: number, dataBytes: number): boolean {
