@@ -38,6 +38,7 @@ import { Upstreams } from './config/upstreams.js';
 import { DnsPort } from './dns-port.js';
 import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
+import { ProgrammingTimes } from './metrics/metric-families.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
@@ -74,6 +75,7 @@ export class KubednsServer {
   readonly #configuration: Configuration;
   readonly #statistics = new QueryStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
+  readonly #programming = new ProgrammingTimes();
   readonly #answerer: KubednsAnswerer;
   /** Whether the garbage of the start is collected. */
   #isCollected = false;
@@ -150,6 +152,9 @@ export class KubednsServer {
       onNamespacesListed: () => setNamespacesListed(true),
       onNamespacesLost: () => setNamespacesListed(false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
+      onEndpoints: (service, triggeredMs) => {
+        this.#programming.note(zone.serviceOf(service)?.kind, Date.now() - triggeredMs);
+      },
     });
     this.#zone = zone;
     this.#upstreams = upstreams;
@@ -251,6 +256,7 @@ export class KubednsServer {
       forwarder: this.#forwarder,
       statistics: this.#statistics,
       eventToServed: this.#eventToServed,
+      programming: this.#programming,
       notified: this.#notifier.targets,
       telemetry: this.telemetry,
     };

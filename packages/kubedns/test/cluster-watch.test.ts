@@ -9,6 +9,8 @@ import {
 } from './support/objects.js';
 import { SYNC_LIMIT_MS, WatchTestbed } from './support/watch-testbed.js';
 
+const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+
 let testbed: WatchTestbed;
 beforeEach(async () => {
   testbed = await WatchTestbed.create();
@@ -114,6 +116,38 @@ describe('ClusterWatch', () => {
     expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
     expect(testbed.at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
     expect(testbed.log.lines.filter((line) => /^[WE]/.test(line))).toHaveLength(3);
+  });
+
+  it('tells since when the endpoints of a service were to change, where their controller says so', async () => {
+    const told: string[] = [];
+    const onEndpoints = (service: string, triggeredMs: number) => {
+      const records = testbed.at('web.default.svc.cluster.local') ?? [];
+      const count = records.filter((text) => text.startsWith('A ')).length;
+      told.push(`${service} ${new Date(triggeredMs).toISOString()} ${count}`);
+    };
+    testbed.renew('auto', { onEndpoints });
+    const slice = (endpoints: readonly string[], time?: string) =>
+      sliceObject({ endpoints, annotations: time === undefined ? {} : { [TRIGGER_TIME]: time } });
+    // Of a list: nobody knows how long ago it was served for the first time.
+    await testbed.api.apply([serviceObject({ ...HEADLESS }), slice(['10.1.0.1'], '2026-01-02T03:04:05Z')]); // prettier-ignore
+    testbed.watch.start();
+    expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
+    await until('the watch', () => testbed.of('endpointslices').isConnected);
+    for (const object of [
+      slice(['10.1.0.1', '10.1.0.2']),
+      slice(['10.1.0.1', '10.1.0.3'], 'yesterday'),
+      slice(['10.1.0.1', '10.1.0.2', '10.1.0.3'], '2026-01-02T03:04:06.123456789Z'),
+      slice(['10.1.0.1'], '2026-01-02T03:04:07Z'),
+    ]) {
+      await testbed.api.apply([object]);
+    }
+    testbed.api.delete('EndpointSlice', 'default', 'web-1');
+    await until('the end', () => testbed.of('endpointslices').objects === 1);
+    // Each time its records are served.
+    expect(told).toEqual([
+      'default/web 2026-01-02T03:04:06.123Z 3',
+      'default/web 2026-01-02T03:04:07.000Z 1',
+    ]);
   });
 
   it('has numbers of each resource', async () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { endPrograms, freePort, ScriptedNameServer } from '@kube-dns/testkit';
+import { endPrograms, freePort, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { HEADLESS, serviceObject, sliceObject } from './support/objects.js';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
 
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
@@ -52,6 +53,8 @@ const OWN = [
   'kubedns_subscribers gauge',
   'kubedns_subscribers_behind gauge',
   'kubedns_subscribers_dropped_total counter',
+  'kubedns_subscribers_limit gauge',
+  'kubedns_subscribers_refused_total counter',
   'kubedns_subscription_flushes_total counter',
   'kubedns_subscription_lag_seconds histogram',
   'kubedns_subscription_names_total counter',
@@ -225,6 +228,24 @@ describe('--coredns-metrics', () => {
     const timed =
       /^coredns_dns_request_duration_seconds_count\{server=.*,zone="cluster.local."\} 1$/m;
     expect(text).toMatch(timed);
+    const annotations = {
+      'endpoints.kubernetes.io/last-change-trigger-time': new Date(
+        Date.now() - 3_000,
+      ).toISOString(),
+    };
+    await api.apply([
+      serviceObject({ ...HEADLESS }),
+      sliceObject({ endpoints: ['10.1.0.1'], annotations }),
+    ]);
+    const programmed = 'coredns_kubernetes_dns_programming_duration_seconds';
+    const headless = 'service_kind="headless_with_selector"';
+    await until('the time of the endpoints', async () =>
+      (await scrape()).includes(`${programmed}_count{${headless}} 1`),
+    );
+    const times = await scrape();
+    expect(times).toContain(`${programmed}_bucket{${headless},le="2.048"} 0\n`);
+    expect(times).toContain(`${programmed}_bucket{${headless},le="524.288"} 1\n`);
+    expect(times).toContain(`${programmed}_count{service_kind="cluster_ip"} 0\n`);
     await endPrograms();
     await start();
     expect(families(await scrape(), 'coredns_')).toEqual([]);

@@ -1,5 +1,5 @@
 import {
-  type BucketHistogram,
+  BucketHistogram,
   by,
   byBoth,
   byKey,
@@ -29,6 +29,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ClusterWatch } from '../watch/cluster-watch.js';
+import type { Service } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
@@ -90,11 +91,12 @@ type MeteredParts = Omit<
   readonly zone: ClusterZone;
   readonly watch: Pick<ClusterWatch, 'statistics'>;
   readonly servers: Pick<Upstreams, 'stubServers'>;
+  readonly programming: ProgrammingTimes;
 };
 
 /** Every metric, with `--coredns-metrics` also under the names of CoreDNS. */
 export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFamily[] {
-  const { flags, zone, watch, servers, statistics } = parts;
+  const { flags, zone, watch, servers, statistics, programming } = parts;
   const own = metricFamilies({
     ...parts,
     ...about,
@@ -104,7 +106,7 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
   });
   if (!flags['coredns-metrics']) return own;
   const { domain, 'dns-port': port } = flags;
-  return [...own, ...corednsFamilies(own, { statistics, domain, port })];
+  return [...own, ...corednsFamilies(own, { statistics, programming, domain, port })];
 }
 
 const PREFIX = metricPrefix('kubedns', {
@@ -275,9 +277,32 @@ function forwardingFamilies({ forwarder, stubServers }: MetricSources): MetricFa
   ];
 }
 
+/** From 1 ms to some 9 minutes, as coredns plugin/kubernetes/object/metrics.go has them. */
+const PROGRAMMING_BOUNDS = Array.from({ length: 20 }, (_, i) => 0.001 * 2 ** i);
+
+/**
+ * From what made the endpoints of a service change until their records are served, by the kind of the service as CoreDNS
+ * names it (plugin/kubernetes/object/metrics.go). The controller of endpoints notes the time only where a service has a
+ * selector.
+ */
+export class ProgrammingTimes {
+  readonly seconds = {
+    cluster_ip: new BucketHistogram(PROGRAMMING_BOUNDS),
+    headless_with_selector: new BucketHistogram(PROGRAMMING_BOUNDS),
+  } as const;
+
+  /** Of a service of this kind; one that is not known is not counted. The clocks of two machines differ: 0 at least. */
+  note(kind: Service['kind'] | undefined, ms: number): void {
+    if (kind === undefined || kind === 'external-name') return;
+    const name = kind === 'headless' ? 'headless_with_selector' : 'cluster_ip';
+    this.seconds[name].observe(Math.max(ms, 0) / 1_000);
+  }
+}
+
 /** Facts for the labels of CoreDNS that our metrics do not have. */
 interface CorednsFacts {
   readonly statistics: Pick<QueryStatistics, 'durations' | 'sizes'>;
+  readonly programming: Pick<ProgrammingTimes, 'seconds'>;
   /** With a final dot. */
   readonly domain: string;
   readonly port: number;
@@ -289,7 +314,7 @@ interface CorednsFacts {
  */
 export function corednsFamilies(
   families: readonly MetricFamily[],
-  { statistics, domain, port }: CorednsFacts,
+  { statistics, programming, domain, port }: CorednsFacts,
 ): MetricFamily[] {
   const here = { server: `dns://:${port}`, view: '' };
   const { histogram } = metricPrefix('coredns');
@@ -313,6 +338,16 @@ export function corednsFamilies(
       'dns_response_size_bytes',
       SIZES_HELP,
       byZone(() => statistics.sizes),
+    ),
+    histogram(
+      'kubernetes_dns_programming_duration_seconds',
+      'Histogram of the time (in seconds) it took to program a dns instance.',
+      labelled(['service_kind'], () =>
+        Object.entries(programming.seconds).map(([kind, seconds]) => ({
+          labels: { service_kind: kind },
+          histogram: seconds,
+        })),
+      ),
     ),
   ];
 }

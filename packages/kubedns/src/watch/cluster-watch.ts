@@ -4,8 +4,8 @@ import { ClusterVersion } from './cluster-version.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics } from './list-watch.js';
 import { Task, type WatchPace } from './pace.js';
-import { ClusterState, type EndpointNames, type RecordStore } from './projections.js';
-import type { StoreLimits } from './store.js';
+import { ClusterState, type EndpointNames, type RecordStore, serviceKeyOf } from './projections.js';
+import { type ApiObject, keyOf, type StoreLimits } from './store.js';
 
 /**
  * The source of the endpoints of headless services. `auto` uses slices, and Endpoints while access to slices
@@ -26,6 +26,11 @@ export interface ClusterWatchOptions {
   readonly onNamespacesLost?: () => void;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
+  /**
+   * Called after a change of a watch gave a service (`namespace/name`) other endpoints, with the time of what made them
+   * change, as their controller has noted it: in ms since 1970 by the clock of its machine.
+   */
+  readonly onEndpoints?: (service: string, triggeredMs: number) => void;
   /** `auto` unless given. */
   readonly endpointsSource?: EndpointsSource;
   /** `hash` unless given. */
@@ -69,7 +74,12 @@ export class ClusterWatch {
 
   constructor(options: ClusterWatchOptions) {
     const { client, log, random, pace, limits, onEvent, endpointsSource = 'auto' } = options;
-    const { version = new ClusterVersion() } = options;
+    const { version = new ClusterVersion(), onEndpoints } = options;
+    const noteEndpoints = (object: ApiObject | undefined, serviceKey: string | undefined) => {
+      const triggeredMs = triggerTimeOf(object);
+      if (serviceKey !== undefined && triggeredMs !== undefined)
+        onEndpoints?.(serviceKey, triggeredMs);
+    };
     this.#log = log;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
     const state = new ClusterState(options);
@@ -98,6 +108,10 @@ export class ClusterWatch {
       ...base,
       path: '/api/v1/endpoints',
       sink: state.endpoints,
+      onEvent: (latencyMs, object) => {
+        onEvent?.(latencyMs);
+        noteEndpoints(object, object && keyOf(object));
+      },
       versions: version.listenerOf('endpoints', 'endpoints'),
       onSynced: () => {
         version.useEndpoints('endpoints', endpoints.version);
@@ -111,6 +125,10 @@ export class ClusterWatch {
       ...base,
       path: '/apis/discovery.k8s.io/v1/endpointslices',
       sink: state.endpointSlices,
+      onEvent: (latencyMs, object) => {
+        onEvent?.(latencyMs);
+        noteEndpoints(object, object && serviceKeyOf(object));
+      },
       versions: version.listenerOf('endpoints', 'endpointslices'),
       onSynced: () => {
         version.useEndpoints('endpointslices', slices.version);
@@ -224,6 +242,16 @@ export class ClusterWatch {
     this.#sync.abort();
     this.#log.info('ready: the whole cluster was seen');
   }
+}
+
+/** Since when the endpoints were to change; its value is a time as in RFC 3339. */
+const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+
+/** In ms since 1970; undefined where there is none, or none that is a time. */
+function triggerTimeOf(object: ApiObject | undefined): number | undefined {
+  const text = object?.metadata?.annotations?.[TRIGGER_TIME];
+  const ms = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** Replacing a server takes some seconds, which is not worth a line. */

@@ -50,8 +50,8 @@ export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
   readonly onFailure?: (inARow: number) => void;
   /** Takes the versions of what is applied. */
   readonly versions?: VersionListener | undefined;
-  /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
-  readonly onEvent?: ((latencyMs: number) => void) | undefined;
+  /** Called after a change of a watch was applied, with the ms since its bytes arrived, and the object unless it is deleted. */
+  readonly onEvent?: ((latencyMs: number, object: T | undefined) => void) | undefined;
 }
 
 /** Live counts of one resource. */
@@ -544,7 +544,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     else if (type !== 'BOOKMARK') this.#store.put(object);
     this.#advance(version, type !== 'BOOKMARK');
     this.lastEventMs = performance.now();
-    if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
+    if (type === 'BOOKMARK') return;
+    this.#options.onEvent?.(performance.now() - arrivedMs, type === 'DELETED' ? undefined : object);
   }
 
   /** An object that is too large counts as deleted, as in a list. */

@@ -5,7 +5,13 @@ import {
   serviceObject,
   sliceObject,
 } from '../../test/support/objects.js';
-import { countOf, projectEndpoints, projectEndpointSlice, projectService } from './projections.js';
+import {
+  countOf,
+  projectEndpoints,
+  projectEndpointSlice,
+  projectService,
+  serviceKeyOf,
+} from './projections.js';
 
 const rejected: string[] = [];
 const reading = { names: 'hash', onRejected: (reason: string) => rejected.push(reason) } as const;
@@ -166,4 +172,15 @@ describe('projectEndpoints', () => {
     expect(groups.reduce((sum, group) => sum + countOf(group), 0)).toBe(4_096);
     expect(rejected).toEqual(['1024 more endpoints than 4096', '44 more subsets than 256']);
   });
+});
+
+it.each([
+  [{ namespace: 'ns', labels: { 'kubernetes.io/service-name': 'web' } }, 'ns/web'],
+  [{ namespace: 'ns', labels: {} }, ''],
+  // Made text of, it would throw, and end the watch.
+  [{ namespace: 'ns', labels: { 'kubernetes.io/service-name': { toString: 1 } } }, ''],
+  [{ namespace: { toString: 1 }, labels: { 'kubernetes.io/service-name': 'web' } }, ''],
+  [null, ''],
+])('the service of a slice with the metadata %j has the key %j', (metadata, key) => {
+  expect(serviceKeyOf({ metadata } as never)).toBe(key);
 });

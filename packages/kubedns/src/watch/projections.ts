@@ -300,6 +300,14 @@ const LABEL_BYTES = 40;
 const MAX_ENDPOINTS = 4_096;
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
+/** `namespace/name` of the service that a slice belongs to; empty when it belongs to none. */
+export function serviceKeyOf({ metadata }: V1EndpointSlice): string {
+  const name: unknown = metadata?.labels?.[SERVICE_LABEL];
+  const namespace: unknown = metadata?.namespace;
+  const isNamed = typeof name === 'string' && name !== '' && typeof namespace === 'string';
+  return isNamed ? `${namespace}/${name}` : '';
+}
+
 /**
  * Projects an EndpointSlice of the API; an endpoint without a `ready` condition is ready. Throws when the
  * object has another shape; only the invalid endpoint itself is left out.
@@ -312,7 +320,7 @@ export function projectEndpointSlice(
   const namespace = metadata?.namespace ?? '';
   const name = metadata?.labels?.[SERVICE_LABEL] ?? '';
   if (name !== '') checkLabels(namespace, name);
-  const service = name === '' ? '' : `${namespace}/${name}`;
+  const service = serviceKeyOf(object);
   // The schema has no records for slices of names, even where a name looks like an address.
   if (addressType === 'FQDN') return { version: '', listNumber: 0, service, groups: [] };
   const limit = new CountLimit('endpoints', MAX_ENDPOINTS);

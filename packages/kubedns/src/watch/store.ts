@@ -8,6 +8,7 @@ export interface ApiObject {
     readonly name?: string;
     readonly resourceVersion?: string;
     readonly uid?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
   };
 }
 
@@ -235,7 +236,7 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
 }
 
 /** The key of an object; undefined when it has no name, or is no object. */
-function keyOf(object: ApiObject | null | undefined): string | undefined {
+export function keyOf(object: ApiObject | null | undefined): string | undefined {
   const { namespace, name } = object?.metadata ?? {};
   if (typeof name !== 'string' || name === '') return undefined;
   // Unlike a template, join() makes a flat string that does not retain its parts.

@@ -222,6 +222,11 @@ export class ClusterZone implements RecordStore {
     return counts;
   }
 
+  /** The service with a key (`namespace/name`), if its object is known. */
+  serviceOf(key: string): Service | undefined {
+    return this.#find(key)?.service;
+  }
+
   putService(key: string, service: Service | undefined): void {
     const entry = service === undefined ? this.#find(key) : this.#entryOf(key);
     if (entry === undefined) return;

@@ -50,10 +50,11 @@ export function sliceObject(
     endpoints?: readonly EndpointFields[];
     ports?: PortFields;
     addressType?: string;
+    annotations?: Readonly<Record<string, string>>;
     version?: number;
   } = {},
 ): FromJson<V1EndpointSlice> {
-  const { name = 'web-1', namespace = 'default', service = 'web', version } = fields;
+  const { name = 'web-1', namespace = 'default', service = 'web', version, annotations } = fields;
   const endpoints = (fields.endpoints ?? []).map((one) => {
     if (typeof one === 'string') return { addresses: [one] };
     const { addresses, hostname, pod, isReady } = one;
@@ -71,6 +72,7 @@ export function sliceObject(
       name,
       namespace,
       ...(service !== '' && { labels: { 'kubernetes.io/service-name': service } }),
+      ...(annotations !== undefined && { annotations }),
       ...versionOf(version),
     },
     addressType: fields.addressType ?? 'IPv4',
