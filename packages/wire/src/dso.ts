@@ -183,7 +183,7 @@ export function readSerialTlv(data: Uint8Array): number | undefined {
 
 /** What a message says of the version of the cluster. */
 export interface ClusterVersionNote {
-  /** Of CLUSTER_VERSION_BYTES; undefined where there is none. Not copied. */
+  /** Of CLUSTER_VERSION_BYTES; undefined where there is none. */
   readonly version: Uint8Array | undefined;
   /** Other messages with changes up to this version follow. */
   readonly isPart: boolean;
@@ -208,7 +208,7 @@ export function clusterVersionTlv(
 export function readClusterVersion(tlvs: readonly DsoTlv[]): ClusterVersionNote | undefined {
   const data = tlvs.find(({ type }, at) => at > 0 && type === DSO_TYPE.CLUSTER_VERSION)?.data;
   if (data?.length !== 1 && data?.length !== 1 + CLUSTER_VERSION_BYTES) return undefined;
-  const version = data.length === 1 ? undefined : data.subarray(1);
+  const version = data.length === 1 ? undefined : Uint8Array.from(data.subarray(1));
   return { version, isPart: (data[0]! & IS_PART) !== 0, isResumed: (data[0]! & IS_RESUMED) !== 0 };
 }
 
