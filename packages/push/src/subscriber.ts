@@ -16,7 +16,7 @@ import {
   serverText,
 } from '@kube-dns/transport';
 import {
-  changedOf,
+  ANSWER_VERSION_BYTES,
   CLUSTER_VERSION_REQUEST,
   clusterVersionAt,
   type ClusterVersionNote,
@@ -27,6 +27,7 @@ import {
   knownOf,
   raiseTo,
   ROOT_NAME,
+  seenOf,
   serialAt,
   type Subscribed,
   VERSIONED_RESOURCES,
@@ -243,7 +244,7 @@ export class PublisherProcess implements ChangeSource {
   /** A replica has this version: this process is to know the same soon. */
   #noteAhead(bytes: Uint8Array, at: number): void {
     if (this.version === undefined || !this.#isAhead(bytes, at)) return;
-    const other = Uint8Array.from(bytes.subarray(at, at + this.version.length));
+    const other = Uint8Array.from(bytes.subarray(at, at + ANSWER_VERSION_BYTES));
     if (this.#ahead === undefined) this.#ahead = other;
     else raiseTo(this.#ahead, other);
     if (this.isLive) this.#startLagTimer();
@@ -251,7 +252,7 @@ export class PublisherProcess implements ChangeSource {
 
   #isAhead(bytes: Uint8Array, at: number): boolean {
     for (let i = 0; i < VERSIONED_RESOURCES; i++) {
-      if (changedOf(bytes, at, i) > knownOf(this.version!, 0, i)) return true;
+      if (seenOf(bytes, at, i) > knownOf(this.version!, 0, i)) return true;
     }
     return false;
   }

@@ -13,6 +13,7 @@ export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export {
+  ANSWER_VERSION_BYTES,
   changedOf,
   CLUSTER_VERSION_BYTES,
   hasSameIdentity,
@@ -20,8 +21,10 @@ export {
   knownOf,
   raiseTo,
   readSerial,
+  seenOf,
   setChanged,
   setKnown,
+  setSeen,
   VERSIONED_RESOURCES,
 } from './cluster-version.js';
 export {

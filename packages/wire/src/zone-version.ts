@@ -1,5 +1,5 @@
 import { readUint16, writeUint16 } from './bytes.js';
-import { CLUSTER_VERSION_BYTES, readSerial, writeSerial } from './cluster-version.js';
+import { ANSWER_VERSION_BYTES, readSerial, writeSerial } from './cluster-version.js';
 import { EDNS_OPTION, OPT_BYTES, OPTION_HEAD_BYTES } from './opt-record.js';
 import { TYPE } from './protocol.js';
 import { RecordCursor } from './record-cursor.js';
@@ -12,7 +12,7 @@ export interface ZoneVersion {
   readonly instance: Uint8Array;
   /** How many changes of its zone the process has told. */
   readonly serial: number;
-  /** The same in the numbers of all replicas, of CLUSTER_VERSION_BYTES; undefined where there is none, or the client does not know it. */
+  /** The same in the numbers of all replicas, of ANSWER_VERSION_BYTES at least; undefined where there is none, or the client does not know it. */
   readonly cluster?: Uint8Array | undefined;
 }
 
@@ -28,7 +28,7 @@ const PROCESS_BYTES = INSTANCE_BYTES + SERIAL_BYTES;
 const DATA_BYTES = VERSION_HEAD_BYTES + PROCESS_BYTES;
 /** Bytes of the option without, and with the version of the cluster. */
 export const ZONE_VERSION_BYTES = OPTION_HEAD_BYTES + DATA_BYTES;
-export const CLUSTER_ZONE_VERSION_BYTES = ZONE_VERSION_BYTES + CLUSTER_VERSION_BYTES;
+export const CLUSTER_ZONE_VERSION_BYTES = ZONE_VERSION_BYTES + ANSWER_VERSION_BYTES;
 
 /** Over the message that is looked at now. */
 const cursor = new RecordCursor();
@@ -69,7 +69,7 @@ export function appendZoneVersion(
   maxBytes: number,
   { labelCount, instance, serial, cluster }: ZoneVersion,
 ): number {
-  const clusterBytes = cluster === undefined ? 0 : CLUSTER_VERSION_BYTES;
+  const clusterBytes = cluster === undefined ? 0 : ANSWER_VERSION_BYTES;
   const end = appendOption(out, length, maxBytes, labelCount, clusterBytes);
   if (end === length) return length;
   const at = end - clusterBytes - PROCESS_BYTES;
@@ -106,7 +106,7 @@ export function zoneVersionAt(message: Uint8Array): number {
     return message.length - PROCESS_BYTES;
   }
   return hasVersion(message, CLUSTER_ZONE_VERSION_BYTES, WITH_CLUSTER_VERSION)
-    ? message.length - CLUSTER_VERSION_BYTES - PROCESS_BYTES
+    ? message.length - ANSWER_VERSION_BYTES - PROCESS_BYTES
     : -1;
 }
 
@@ -170,7 +170,7 @@ export function passZoneVersion(
 ): number {
   const at = zoneVersionAt(reply);
   if (at < 0) return length;
-  const clusterBytes = knowsCluster && clusterVersionAt(reply, at) >= 0 ? CLUSTER_VERSION_BYTES : 0;
+  const clusterBytes = knowsCluster && clusterVersionAt(reply, at) >= 0 ? ANSWER_VERSION_BYTES : 0;
   if (clusterBytes === 0 && !isOfInstance(reply, at, instance)) return length;
   const labelCount = reply[at - VERSION_HEAD_BYTES]!;
   const end = appendOption(out, length, maxBytes, labelCount, clusterBytes);

@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto';
 import {
+  changedOf,
   CLUSTER_VERSION_BYTES,
   IDENTITY_BYTES,
   randomBytes,
+  seenOf,
   setChanged,
   setKnown,
+  setSeen,
 } from '@kube-dns/wire';
 
 /** Takes the resourceVersions of one resource. */
 export interface VersionListener {
-  /** A change with this version is applied, or one of a list that is not complete. */
-  readonly onChange: (version: string) => void;
+  /** An object with this version is applied, perhaps one of a list that is not complete. */
+  readonly onObject: (version: string) => void;
+  /** What a list with this version does not have is deleted. */
+  readonly onList: (version: string) => void;
   /** Every change up to this version is applied. */
   readonly onKnown: (version: string) => void;
   /** The UID of the object that shows which cluster it is was seen, '' when it was deleted. */
@@ -33,14 +38,12 @@ export class ClusterVersion {
   readonly #bytes = new Uint8Array(CLUSTER_VERSION_BYTES);
   /** What answers depend on beside the objects of the API. */
   readonly #parts = new Map<string, string>();
-  readonly #changed = new Map<Resource, number>();
   #endpointsFrom = '';
   #isComparable = true;
   #isIdentified = false;
 
   /** `shape`: what shapes answers for as long as this process runs. */
   constructor(shape: readonly unknown[] = []) {
-    for (const resource of RESOURCES) this.clear(resource);
     this.depend('shape', JSON.stringify([ANSWERS, ...shape]));
   }
 
@@ -68,7 +71,8 @@ export class ClusterVersion {
 
   /** Nothing is known of a resource. */
   clear(resource: Resource): void {
-    this.#set(resource, 0, 0);
+    const at = RESOURCES.indexOf(resource);
+    for (const set of [setKnown, setSeen, setChanged]) set(this.#bytes, at, 0);
   }
 
   /** The endpoints come from this resource, which is at a version, and from no other one. */
@@ -76,8 +80,8 @@ export class ClusterVersion {
     this.#endpointsFrom = from;
     this.depend('endpoints', from);
     this.clear('endpoints');
-    const { onChange, onKnown } = this.listenerOf('endpoints', from);
-    onChange(version);
+    const { onList, onKnown } = this.listenerOf('endpoints', from);
+    onList(version);
     onKnown(version);
   }
 
@@ -88,13 +92,17 @@ export class ClusterVersion {
       if (POSITIVE_DECIMAL.test(version) && Number.isSafeInteger(number)) use(number);
       else this.#isComparable = false;
     };
+    const bytes = this.#bytes;
+    const at = RESOURCES.indexOf(resource);
     return {
-      onChange: (version) =>
+      onObject: (version) =>
         take(version, (number) => {
-          if (number > this.#changed.get(resource)!) this.#set(resource, number);
+          // Those of a list come in any order.
+          setSeen(bytes, at, Math.max(seenOf(bytes, 0, at), number));
+          setChanged(bytes, at, Math.max(changedOf(bytes, 0, at), number));
         }),
-      onKnown: (version) =>
-        take(version, (number) => setKnown(this.#bytes, RESOURCES.indexOf(resource), number)),
+      onList: (version) => take(version, (number) => setChanged(bytes, at, number)),
+      onKnown: (version) => take(version, (number) => setKnown(bytes, at, number)),
       onIdentity: (uid) => {
         // The service `kubernetes`; other objects of that name can be created again.
         if (resource !== 'services') return;
@@ -102,12 +110,5 @@ export class ClusterVersion {
         this.depend('cluster', uid);
       },
     };
-  }
-
-  #set(resource: Resource, changed: number, known?: number): void {
-    const at = RESOURCES.indexOf(resource);
-    this.#changed.set(resource, changed);
-    setChanged(this.#bytes, at, changed);
-    if (known !== undefined) setKnown(this.#bytes, at, known);
   }
 }

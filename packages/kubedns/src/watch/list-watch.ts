@@ -321,7 +321,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const version = await this.#readList(signal);
     this.#history.noteList(version);
     // What is removed now was deleted up to this version.
-    this.#options.versions?.onChange(version);
+    this.#options.versions?.onList(version);
     if (!(await this.#store.endList(number, this.#turn))) {
       throw new StreamError('closed', 'the objects were dropped during the list');
     }
@@ -405,7 +405,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       return;
     }
     this.#history.note(item as T);
-    this.#options.versions?.onChange(versionOf(item as T));
+    this.#options.versions?.onObject(versionOf(item as T));
     this.#store.put(item as T);
   }
 
@@ -561,7 +561,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     if (!this.#history.advance(version)) return;
     this.#pauses.noteChange();
     const { versions } = this.#options;
-    if (isChange) versions?.onChange(version);
+    if (isChange) versions?.onObject(version);
     versions?.onKnown(version);
   }
 }
