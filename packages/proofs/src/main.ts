@@ -1,6 +1,7 @@
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';
+import { FLEET } from './fleet/fleet.js';
 import { FUZZ } from './fuzz/fuzz.js';
 import { ROLL } from './roll/roll.js';
 import { SOAK } from './soak/soak.js';
@@ -11,6 +12,7 @@ const COMMANDS = [
   FAULTS_COMMAND,
   commandEntry(SOAK),
   commandEntry(ROLL),
+  commandEntry(FLEET),
 ];
 
 runCommandLine('prove', COMMANDS);

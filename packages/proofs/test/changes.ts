@@ -1,6 +1,6 @@
 import type { ApiServer, KubeObject } from '@kube-dns/apiserver';
 import type { ExchangeOptions, Question } from '@kube-dns/testkit';
-import { alias, namespace, service, slice, withPort } from './change-objects.js';
+import { alias, namespace, service, slice, withPort } from '../src/fixtures/change-objects.js';
 
 const ZONE = 'svc.cluster.local';
 

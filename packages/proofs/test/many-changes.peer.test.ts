@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ask, type Dnsmasq, until } from '@kube-dns/testkit';
 import { ManifestPod } from '../src/fixtures/pod-containers.js';
-import { namespace, service } from './change-objects.js';
+import { namespace, service } from '../src/fixtures/change-objects.js';
 
 const SERVICES = 10_000;
 const ASKED = 200;

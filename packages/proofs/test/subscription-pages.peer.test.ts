@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ask, type Dnsmasq, type Kubedns, until } from '@kube-dns/testkit';
 import { ManifestPod } from '../src/fixtures/pod-containers.js';
-import { namespace, service } from './change-objects.js';
+import { namespace, service } from '../src/fixtures/change-objects.js';
 
 const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
 const NAME = 'web.shop.svc.cluster.local';

@@ -3,7 +3,6 @@ import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import {
   ask,
   type Dnsmasq,
-  type DnsRecord,
   findRealDnsmasq,
   freePort,
   type Kubedns,
@@ -13,6 +12,7 @@ import {
   unless,
   until,
 } from '@kube-dns/testkit';
+import { answerText } from '../src/fixtures/answer-text.js';
 import { ManifestPod, startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
 import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
 
@@ -31,20 +31,6 @@ function serverArgs(port: number): string[] {
   return ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${port}`);
 }
 
-function dataOf(record: DnsRecord): string {
-  switch (record.type) {
-    case 'A':
-    case 'AAAA':
-    case 'CNAME':
-    case 'PTR':
-      return record.data;
-    case 'SRV':
-      return `${record.data.port} ${record.data.target}`;
-    default:
-      return record.type;
-  }
-}
-
 /** The rcode and the data of the records, as one text. */
 async function answer(
   name: string,
@@ -52,8 +38,7 @@ async function answer(
   port = dnsmasq.ports.dns,
 ): Promise<string> {
   const limits = { isOverTcp, limitMs: ASK_LIMIT_MS };
-  const { rcode, answers } = await ask(port, { name, ...asked }, limits);
-  return [rcode, ...answers.map(dataOf).sort()].join(' ');
+  return answerText(await ask(port, { name, ...asked }, limits));
 }
 
 /** Waits until the cache has the old answer, for certain: it is given without a question. */

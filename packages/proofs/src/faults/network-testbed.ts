@@ -177,7 +177,7 @@ export class NetworkTestbed {
   ): Promise<NetworkTestbed> {
     const { owned } = context;
     const { containers, timeoutMs } = options;
-    const network = await HostNetwork.start(owned);
+    const network = await HostNetwork.start(owned, HOST_ADDRESS);
     const servers = owned.add(
       new Remote<FarServersMethods>(
         'the host of the servers',
