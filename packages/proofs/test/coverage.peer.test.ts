@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ask, type Dnsmasq, freePort, type Kubedns, untilEqual } from '@kube-dns/testkit';
+import { namespace, service } from '../src/fixtures/change-objects.js';
 import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
-import { namespace, service } from './change-objects.js';
 
 const NAMES = 60;
 const nameOf = (i: number) => `web-${i}.shop.svc.cluster.local`;
