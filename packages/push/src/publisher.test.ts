@@ -2,14 +2,20 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { ClientNetworks } from '@kube-dns/base';
 import type { Session } from '@kube-dns/transport';
 import {
+  clusterVersionTlv,
+  decodeName,
   DSO_TYPE,
   type DsoMessage,
+  type DsoTlv,
   encodeKey,
   RCODE,
+  readChanged,
+  readClusterVersion,
   readDso,
   readSubscribed,
   writeDso,
 } from '@kube-dns/wire';
+import { clusterVersion } from '../test/cluster-versions.js';
 import { Publisher, subscriberFacts, subscriberProblems, subscribersPage } from './publisher.js';
 import { messagesOf } from './testing/index.js';
 
@@ -65,12 +71,24 @@ class FakeSession implements Session {
 
 let now: number;
 /** What the zones say of a subscription, and of a heartbeat. */
-let zones: { apex: Uint8Array; isKnown: boolean; rcode: number; rcodeFor(): number };
+let zones: {
+  apex: Uint8Array;
+  isKnown: boolean;
+  version: Uint8Array | undefined;
+  rcode: number;
+  rcodeFor(): number;
+};
 let publisher: Publisher<'configuration'>;
 beforeEach(() => {
   jest.useFakeTimers();
   now = 0;
-  zones = { apex: APEX, isKnown: true, rcode: RCODE.NOERROR, rcodeFor: () => zones.rcode };
+  zones = {
+    apex: APEX,
+    isKnown: true,
+    version: undefined,
+    rcode: RCODE.NOERROR,
+    rcodeFor: () => zones.rcode,
+  };
   publisher = new Publisher({ zones, reasons: ['configuration'], now: () => now });
 });
 afterEach(() => {
@@ -78,10 +96,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function request(session: FakeSession, type: number, data: Uint8Array): number {
-  const bytes = writeDso({ id: 5, isResponse: false, rcode: 0, tlvs: [{ type, data }] });
+function request(session: FakeSession, type: number, data: Uint8Array, ...more: DsoTlv[]): number {
+  const bytes = writeDso({ id: 5, isResponse: false, rcode: 0, tlvs: [{ type, data }, ...more] });
   publisher.receive(bytes, session);
-  return session.messages.at(-1)!.rcode;
+  return session.messages.findLast(({ isResponse }) => isResponse)!.rcode;
 }
 
 function subscribed(address?: string): FakeSession {
@@ -381,5 +399,141 @@ describe('the subscribers of a Publisher', () => {
     expect([silent.isClosed, alive.isClosed]).toEqual([true, false]);
     const heartbeats = alive.messages.filter(({ tlvs }) => tlvs[0]?.type === DSO_TYPE.HEARTBEAT);
     expect(heartbeats).toHaveLength(20);
+  });
+});
+
+describe('a subscriber that knows versions of the cluster', () => {
+  const changeAt = (version: number, ...names: readonly string[]) => {
+    zones.version = clusterVersion(version);
+    for (const name of names) publisher.feed.add(encodeKey(name));
+    jest.advanceTimersByTime(3);
+  };
+  const come = (version?: Uint8Array) => {
+    const session = new FakeSession();
+    expect(request(session, DSO_TYPE.SUBSCRIBE, APEX, clusterVersionTlv(version))).toBe(0);
+    return session;
+  };
+  const noteOf = ({ tlvs }: DsoMessage) => readClusterVersion(tlvs);
+  const namesOf = ({ tlvs }: DsoMessage) =>
+    readChanged(tlvs[0]!.data)!.names.map((name) => decodeName(name));
+
+  beforeEach(() => (zones.version = clusterVersion(10)));
+
+  it('gets the version with each message', () => {
+    const session = come();
+    expect(noteOf(session.messages[0]!)?.version).toEqual(clusterVersion(10));
+    changeAt(11, 'a.b');
+    publisher.feed.flush('configuration');
+    now += 2_000;
+    jest.advanceTimersByTime(2_000);
+    const types = session.messages.slice(1).map(({ tlvs }) => tlvs[0]!.type);
+    expect(types).toEqual([DSO_TYPE.CHANGED, DSO_TYPE.FLUSH, DSO_TYPE.HEARTBEAT]);
+    for (const message of session.messages.slice(1)) {
+      expect(noteOf(message)).toEqual({
+        version: clusterVersion(11),
+        isPart: false,
+        isResumed: false,
+      });
+    }
+  });
+
+  it('is repeated what it missed, and not what it knows', () => {
+    come();
+    changeAt(11, 'a.b', 'c.d');
+    changeAt(12, 'e.f');
+    const session = come(clusterVersion(11));
+    expect(session.messages.map((message) => noteOf(message)?.isResumed)).toEqual([true, false]);
+    expect(namesOf(session.messages[1]!)).toEqual(['e.f']);
+    const { before, after } = readChanged(session.messages[1]!.tlvs[0]!.data)!;
+    expect([before, after]).toEqual([publisher.serial, publisher.serial]);
+  });
+
+  it('has nothing repeated when it missed nothing, and goes on all the same', () => {
+    come();
+    changeAt(11, 'a.b');
+    const { messages } = come(clusterVersion(11));
+    expect(messages).toHaveLength(1);
+    expect(noteOf(messages[0]!)?.isResumed).toBe(true);
+  });
+
+  it('begins anew where it is not known what it missed', () => {
+    come();
+    changeAt(11, 'a.b');
+    for (const version of [clusterVersion(9), clusterVersion(11, { identity: 2 }), undefined]) {
+      const { messages } = come(version);
+      expect(messages).toHaveLength(1);
+      expect(noteOf(messages[0]!)?.isResumed).toBe(false);
+    }
+    zones.version = undefined;
+    const note = noteOf(come(clusterVersion(11)).messages[0]!);
+    expect(note).toEqual({ version: undefined, isPart: false, isResumed: false });
+  });
+
+  it('goes on for a second zone after what it has not got yet', () => {
+    const session = come();
+    zones.version = clusterVersion(11);
+    publisher.feed.add(encodeKey('a.b'));
+    jest.advanceTimersByTime(3);
+    request(
+      session,
+      DSO_TYPE.SUBSCRIBE,
+      encodeKey('in-addr.arpa'),
+      clusterVersionTlv(clusterVersion(10)),
+    );
+    const [, changed, response, repeated] = session.messages;
+    expect([changed, repeated].map((message) => namesOf(message!))).toEqual([['a.b'], ['a.b']]);
+    expect(response!.isResponse).toBe(true);
+  });
+
+  it('is told with each part of many names whether another one follows', () => {
+    const session = come();
+    for (let at = 0; at < 1_500; at++) come();
+    now = 1_000;
+    zones.version = clusterVersion(11);
+    for (let at = 0; at < 300; at++) publisher.feed.add(encodeKey(`n${at}.x`));
+    jest.advanceTimersByTime(1);
+    const [, ...parts] = session.messages;
+    expect(parts.map((part) => [namesOf(part).length, noteOf(part)?.isPart])).toEqual([
+      [256, true],
+      [44, false],
+    ]);
+  });
+
+  it('hears of a version that changes no name within 250 ms, as one that is behind is left', () => {
+    const session = come();
+    const pass = (ms: number) => {
+      now += ms;
+      jest.advanceTimersByTime(ms);
+    };
+    pass(2_000);
+    const before = session.messages.length;
+    pass(250);
+    expect(session.messages).toHaveLength(before);
+    zones.version = clusterVersion(11);
+    pass(250);
+    expect(session.messages).toHaveLength(before + 1);
+    expect(noteOf(session.messages.at(-1)!)?.version).toEqual(clusterVersion(11));
+  });
+
+  it('is not told a version whose names are still collected', () => {
+    const session = come();
+    changeAt(11, 'a.b');
+    zones.version = clusterVersion(12);
+    publisher.feed.add(encodeKey('c.d'));
+    expect(noteOf(come().messages[0]!)?.version).toEqual(clusterVersion(11));
+    jest.advanceTimersByTime(3);
+    expect(noteOf(session.messages.at(-1)!)?.version).toEqual(clusterVersion(12));
+  });
+
+  it('finds what changed while there was no subscriber only where that is remembered', () => {
+    publisher.close();
+    for (const remembers of [false, true]) {
+      zones.version = clusterVersion(10);
+      publisher = new Publisher({ zones, reasons: ['configuration'], now: () => now, remembers });
+      come().close();
+      changeAt(11, 'a.b');
+      expect(noteOf(come(clusterVersion(10)).messages[0]!)?.isResumed).toBe(remembers);
+      if (!remembers) publisher.close();
+    }
   });
 });

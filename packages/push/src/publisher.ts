@@ -295,7 +295,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
         this.#catchUp(session);
         this.#announceVersion();
         const missed = note.version && this.#recent.after(note.version);
-        const isResumed = missed !== undefined;
+        const isResumed = missed !== undefined && this.#announced !== undefined;
         respond(rcode, subscribedTlv(this), clusterVersionTlv(this.#announced, { isResumed }));
         if (isResumed) this.#repeat(missed, session);
       }

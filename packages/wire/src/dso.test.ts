@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { changedTlv, DSO_TYPE, isDso, readChanged, readDso, writeDso } from './dso.js';
+import { CLUSTER_VERSION_BYTES } from './cluster-version.js';
+import {
+  changedTlv,
+  clusterVersionTlv,
+  DSO_TYPE,
+  isDso,
+  readChanged,
+  readClusterVersion,
+  readDso,
+  serialTlv,
+  writeDso,
+} from './dso.js';
 import { ROOT_NAME } from './name.js';
 import { RCODE } from './protocol.js';
 
@@ -61,11 +72,37 @@ describe('messages of DNS Stateful Operations', () => {
     expect(readChanged(withNames(257).data)).toBeUndefined();
   });
 
+  it('say the version of the cluster beside their operation', () => {
+    const version = Uint8Array.from({ length: CLUSTER_VERSION_BYTES }, (_, at) => at);
+    const heartbeat = serialTlv(DSO_TYPE.HEARTBEAT, 1);
+    const note = { isPart: false, isResumed: false };
+    const whole = clusterVersionTlv(version, { isPart: true });
+    expect(readClusterVersion([heartbeat, whole])).toEqual({ ...note, version, isPart: true });
+    const none = clusterVersionTlv(undefined, { isResumed: true });
+    const read = readClusterVersion([heartbeat, serialTlv(0xf8ff, 2), none]);
+    expect(read).toEqual({ ...note, version: undefined, isResumed: true });
+    const cut = { ...whole, data: whole.data.subarray(0, -1) };
+    const unsound = [
+      [heartbeat],
+      [whole],
+      [heartbeat, cut],
+      [heartbeat, { ...whole, data: new Uint8Array(0) }],
+    ];
+    for (const tlvs of unsound) expect(readClusterVersion(tlvs)).toBeUndefined();
+  });
+
+  it('have a version that is copied: the bytes of the message are used again', () => {
+    const whole = clusterVersionTlv(new Uint8Array(CLUSTER_VERSION_BYTES).fill(1));
+    const read = readClusterVersion([serialTlv(DSO_TYPE.HEARTBEAT, 1), whole])!;
+    whole.data.fill(9);
+    expect(read.version).toEqual(new Uint8Array(CLUSTER_VERSION_BYTES).fill(1));
+  });
+
   it('are read whatever the bytes, without an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 12, maxLength: 200 }), (bytes) => {
         bytes[2] = 0x30;
-        readDso(bytes);
+        readClusterVersion(readDso(bytes)?.tlvs ?? []);
       }),
     );
   });

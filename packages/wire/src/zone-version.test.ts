@@ -2,11 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { bytesOf, opt, queryBytes } from '../test/messages.js';
 import { appendOpt, extendedErrorOption, NO_EDNS_OPTIONS } from './opt-record.js';
 import { Query } from './query.js';
+import { ANSWER_VERSION_BYTES, CLUSTER_VERSION_BYTES } from './cluster-version.js';
 import {
   appendZoneVersion,
+  CLUSTER_VERSION_REQUEST,
+  clusterVersionAt,
   passZoneVersion,
   serialAt,
   replaceZoneVersion,
+  voidZoneVersion,
   ZONE_VERSION_REQUEST,
   zoneVersionAt,
 } from './zone-version.js';
@@ -88,6 +92,50 @@ describe('the version of a zone', () => {
     }
   });
 
+  it('has the version of the cluster behind it, if there is one: what is known and seen, not what changed', () => {
+    const cluster = Uint8Array.from({ length: CLUSTER_VERSION_BYTES }, (_, at) => at + 1);
+    const [out, length] = answerBytes();
+    const end = appendZoneVersion(out, length, MAX_BYTES, { ...VERSION, cluster });
+    const message = out.subarray(0, end);
+    const known = cluster.subarray(0, ANSWER_VERSION_BYTES);
+    const [, , , dataBytes, labels, , ...rest] = OPTION;
+    expect(Array.from(message.subarray(length))).toEqual([
+      ...[0, 19, 0, dataBytes! + known.length, labels, 247],
+      ...rest,
+      ...known,
+    ]);
+    const at = zoneVersionAt(message);
+    expect(serialAt(message, at)).toBe(VERSION.serial);
+    const clusterAt = clusterVersionAt(message, at);
+    expect(message.subarray(clusterAt)).toEqual(known);
+    for (let cut = 0; cut < end; cut++) expect(zoneVersionAt(out.subarray(0, cut))).toBe(-1);
+    voidZoneVersion(message, at);
+    expect(message.subarray(at).every((byte) => byte === 0)).toBe(true);
+    const [plain, plainLength] = answerBytes();
+    const plainEnd = appendZoneVersion(plain, plainLength, MAX_BYTES, VERSION);
+    const plainAt = zoneVersionAt(plain.subarray(0, plainEnd));
+    expect(clusterVersionAt(plain, plainAt)).toBe(-1);
+  });
+
+  it.each([
+    ['knows versions of the cluster: all of it, of any process', true, 9, 78],
+    ['knows none, and the version is of this process: that alone', false, 0, 22],
+    ['knows none, and the version is of another process: nothing', false, 9, 0],
+  ])('goes with the version of the cluster to a client that %s', (_, knows, other, bytes) => {
+    const cluster = new Uint8Array(CLUSTER_VERSION_BYTES).fill(3);
+    const [reply, length] = answerBytes();
+    const whole = reply.subarray(
+      0,
+      appendZoneVersion(reply, length, MAX_BYTES, { ...VERSION, cluster }),
+    );
+    const [out] = answerBytes();
+    const own = INSTANCE.map((byte) => byte + other);
+    const end = passZoneVersion(whole, out, length, MAX_BYTES, own, knows);
+    expect(end - length).toBe(bytes);
+    if (knows) expect(out.subarray(0, end)).toEqual(whole);
+    else if (bytes > 0) expect(Array.from(out.subarray(length, end))).toEqual(OPTION);
+  });
+
   it("goes from a reply to a client's answer once it is of this process", () => {
     const [reply, length] = answerBytes();
     const whole = reply.subarray(0, appendZoneVersion(reply, length, MAX_BYTES, VERSION));
@@ -108,7 +156,8 @@ describe('a query', () => {
     const query = bytesOf(...bytes, 0, 0, 41, 4, 0xd0, 0, 0, 0, 0, 0, options.length, ...options);
     query[11] = 1;
     const read = new Query();
-    return [read.read(query, query.length, false, MAX_BYTES), read.asksZoneVersion];
+    const verdict = read.read(query, query.length, false, MAX_BYTES);
+    return [verdict, read.asksZoneVersion, read.knowsClusterVersion];
   };
 
   it.each([
@@ -119,6 +168,15 @@ describe('a query', () => {
     ['ends within the option: no', false, 0, 19, 0],
     ['has no option', false],
   ])('%s', (_, isAsked, ...options) => {
-    expect(asks(...options)).toEqual(['answer', isAsked]);
+    expect(asks(...options)).toEqual(['answer', isAsked, false]);
+  });
+
+  it.each([
+    ['knows versions of the cluster', true, ...CLUSTER_VERSION_REQUEST],
+    ['knows them, with another option behind', true, ...CLUSTER_VERSION_REQUEST, 0, 11, 0, 0],
+    ['says so with data: no', false, ...CLUSTER_VERSION_REQUEST.slice(0, 7), 1, 0],
+    ['says so further behind: no', false, ...ZONE_VERSION_REQUEST, 0, 11, 0, 0, 254, 223, 0, 0],
+  ])('%s', (_, knows, ...options) => {
+    expect(asks(...options)).toEqual(['answer', true, knows]);
   });
 });
