@@ -4,8 +4,13 @@ import { ZoneSubscription } from '@kube-dns/push';
 import { endPrograms, exchange, ScriptedNameServer, until } from '@kube-dns/testkit';
 
 import {
+  CLUSTER_VERSION_REQUEST,
+  clusterVersionAt,
   encodeKey,
+  hasSameIdentity,
+  knownOf,
   readSerial,
+  seenOf,
   type Subscribed,
   writeUint16,
   ZONE_VERSION_REQUEST,
@@ -45,11 +50,23 @@ afterAll(async () => {
 });
 
 /** The reply to a query that asks for the version. */
-async function askVersion(name: string, isOverTcp = false): Promise<Buffer> {
+async function askVersion(
+  name: string,
+  isOverTcp = false,
+  { option = ZONE_VERSION_REQUEST, of = kubedns } = {},
+): Promise<Buffer> {
   const plain = queryBytes(name, 'A', { hasEdns: true });
-  const query = Buffer.concat([plain, ZONE_VERSION_REQUEST]);
-  writeUint16(query, plain.length - 2, ZONE_VERSION_REQUEST.length);
-  return exchange(await kubedns.port(), query, { isOverTcp, limitMs: 60_000 });
+  const query = Buffer.concat([plain, option]);
+  writeUint16(query, plain.length - 2, option.length);
+  return exchange(await of.port(), query, { isOverTcp, limitMs: 60_000 });
+}
+
+/** The version of the cluster in the answer of a process. */
+async function clusterVersionOf(of: KubednsProcess, name = WEB): Promise<Uint8Array> {
+  const reply = await askVersion(name, false, { option: CLUSTER_VERSION_REQUEST, of });
+  const at = clusterVersionAt(reply, zoneVersionAt(reply));
+  if (at < 0) throw new Error('the answer has no version of the cluster');
+  return reply.subarray(at);
 }
 
 /** `LABELCOUNT TYPE INSTANCE SERIAL`, and undefined without a version. */
@@ -113,5 +130,33 @@ describe('the version of the zone, for a client that asks for it', () => {
       expect(versionIn(reply)).toBeUndefined();
       expect(reply.length).toBe(query.length + 16);
     }
+  });
+});
+
+describe('the version of the cluster, for a client that knows such versions', () => {
+  it('is comparable between replicas, in the answers of the zone and of upstream servers', async () => {
+    const replica = await startKubedns(api, upstream).ready();
+    const versions = [
+      await clusterVersionOf(kubedns),
+      await clusterVersionOf(replica, 'none.default.svc.cluster.local'),
+      await clusterVersionOf(replica, 'out.default.svc.cluster.local'),
+    ];
+    for (const each of versions) expect(hasSameIdentity(each, 0, versions[0]!)).toBe(true);
+    await api.apply([serviceObject({ name: 'newest', clusterIPs: ['10.96.0.10'], ports: PORTS })]);
+    const after = knownOf(versions[0]!, 0, 0);
+    for (const process of [kubedns, replica]) {
+      await until('the change', async () => {
+        const version = await clusterVersionOf(process);
+        return knownOf(version, 0, 0) > after && seenOf(version, 0, 0) === knownOf(version, 0, 0);
+      });
+    }
+    const [one, other] = [await clusterVersionOf(kubedns), await clusterVersionOf(replica)];
+    expect(seenOf(one, 0, 0)).toBe(seenOf(other, 0, 0));
+  });
+
+  it('is another one where answers have another shape', async () => {
+    const other = await startKubedns(api, upstream, ['--record-ttl=7']).ready();
+    const versions = [await clusterVersionOf(kubedns), await clusterVersionOf(other)];
+    expect(hasSameIdentity(versions[0]!, 0, versions[1]!)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { appendZoneVersion, encodeKey, zoneVersionAt } from '@kube-dns/wire';
-import { clusterVersion } from '../test/cluster-versions.js';
+import { clusterVersion } from './testing/index.js';
 import { PublisherProcess } from './subscriber.js';
 import { NOT_KNOWN } from './version-log.js';
 

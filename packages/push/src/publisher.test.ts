@@ -15,9 +15,8 @@ import {
   readSubscribed,
   writeDso,
 } from '@kube-dns/wire';
-import { clusterVersion } from '../test/cluster-versions.js';
 import { Publisher, subscriberFacts, subscriberProblems, subscribersPage } from './publisher.js';
-import { messagesOf } from './testing/index.js';
+import { clusterVersion, messagesOf } from './testing/index.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -417,7 +416,7 @@ describe('a subscriber that knows versions of the cluster', () => {
   const namesOf = ({ tlvs }: DsoMessage) =>
     readChanged(tlvs[0]!.data)!.names.map((name) => decodeName(name));
 
-  beforeEach(() => (zones.version = clusterVersion(10)));
+  beforeEach(() => void (zones.version = clusterVersion(10)));
 
   it('gets the version with each message', () => {
     const session = come();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeName, encodeKey } from '@kube-dns/wire';
-import { clusterVersion } from '../test/cluster-versions.js';
+import { clusterVersion } from './testing/index.js';
 import { RecentChanges } from './recent-changes.js';
 
 let recent: RecentChanges;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { clusterVersion } from '../test/cluster-versions.js';
+import { clusterVersion } from './testing/index.js';
 import { NOT_KNOWN, VersionLog } from './version-log.js';
 
 const RUNS = 500;

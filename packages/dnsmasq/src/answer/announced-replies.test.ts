@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   addressRecords,
   encodeQuery,
@@ -7,6 +7,7 @@ import {
   soaRecord,
 } from '@kube-dns/testkit';
 import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
+import { clusterVersion } from '@kube-dns/push/testing';
 import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
 import { askCache, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { appendZoneVersion, encodeKey, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
@@ -34,7 +35,8 @@ beforeEach(() => {
   lastSeen = neverSeen();
   lastSeen[1] = Number.POSITIVE_INFINITY;
   searched = 0;
-  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, lastSeen });
+  const zoneServers = { serverNumber: () => 1 };
+  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, lastSeen, zoneServers });
   instance = new PublisherProcess(1, [APEX]);
   instance.become(KNOWN, APEX);
   instance.changes.noteAll(10);
@@ -43,7 +45,8 @@ beforeEach(() => {
     caching: { ...PLAIN_RULES, cachesNegatives: false, cachesAnnouncedNegatives: true },
     routes: new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] }),
     subscriptions: {
-      find: (reply, at) => (instance.is(reply, at) ? instance : undefined),
+      find: (reply, at) =>
+        instance.is(reply, at) || instance.isReplica(reply, at) ? instance : undefined,
       search: () => searched++,
       publisherOf: (name, length) => (instance.has(name, length) ? instance : undefined),
     },
@@ -58,19 +61,20 @@ interface Announced {
   readonly type?: string;
   readonly id?: Uint8Array;
   readonly serial?: number;
+  readonly cluster?: Uint8Array;
   readonly isOwn?: boolean;
 }
 
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
 function take(name: string, response: Response, announced: Announced = {}): void {
-  const { id = KNOWN, serial = 10, isOwn = true, type = 'A' } = announced;
+  const { id = KNOWN, serial = 10, isOwn = true, type = 'A', cluster } = announced;
   const plain = encodeReply(encodeQuery({ name, type }), response);
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
   out.set(OPT, plain.length);
   writeUint16(out, 10, 1);
   if (isOwn) out[2]! |= FLAG.AA >> 8;
-  const version = { labelCount: 1, instance: id, serial };
+  const version = { labelCount: 1, instance: id, serial, cluster };
   const end = appendZoneVersion(out, plain.length + OPT.length, MAX_BYTES, version);
   replies.take(out.subarray(0, end), true);
 }
@@ -190,6 +194,103 @@ describe('a reply of another process behind that address', () => {
     change('a.n.svc.z');
     expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NOERROR']);
     now = 31;
+    expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+});
+
+describe('a reply of a replica, whose version of the cluster can be compared', () => {
+  const replica = (known: number, more: Announced = {}): Announced => ({
+    id: STRANGER,
+    serial: 1,
+    cluster: clusterVersion(known),
+    ...more,
+  });
+  const announce = (serial: number, version: number, name: string) => {
+    const note = { version: clusterVersion(version), isPart: false, isResumed: false };
+    instance.noteVersion(note, serial);
+    cache.dropChanged(encodeKey(name), instance, serial);
+  };
+
+  beforeEach(() => {
+    instance.become(KNOWN, APEX, 10, clusterVersion(100));
+    instance.isLive = true;
+    lastSeen[1] = Number.POSITIVE_INFINITY;
+  });
+  afterEach(() => instance.end());
+
+  it('is pinned as one of the process that announces its changes', () => {
+    take('a.n.svc.z', ADDRESS, replica(100));
+    take('b.n.svc.z', DENIED, replica(120));
+    expect([searched, cache.pinnedAnswers(1)]).toEqual([0, 2]);
+    now = 1_000;
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual(['NOERROR', 'NXDOMAIN']);
+    announce(11, 130, 'a.n.svc.z');
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NXDOMAIN']);
+  });
+
+  it('is not cached where it does not know the last change of its name', () => {
+    announce(11, 110, 'a.n.svc.z');
+    announce(12, 120, 'b.n.svc.z');
+    take('a.n.svc.z', ADDRESS, replica(109));
+    take('b.n.svc.z', ADDRESS, replica(119));
+    take('c.n.svc.z', ADDRESS, replica(105));
+    expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
+      undefined,
+      undefined,
+      'NOERROR',
+    ]);
+    take('a.n.svc.z', ADDRESS, replica(110));
+    expect(ask('a.n.svc.z')).toBe('NOERROR');
+  });
+
+  it('is not cached where a CNAME leads to others and any change is not known: its target has its TTL', () => {
+    const out = { answers: [leading('a.n.svc.z', 'db.example'), ...records('db.example')] };
+    announce(11, 110, 'b.n.svc.z');
+    take('a.n.svc.z', out, replica(105));
+    expect(ask('a.n.svc.z')).toBeUndefined();
+    take('a.n.svc.z', out, replica(110, { isOwn: false }));
+    expect([ask('a.n.svc.z'), cache.pinnedAnswers(1)]).toEqual(['NOERROR', 0]);
+    announce(12, 120, 'a.n.svc.z');
+    expect(ask('a.n.svc.z')).toBeUndefined();
+  });
+
+  it('that knows less than the subscription is not cached for 5 s, and then for a second each', () => {
+    jest.useFakeTimers();
+    try {
+      instance.become(KNOWN, APEX, 10, clusterVersion(100));
+      take('a.n.svc.z', ADDRESS, replica(99));
+      expect(ask('a.n.svc.z')).toBeUndefined();
+      jest.advanceTimersByTime(5_001);
+      take('a.n.svc.z', ADDRESS, replica(99));
+      expect([ask('a.n.svc.z'), cache.pinnedAnswers(1)]).toEqual(['NOERROR', 0]);
+      now += 1;
+      expect(ask('a.n.svc.z')).toBeUndefined();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it.each([
+    ['of another history', replica(100, { cluster: clusterVersion(100, { identity: 2 }) }), 1],
+    ['without a version of the cluster', { id: STRANGER, serial: 99 }, 1],
+  ])('%s is cached for a second, and goes with a change', (_, announced, searches) => {
+    for (const name of ['a', 'b']) take(`${name}.n.svc.z`, ADDRESS, announced);
+    expect(searched).toBe(2 * searches);
+    announce(11, 110, 'a.n.svc.z');
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NOERROR']);
+    now += 1;
+    expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+
+  it('is judged by what was announced while no process announces anything', () => {
+    announce(11, 110, 'a.n.svc.z');
+    instance.end();
+    lastSeen[1] = now;
+    take('a.n.svc.z', ADDRESS, replica(105));
+    take('b.n.svc.z', ADDRESS, replica(105));
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NOERROR']);
+    instance.resume(STRANGER, APEX, 5, clusterVersion(120));
+    cache.dropChanged(encodeKey('b.n.svc.z'), instance, instance.serialHere(5));
     expect(ask('b.n.svc.z')).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import { FrameReader } from '@kube-dns/transport';
+import { CLUSTER_VERSION_BYTES, setChanged, setKnown, setSeen } from '@kube-dns/wire';
 import type { SubscriptionRow } from '../subscriber.js';
 
 /** The messages of what is passed to `Session.pushFrames`. */
@@ -29,4 +30,24 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     flushes: { 'new-subscription': 1, 'by-server': 0, 'missed-message': 0 },
     ...given,
   };
+}
+
+/** Of services, endpoints and namespaces. */
+type Numbers = number | readonly number[];
+
+/** The version of a cluster whose resources are all at this number, or each at its own; nothing has changed after `changed`. */
+export function clusterVersion(
+  known: Numbers,
+  of: { readonly identity?: number; readonly changed?: Numbers; readonly seen?: Numbers } = {},
+): Uint8Array {
+  const { identity = 1, changed = known, seen = changed } = of;
+  const version = new Uint8Array(CLUSTER_VERSION_BYTES).fill(identity, 0, 8);
+  const set = (write: typeof setKnown, numbers: Numbers) => {
+    for (let i = 0; i < 3; i++)
+      write(version, i, typeof numbers === 'number' ? numbers : numbers[i]!);
+  };
+  set(setKnown, known);
+  set(setSeen, seen);
+  set(setChanged, changed);
+  return version;
 }
