@@ -136,6 +136,8 @@ export interface Session {
 
 /** Serves the sessions of a listener. */
 export interface SessionService {
+  /** How many sessions may stay at a time; none unless given. */
+  readonly limit?: number;
   /**
    * Takes a message with the opcode DSO, which is valid during the call. All messages of one connection come with
    * the same session.

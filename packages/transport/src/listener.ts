@@ -53,7 +53,10 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
+const DEFAULT_TCP_LIMITS: Omit<TcpLimits, 'maxSessions'> = {
+  maxConnections: 500,
+  idleTimeoutMs: 10_000,
+};
 const PORT_ATTEMPTS = 10;
 const EVERY_IPV4_ADDRESS = '0.0.0.0';
 /** The error codes of a system without IPv6. */
@@ -97,7 +100,8 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
     observer,
   });
   const udp = new UdpListener(engine.createSocket(counters), handler);
-  const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
+  const limits = { maxSessions: sessions?.limit ?? 0, ...DEFAULT_TCP_LIMITS, ...options.tcp };
+  const tcp = new TcpListener(handler, limits, counters);
   const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {
     try {
       await (protocol === 'UDP' ? udp : tcp).open(address, port, reusesPort);

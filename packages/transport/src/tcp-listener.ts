@@ -22,6 +22,11 @@ export interface TcpLimits {
    * most three eighths of the descriptors that the process may have.
    */
   readonly maxConnections: number;
+  /**
+   * Sessions that may stay, as who serves them limits them. Until there are so many, connections of the last two seconds that have
+   * sent nothing yet may take their places: when many clients come back at a time, all are accepted before one is read.
+   */
+  readonly maxSessions: number;
   /** A connection without traffic for this long is closed. */
   readonly idleTimeoutMs: number;
 }
@@ -87,7 +92,12 @@ export class TcpListener {
     socket.on('error', () => socket.destroy());
     const isFull = this.#connections.size >= this.#maxConnections;
     const client = unmappedAddress(socket.remoteAddress ?? '');
-    if (isFull && !this.#closeIdlest() && !this.#closeOfGreediest(client)) {
+    if (
+      isFull &&
+      !this.#hasPlaceForNew() &&
+      !this.#closeIdlest() &&
+      !this.#closeOfGreediest(client)
+    ) {
       this.#counters.tcpRefused++;
       socket.destroy();
       return;
@@ -145,6 +155,15 @@ export class TcpListener {
     socket.destroy();
   }
 
+  /** Whether even the longest idle connection may still become a session, for which there is a place. */
+  #hasPlaceForNew(): boolean {
+    const all = this.#connections.size + this.#sessions.size;
+    if (all >= this.#maxConnections + this.#limits.maxSessions) return false;
+    for (const connection of this.#connections.values())
+      if (!connection.isBusy()) return connection.isNew();
+    return false;
+  }
+
   /** Closes the longest idle connection; false when every one waits for an answer. */
   #closeIdlest(): boolean {
     for (const [socket, connection] of this.#connections) {
@@ -165,9 +184,11 @@ const MAX_PER_TURN = 8;
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
 /**
  * Deferred answers arrive whether the client reads or not. Reading from it stops at `unsentBytes`; beyond
- * this many times that number the connection is cut off.
+ * this many times that number the connection is cut off; a session that stays beyond the most that `unsentBytes` can be.
  */
 const CUT_OFF_FACTOR = 4;
+/** Many connections that are accepted in one turn are read in the next ones. */
+const NEW_MS = 2_000;
 /** A connection that has to end is ended when its client has sent nothing for this long, */
 const PAUSE_MS = 50;
 /** or, if the client never pauses, after this time when no answer is due. */
@@ -203,6 +224,8 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   #isOver = false;
   #isEnding = false;
   #isReading = false;
+  #hasSent = false;
+  readonly #acceptedMs = performance.now();
   #stays = false;
   readonly #readOn = (): void => this.readOn();
 
@@ -226,6 +249,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
       if (socket.writableEnded || this.#isOver) return;
+      this.#hasSent = true;
       this.#frames.push(chunk);
       this.readOn();
     });
@@ -239,6 +263,11 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   /** Whether a query of this connection still waits for its answer, or it is a session that stays. */
   isBusy(): boolean {
     return this.#deferred > 0 || this.#stays;
+  }
+
+  /** Whether it has sent nothing yet, and had little time to. */
+  isNew(): boolean {
+    return !this.#hasSent && performance.now() - this.#acceptedMs < NEW_MS;
   }
 
   get unsentBytes(): number {
@@ -374,7 +403,9 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   #write(frames: Uint8Array): void {
     const socket = this.#socket;
     if (!socket.writable) return;
-    if (socket.writableLength > CUT_OFF_FACTOR * this.#shares.unsentBytes) socket.destroy();
+    const { unsentBytes } = this.#shares;
+    const most = this.#stays ? MAX_UNSENT_BYTES : CUT_OFF_FACTOR * unsentBytes;
+    if (socket.writableLength > most) socket.destroy();
     else socket.write(frames);
   }
 }

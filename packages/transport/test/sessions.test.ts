@@ -22,7 +22,7 @@ const DSO = Buffer.from(
   }),
 );
 const NOTIMP = 4;
-async function start(receive?: SessionService['receive']) {
+async function start(receive?: SessionService['receive'], limit = 0) {
   const failures: unknown[] = [];
   const listener = opened(
     await listen({
@@ -31,7 +31,7 @@ async function start(receive?: SessionService['receive']) {
       port: 0,
       tcp: { idleTimeoutMs: 60_000, maxConnections: 2 },
       onFailure: (error) => void failures.push(error),
-      ...(receive && { sessions: { receive } }),
+      ...(receive && { sessions: { receive, limit } }),
     }),
   );
   const connect = async () => opened(await TcpClient.connect(listener.port));
@@ -105,6 +105,40 @@ describe('a session over TCP', () => {
     await listener.close();
     await Promise.all(sessions.map(({ closed }) => closed));
     expect(listener.counters.tcpOpen).toBe(0);
+  });
+
+  it('is accepted with many others before one of them is read, up to the sessions that there may be', async () => {
+    const { listener, connect } = await start((_, session) => session.stay(), 3);
+    // Two that ask, and three sessions.
+    const clients: TcpClient[] = [];
+    for (let i = 0; i < 5; i++) clients.push(await connect());
+    await until('all are accepted', () => listener.counters.tcpConnections === 5);
+    expect(listener.counters.tcpRefused).toBe(0);
+    clients.push(await connect());
+    await clients[0]!.closed;
+    expect(listener.counters.tcpRefused).toBe(1);
+    for (const client of clients.slice(1, 4)) {
+      client.send(DSO);
+      expect(idOf(await client.ask(question(1)))).toBe(1);
+    }
+    expect(listener.counters.tcpOpen).toBe(2);
+    // Now there are as many as there may be.
+    await connect();
+    await clients[4]!.closed;
+    expect(clients.slice(1, 4).map(({ hasEnded }) => hasEnded)).toEqual([false, false, false]);
+  });
+
+  it('may leave more unread than others where there are many connections: what it missed is much', async () => {
+    const { connection, socket, shares } = await deafSession();
+    shares.connections = 5_000;
+    connection.stay();
+    const frames = Buffer.alloc(8_000);
+    while (connection.unsentBytes === 0) connection.pushFrames(frames);
+    // More than four times what each of so many may leave unread.
+    for (let i = 0; i < 20; i++) connection.push(frames);
+    expect([socket.destroyed, connection.unsentBytes > 150_000]).toEqual([false, true]);
+    for (let i = 0; i < 20; i++) connection.push(frames);
+    expect(socket.destroyed).toBe(true);
   });
 
   it('sends frames as they are: the same bytes to many', async () => {

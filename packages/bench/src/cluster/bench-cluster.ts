@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { createApiServer, type ApiServer, type ObjectAccess } from '@kube-dns/apiserver';
 import { monotonicMs, type Spread, spreadOf } from '@kube-dns/testkit';
 import { type Expectation, Ticker } from '../dns/expectation.js';
@@ -104,7 +104,7 @@ export class BenchCluster implements BenchClusterMethods {
 
   async start(size: ClusterSize): Promise<StartedCluster> {
     const plan = new ClusterPlan(size);
-    setPriority(NICE);
+    setPriority(getPriority() + NICE);
     subscribe('net.server.socket', (message) => {
       this.#sockets.push((message as { readonly socket: Socket }).socket);
     });

@@ -134,9 +134,12 @@ async function measure(
   freshnessMs: number,
 ): Promise<readonly number[]> {
   const { add, subscribers } = context;
-  await crowd.call('startCount');
-  const fromMs = monotonicMs();
-  const used = await cpuOf([server, { pid: crowd.pid, check: () => undefined }], context.seconds);
+  let fromMs = 0;
+  const subjects = [server, { pid: crowd.pid, check: () => undefined }];
+  const used = await cpuOf(subjects, context.seconds, async () => {
+    await crowd.call('startCount');
+    fromMs = monotonicMs();
+  });
   const seconds = (monotonicMs() - fromMs) / 1_000;
   const noted = await cluster.remote.call('notedChanges');
   await cluster.remote.call('stopNoise');

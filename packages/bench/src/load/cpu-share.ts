@@ -5,12 +5,14 @@ import type { Subject } from './scores.js';
 /** A program that has just started is not what it is later. Not longer than what is measured after it. */
 const WARM_UP_MS = 3_000;
 
-/** The CPU time of each in the same seconds, after a warm-up, in per cent of a core. */
+/** The CPU time of each in the same seconds, after a warm-up and `begin`, in per cent of a core. */
 export async function cpuOf(
   subjects: readonly Pick<Subject, 'pid' | 'check'>[],
   seconds: number,
+  begin?: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   await delay(Math.min(WARM_UP_MS, seconds * 1_000));
+  await begin?.();
   const before = subjects.map(({ pid }) => cpuUsage(pid));
   const startMs = monotonicMs();
   await delay(seconds * 1_000);

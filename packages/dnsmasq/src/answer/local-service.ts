@@ -51,6 +51,7 @@ export function sessionsBehindLocalService(
   const networks = servedNetworks(options, interfaces);
   if (networks === undefined) return service;
   return {
+    limit: service.limit ?? 0,
     receive: (message, session) => {
       if (networks.has(session.address)) service.receive(message, session);
       else session.close();

@@ -191,8 +191,11 @@ interface ContainerResult {
   readonly counters: CounterChange;
 }
 
-/** The sockets and files that a container may have open. */
-const MAX_DESCRIPTORS = 1_000 + 512 + 100;
+/**
+ * The sockets and files that a container may have open: TCP clients, as many that have come in the last two seconds and may still
+ * subscribe, upstreams, and the rest.
+ */
+const MAX_DESCRIPTORS = 2 * 1_000 + 512 + 100;
 
 /** One attack, and its effects on the pod. */
 interface AttackOutcome {
