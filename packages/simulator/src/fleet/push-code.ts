@@ -63,6 +63,7 @@ function globalsOf(scheduler: Scheduler, network: FleetNetwork, random: Random) 
     clearInterval: clear,
     clearImmediate: clear,
     performance: { now: () => runningProcess().nowUs / 1_000 },
+    Math: Object.create(Math, { random: { value: () => random.fraction() } }) as Math,
     process: { getBuiltinModule: load, platform: 'linux', arch: 'x64', env: {} },
   };
 }
