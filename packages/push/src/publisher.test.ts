@@ -447,6 +447,16 @@ describe('a subscriber that knows versions of the cluster', () => {
     expect([before, after]).toEqual([publisher.serial, publisher.serial]);
   });
 
+  it('is repeated it once a connection, however often it asks', () => {
+    come();
+    changeAt(11, 'a.b');
+    const session = come(clusterVersion(10));
+    const asked = session.messages.length;
+    request(session, DSO_TYPE.SUBSCRIBE, APEX, clusterVersionTlv(clusterVersion(10)));
+    expect(session.messages).toHaveLength(asked + 1);
+    expect(noteOf(session.messages.at(-1)!)?.isResumed).toBe(false);
+  });
+
   it('has nothing repeated when it missed nothing, and goes on all the same', () => {
     come();
     changeAt(11, 'a.b');

@@ -69,6 +69,8 @@ type Refusal = 'limit' | 'network';
 interface Subscriber {
   readonly sinceMs: number;
   lastSeenMs: number;
+  /** It was told what it missed, or that this is not known. */
+  isResumed: boolean;
   /** Since when it reads too slowly, undefined when it does not: it needs a FLUSH then. */
   behindMs: number | undefined;
   /** The number of the message that it gets next. */
@@ -294,12 +296,21 @@ export class Publisher<Reason extends string = never> implements SessionService,
       else {
         this.#catchUp(session);
         this.#announceVersion();
-        const missed = note.version && this.#recent.after(note.version);
-        const isResumed = missed !== undefined && this.#announced !== undefined;
+        const missed = this.#missedBy(session, note.version);
+        const isResumed = missed !== undefined;
         respond(rcode, subscribedTlv(this), clusterVersionTlv(this.#announced, { isResumed }));
         if (isResumed) this.#repeat(missed, session);
       }
     }
+  }
+
+  /** The names that changed after a version, once for each subscriber; undefined where that is not known. */
+  #missedBy(session: Session, version: Uint8Array | undefined): readonly Uint8Array[] | undefined {
+    const subscriber = this.#subscribers.get(session)!;
+    if (version === undefined || this.#announced === undefined || subscriber.isResumed)
+      return undefined;
+    subscriber.isResumed = true;
+    return this.#recent.after(version);
   }
 
   /** Tells a subscriber that has come back what it missed: more messages with the serial that it has. */
@@ -323,7 +334,13 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (this.count >= this.limit && !this.#makeRoom(session)) return RCODE.SERVFAIL;
     const now = this.#now();
     const { end: next } = this.#outbox;
-    this.#subscribers.set(session, { sinceMs: now, lastSeenMs: now, behindMs: undefined, next });
+    this.#subscribers.set(session, {
+      sinceMs: now,
+      lastSeenMs: now,
+      isResumed: false,
+      behindMs: undefined,
+      next,
+    });
     this.#shares.add(session);
     this.#clients.set(session.address, (this.#clients.get(session.address) ?? 0) + 1);
     this.#observe();

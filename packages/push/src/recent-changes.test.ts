@@ -50,7 +50,14 @@ describe('the changes that are remembered', () => {
     [
       'more names than a subscriber is to be sent',
       () => {
-        for (let at = 0; at < 5_000; at++) note(11 + at, `n${at}.x`);
+        for (let at = 0; at < 4_000; at++) note(11 + at, `a-long-name-with-the-number-${at}.x`);
+        return after(10);
+      },
+    ],
+    [
+      'more changes than are looked through',
+      () => {
+        for (let at = 0; at < 5_000; at++) note(11 + at, `n${at % 9}.x`);
         return after(10);
       },
     ],
@@ -59,8 +66,11 @@ describe('the changes that are remembered', () => {
   });
 
   it('are the last 16,384', () => {
-    for (let at = 0; at < 20_000; at++) note(11 + at, 'a.b');
-    expect(after(10 + 20_000 - 16_384)).toEqual(['a.b']);
-    expect(after(10 + 20_000 - 16_385)).toBeUndefined();
+    const names = Array.from({ length: 16 }, () => 'a.b');
+    for (let at = 0; at < 2_000; at++) note(11 + at, ...names);
+    expect(after(10 + 2_000 - 256)).toEqual(['a.b']);
+    recent.begin(clusterVersion(10));
+    for (let at = 0; at < 20; at++) note(11 + at, ...Array.from({ length: 1_024 }, () => 'a.b'));
+    expect(after(10 + 20 - 3)).toEqual(['a.b']);
   });
 });

@@ -2,8 +2,10 @@ import { changedOf, hasSameIdentity, knownOf, VERSIONED_RESOURCES } from '@kube-
 
 /** Names that are remembered: at 1,000 changes a second those of 16 s. Each takes some 200 bytes. */
 const MAX_REMEMBERED = 16_384;
-/** The most names that are repeated for one subscriber: more cost it, and the server, more than answers that are asked for again. */
+/** The most of them that are looked through for one subscriber. */
 const MAX_REPEATED = 4_096;
+/** The most bytes of names that are repeated for it: more cost it, and the server, more than answers that are asked for again. */
+const MAX_REPEATED_BYTES = 48 * 1024;
 
 interface Change {
   readonly names: readonly Uint8Array[];
@@ -44,11 +46,18 @@ export class RecentChanges {
     const base = this.#base;
     if (base === undefined || !hasSameIdentity(known, 0, base)) return undefined;
     const names = new Map<string, Uint8Array>();
+    let looked = 0;
+    let bytes = 0;
     for (let at = this.#changes.length - 1; at >= this.#forgotten; at--) {
       const change = this.#changes[at]!;
       if (isIncluded(change.version, known)) return Array.from(names.values());
-      for (const name of change.names) names.set(Buffer.from(name).toString('latin1'), name);
-      if (names.size > MAX_REPEATED) return undefined;
+      for (const name of change.names) {
+        const text = Buffer.from(name).toString('latin1');
+        if (!names.has(text)) bytes += name.length;
+        names.set(text, name);
+      }
+      looked += change.names.length;
+      if (looked > MAX_REPEATED || bytes > MAX_REPEATED_BYTES) return undefined;
     }
     return isIncluded(base, known) ? Array.from(names.values()) : undefined;
   }
