@@ -62,8 +62,8 @@ export interface FleetFinding {
   readonly isOld: boolean;
   /** It came back after the new one. */
   readonly isBack: boolean;
-  /** The cache, or a server before it, was cut off at that time. */
-  readonly isCutOff: boolean;
+  /** The cache, or a server before it, was cut off at that time: how long before the answer that ended; else undefined. */
+  readonly afterCutMs: number | undefined;
 }
 
 /** What became of all changes. */
@@ -87,6 +87,8 @@ export interface FleetDriverMethods {
   start(address: string, servers: number, slotsPerKind: number): Promise<void>;
   /** From now on a kubedns sees each event so much later. */
   setDelay(server: number, delayMs: number): void;
+  /** From now on the API server can be reached by a kubedns, or no more: its connections end. */
+  setReachable(server: number, isReachable: boolean): void;
   /** The status of a page; 0 without an answer. */
   status(url: string): Promise<number>;
   /** Whether a server answers a name of the cluster. */
@@ -112,6 +114,8 @@ const NONE = 'no answer';
 const TICK_MS = 10;
 /** Of a timer of this time: what is later stood still. */
 const STALL_MS = 40;
+/** So long a server that could not answer a question says so to all who ask it (RFC 9520), and some time more. */
+const FAILURE_MS = 2_000;
 /** Findings that are passed on; more are as bad. */
 const MAX_FINDINGS = 500;
 
@@ -162,8 +166,10 @@ class PointClient {
     else if (last !== undefined) last.toMs = nowMs;
   }
 
-  wasCutOff(fromMs: number, toMs: number): boolean {
-    return this.#cutOff.some((each) => each.fromMs <= toMs && fromMs <= each.toMs);
+  /** How long before `toMs` it was cut off last, if that was after `fromMs`; undefined if it was not. */
+  cutOffBefore(fromMs: number, toMs: number): number | undefined {
+    const last = this.#cutOff.findLast((each) => each.fromMs <= toMs && fromMs <= each.toMs);
+    return last && Math.max(0, toMs - last.toMs);
   }
 
   close(): void {
@@ -259,7 +265,9 @@ class ChangeRun {
     const watched = chosen.map((live) =>
       this.#change(live, chosen.length === 1 ? 0 : this.#random.below(SPREAD_MS)),
     );
-    await Promise.race([Promise.all(watched), delay(SPREAD_MS + watchMs)]);
+    // Where all names have old answers, as in a long fault, it waits, too.
+    const all = chosen.length > 0 ? Promise.all(watched) : delay(SPREAD_MS);
+    await Promise.race([all, delay(SPREAD_MS + watchMs)]);
     return watched;
   }
 
@@ -315,7 +323,8 @@ class ChangeRun {
       await delay(stepMs);
     }
     const ranMs = this.#runningMs(changedMs, changedMs + oldMs);
-    this.#oldMs.push(client.wasCutOff(changedMs, changedMs + oldMs) ? 0 : ranMs);
+    const isCutOff = client.cutOffBefore(changedMs, changedMs + oldMs) !== undefined;
+    this.#oldMs.push(isCutOff ? 0 : ranMs);
     if (ranMs > limitMs) {
       this.#find(live, client, { askedMs: changedMs + oldMs, given: old, isBack });
     }
@@ -328,6 +337,8 @@ class ChangeRun {
     { askedMs, given, isBack }: { askedMs: number; given: string; isBack: boolean },
   ): void {
     if (this.#findings.length >= MAX_FINDINGS) return;
+    const isOld = given === slot.states[state === 0 ? 1 : 0].text;
+    const fromMs = isOld ? changedMs : changedMs - FAILURE_MS;
     this.#findings.push({
       kind: slot.kind,
       name: slot.name,
@@ -336,9 +347,9 @@ class ChangeRun {
       oldMs: this.#runningMs(changedMs, askedMs),
       wanted: slot.states[state].text,
       given,
-      isOld: given === slot.states[state === 0 ? 1 : 0].text,
+      isOld,
       isBack,
-      isCutOff: client.wasCutOff(changedMs, askedMs),
+      afterCutMs: client.cutOffBefore(fromMs, askedMs),
     });
   }
 }
@@ -379,6 +390,10 @@ export class FleetDriver implements FleetDriverMethods {
 
   setDelay(server: number, delayMs: number): void {
     this.#relays[server]!.delayMs = delayMs;
+  }
+
+  setReachable(server: number, isReachable: boolean): void {
+    this.#relays[server]!.way = isReachable ? 'open' : 'closed';
   }
 
   async status(url: string): Promise<number> {

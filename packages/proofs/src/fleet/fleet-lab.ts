@@ -152,6 +152,11 @@ export class FleetLab {
     await this.driver.call('setDelay', server - 1, delayMs);
   }
 
+  /** Whether the n-th kubedns, from 1 on, reaches the API server. */
+  async setReachable(server: number, isReachable: boolean): Promise<void> {
+    await this.driver.call('setReachable', server - 1, isReachable);
+  }
+
   /** A program by its name; throws where there is none. */
   program(name: string): FleetProgram {
     const found = this.programs.get(name);

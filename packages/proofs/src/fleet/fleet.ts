@@ -30,7 +30,7 @@ const OPTIONS = {
   delays: wordsOption([], 'how late the first, the second … kubedns sees the changes, in ms'),
   faults: wordsOption(
     [],
-    'kill:NAME, freeze:NAME or cut:HOST, one after the other, such as kill:node-1 freeze:kubedns-2 cut:pod-1',
+    'kill:NAME, freeze:NAME, cut:HOST or late:KUBEDNS (killed, and the API server is away for 15 s), one after the other',
   ),
   kinds: textOption(
     '',
@@ -49,6 +49,8 @@ const WATCH_MS = 350;
 /** From the end of a program to its start again, and how long one is frozen or a host cut off. */
 const DOWN_MS = 1_000;
 const TROUBLE_MS = 5_000;
+/** How long a kubedns that starts does not reach the API server. */
+const LATE_MS = 15_000;
 /** From the readiness of a pod to the rules of the nodes. */
 const PROPAGATION_MS = 300;
 /** Changes go on for so long before, between and after faults. */
@@ -111,6 +113,14 @@ async function makeFaults(
       case 'kill':
         found.push(await killAndStart(lab, name));
         break;
+      case 'late': {
+        const server = Number(name.split('-')[1]);
+        await lab.setReachable(server, false);
+        const back = delay(LATE_MS).then(() => lab.setReachable(server, true));
+        found.push(await killAndStart(lab, name));
+        await back;
+        break;
+      }
       case 'freeze':
         lab.program(name).signal('SIGSTOP');
         await delay(TROUBLE_MS);
@@ -166,7 +176,7 @@ function addFindings(
     return { ...found, waitedMs, atSeconds: (found.changedMs - result.startMs) / 1_000 };
   });
   const isLate = (found: Found) => found.oldMs - found.waitedMs > limitMs;
-  const calm = findings.filter(({ isCutOff }) => !isCutOff);
+  const calm = findings.filter(({ afterCutMs }) => afterCutMs === undefined);
   const late = calm.filter((found) => found.isOld && isLate(found));
   const other = calm.filter(({ isOld }) => !isOld);
   const rows = Object.entries(changes).map(([kind, count]) => {
@@ -188,8 +198,10 @@ function addFindings(
   report.add('old answer: longest', sorted.at(-1) ?? Number.NaN, 'ms');
   const waited = calm.filter((found) => found.isOld && !isLate(found));
   report.add('late because a program waited for a core', countChanges(waited), 'changes');
-  const cutOff = findings.filter(({ isCutOff }) => isCutOff);
+  const cutOff = findings.filter(({ afterCutMs }) => afterCutMs !== undefined);
   report.add('old or other answers while cut off', countChanges(cutOff), 'changes');
+  const afterMs = cutOff.filter(({ isOld }) => isOld).map(({ afterCutMs = 0 }) => afterCutMs);
+  report.add('old answers after that: longest', Math.max(0, ...afterMs), 'ms');
   report.add('questions', result.questions, '');
   report.add('questions without an answer', result.unanswered, '');
   report.add('time', (result.endMs - result.startMs) / 1_000, 's');
