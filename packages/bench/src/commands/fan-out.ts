@@ -98,6 +98,34 @@ async function measureFew(context: FanOutContext): Promise<void> {
   await own.close();
 }
 
+/** Names of the zone that clients ask for meanwhile, each second. */
+const ASKED_PER_SECOND = 200;
+const ASKED_NAMES = 50;
+/** A client asks again after 5 s at the soonest, many after 1 s. */
+const IN_TIME_MS = 1_000;
+
+/** Clients that ask a server from now on; `finish` adds when they had their answers, and returns how many were wrong. */
+async function startClients(
+  { add }: FanOutContext,
+  owned: Owned,
+  { cluster }: Fleet,
+  port: number,
+): Promise<{ finish(): Promise<number> }> {
+  const load = owned.add(new Remote<SteadyLoadMethods>('the clients', LOAD));
+  await load.call('start', port, ASKED_PER_SECOND, expectationsOf(cluster.plan, ASKED_NAMES));
+  const finish = async () => {
+    const { answerMs, missing, wrong, sent } = await load.call('finish');
+    const figure = { unit: 'ms', digits: 1 } as const;
+    add('questions meanwhile', sent, { unit: '' });
+    add('answers p50', answerMs.p50, figure);
+    add('answers p99', answerMs.p99, figure);
+    add('the last answer', answerMs.max, { ...figure, bar: { atMost: IN_TIME_MS } });
+    add('without an answer', missing, { unit: '', bar: { atMost: 0 } });
+    return wrong;
+  };
+  return { finish };
+}
+
 /** Many subscribers with many changes. */
 async function measureMany(context: FanOutContext): Promise<void> {
   const { add, subscribers } = context;
@@ -108,7 +136,10 @@ async function measureMany(context: FanOutContext): Promise<void> {
   await fleet.crowd.call('join', dnsmasq.port, subscribers, true);
   const idleMib = rssBytes(dnsmasq.pid) / MIB;
   await fleet.cluster.remote.call('startNoise', context.changes * EVENTS_PER_CHANGE, true);
+  const clients = await startClients(context, own, fleet, dnsmasq.port);
   const [together = NaN, crowded = NaN] = await measure(context, fleet, dnsmasq, MANY.freshnessMs);
+  // What changes meanwhile is none of the answers that they expect.
+  await clients.finish();
   const { messagesPerSecond, spreadMs } = await fleet.crowd.call('counted');
   add('dnsmasq', together, { unit: '% of a core', digits: 0, bar: { atMost: MANY.cpuPercent } });
   add('all subscribers', crowded, { unit: '% of a core' });
@@ -162,11 +193,6 @@ async function measure(
   return used;
 }
 
-/** Names that are asked for while all subscribers come back, each second. */
-const ASKED_PER_SECOND = 200;
-const ASKED_NAMES = 50;
-/** A client asks again after 5 s at the soonest, many after 1 s. */
-const IN_TIME_MS = 1_000;
 const HERD_LIMIT_MS = 60_000;
 const LOOK_MS = 50;
 
@@ -174,15 +200,15 @@ const LOOK_MS = 50;
 async function measureHerd(context: FanOutContext): Promise<void> {
   const { add, subscribers } = context;
   const own = context.owned.add(new Owned());
-  const { testbed, cluster, kubedns, crowd } = await Fleet.start(context, own);
+  const fleet = await Fleet.start(context, own);
+  const { testbed, kubedns, crowd } = fleet;
   const first = await testbed.subscribedDnsmasq(kubedns);
   await crowd.call('join', first.port, subscribers);
   await first.server!.close('SIGKILL');
   const { port } = first;
   const second = await testbed.ourDnsmasq(stockArguments(kubedns.port), { port });
   const startMs = monotonicMs();
-  const load = own.add(new Remote<SteadyLoadMethods>('the clients', LOAD));
-  await load.call('start', port, ASKED_PER_SECOND, expectationsOf(cluster.plan, ASKED_NAMES));
+  const clients = await startClients(context, own, fleet, port);
   const usedBefore = cpuUsage(second.pid);
   let live = 0;
   while (live < subscribers && monotonicMs() < startMs + HERD_LIMIT_MS) {
@@ -192,18 +218,11 @@ async function measureHerd(context: FanOutContext): Promise<void> {
   }
   const againMs = monotonicMs() - startMs;
   const { userMs, systemMs } = usageSince(usedBefore, cpuUsage(second.pid));
-  const { answerMs, missing, wrong, sent } = await load.call('finish');
-  const figure = { unit: 'ms', digits: 1 } as const;
-  const none = { unit: '', bar: { atMost: 0 } } as const;
   add('subscribers again', live, { unit: '', bar: { atLeast: subscribers } });
   add('until they are', againMs / 1_000, { unit: 's', digits: 1 });
   add('CPU time of dnsmasq until then', (userMs + systemMs) / 1_000, { unit: 's', digits: 1 });
-  add('questions meanwhile', sent, { unit: '' });
-  add('answers p50', answerMs.p50, figure);
-  add('answers p99', answerMs.p99, figure);
-  add('the last answer', answerMs.max, { ...figure, bar: { atMost: IN_TIME_MS } });
-  add('without an answer', missing, none);
-  add('with a wrong one', wrong, none);
+  const wrong = await clients.finish();
+  add('with a wrong one', wrong, { unit: '', bar: { atMost: 0 } });
   await own.close();
 }
 
