@@ -518,13 +518,12 @@ export class AnswerCache {
   // Lifetimes, in seconds by the cache's clock.
 
   #isExpired(slot: number, now: number): boolean {
-    return now >= this.#store.columns.expiresAt[slot]! && !this.#isPinned(slot, now);
+    return now >= this.#store.columns.expiresAt[slot]! && now >= this.#endOf(slot);
   }
 
   /** Whether no client gets it any more. */
   #isGone(slot: number, now: number): boolean {
-    if (now < this.#store.columns.expiresAt[slot]!) return false;
-    return now >= this.#goneAt(slot) && !this.#isPinned(slot, now);
+    return now >= this.#store.columns.expiresAt[slot]! && now >= this.#goneAt(slot);
   }
 
   /**
@@ -537,15 +536,7 @@ export class AnswerCache {
     return isOfCluster[slot] === 0 || type[slot] !== EVERY_TYPE;
   }
 
-  /** Whether an entry is as good as new: it was right when its server was last seen, and that is within its TTL. */
-  #isPinned(slot: number, now: number): boolean {
-    const { subscription, storedAt, expiresAt } = this.#store.columns;
-    const lifetime = expiresAt[slot]! - storedAt[slot]!;
-    const isRight = now < this.#lastSeenAt[subscription[slot]!]! + lifetime;
-    return isRight && now < storedAt[slot]! + MAX_PINNED_SECONDS;
-  }
-
-  /** When it expires: with its TTL, which begins again whenever its server is seen. */
+  /** When it expires: with its TTL, which begins again whenever the server that pins it is seen. */
   #endOf(slot: number): number {
     const { subscription, storedAt, expiresAt } = this.#store.columns;
     const lifetime = expiresAt[slot]! - storedAt[slot]!;
@@ -789,7 +780,7 @@ export class AnswerCache {
 
   #stateOf(slot: number, now: number): CachedEntry['state'] {
     if (now < this.#store.columns.expiresAt[slot]!) return 'fresh';
-    if (this.#isPinned(slot, now)) return 'pinned';
+    if (now < this.#endOf(slot)) return 'pinned';
     return now < this.#goneAt(slot) && this.#mayBeStale(slot) ? 'expired' : 'gone';
   }
 
