@@ -114,8 +114,6 @@ const NONE = 'no answer';
 const TICK_MS = 10;
 /** Of a timer of this time: what is later stood still. */
 const STALL_MS = 40;
-/** So long a server that could not answer a question says so to all who ask it (RFC 9520), and some time more. */
-const FAILURE_MS = 2_000;
 /** Findings that are passed on; more are as bad. */
 const MAX_FINDINGS = 500;
 
@@ -338,7 +336,6 @@ class ChangeRun {
   ): void {
     if (this.#findings.length >= MAX_FINDINGS) return;
     const isOld = given === slot.states[state === 0 ? 1 : 0].text;
-    const fromMs = isOld ? changedMs : changedMs - FAILURE_MS;
     this.#findings.push({
       kind: slot.kind,
       name: slot.name,
@@ -349,7 +346,7 @@ class ChangeRun {
       given,
       isOld,
       isBack,
-      afterCutMs: client.cutOffBefore(fromMs, askedMs),
+      afterCutMs: client.cutOffBefore(changedMs, askedMs),
     });
   }
 }

@@ -56,6 +56,7 @@ const PROPAGATION_MS = 300;
 /** Changes go on for so long before, between and after faults. */
 const CALM_MS = 4_000;
 const EXAMPLES = 12;
+const FAILED = /^(?:SERVFAIL|REFUSED)/;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const skipReason = networkSkipReason();
@@ -178,7 +179,9 @@ function addFindings(
   const isLate = (found: Found) => found.oldMs - found.waitedMs > limitMs;
   const calm = findings.filter(({ afterCutMs }) => afterCutMs === undefined);
   const late = calm.filter((found) => found.isOld && isLate(found));
-  const other = calm.filter(({ isOld }) => !isOld);
+  // A client that gets SERVFAIL or REFUSED asks again: no cache was wrong.
+  const failed = calm.filter(({ given }) => FAILED.test(given));
+  const other = calm.filter(({ isOld, given }) => !isOld && !FAILED.test(given));
   const rows = Object.entries(changes).map(([kind, count]) => {
     const found = late.filter((each) => each.kind === kind);
     const longestMs = Math.max(0, ...found.map((each) => each.oldMs));
@@ -193,6 +196,7 @@ function addFindings(
   report.add('changes', made, '');
   report.add('old answers for too long', countChanges(late), 'changes', 0);
   report.add('neither the old answer nor the new one', countChanges(other), 'changes', 0);
+  report.add('SERVFAIL or REFUSED', countChanges(failed), 'changes');
   report.add('old answer: p50', quantile(sorted, 0.5), 'ms');
   report.add('old answer: p99', quantile(sorted, 0.99), 'ms');
   report.add('old answer: longest', sorted.at(-1) ?? Number.NaN, 'ms');
