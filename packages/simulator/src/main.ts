@@ -12,9 +12,11 @@ import {
 import { describeOptions } from '@kube-dns/testkit';
 import { calibrate } from './calibration/calibrate.js';
 import { describeFaults, FAULT_KINDS, type FaultKind } from './faults.js';
-import { COSTS, CROWD_RECEIVE } from './fleet/costs.js';
+import { COSTS } from './fleet/costs.js';
 import { runFleet } from './fleet/fleet.js';
-import { describeFleet } from './fleet/report.js';
+import type { FaultPlan, FleetPlan } from './fleet/fleet-plan.js';
+import { describeFaultRun, describeFleet } from './fleet/report.js';
+import { findFirst } from './fleet/shrink-fleet.js';
 import { type Programs, releasesOf, runScenario } from './run.js';
 import { FAULT_ROWS, type FaultRow, scenarioOf } from './rows.js';
 import { SABOTAGES } from './sabotage.js';
@@ -85,6 +87,11 @@ const OPTIONS = {
       max: 100_000,
     },
   ),
+  relays: numberOption(0, 'of a fleet: so many node-caches pass changes on to all others', {
+    min: 0,
+    max: 5_000,
+  }),
+  events: numberOption(0, 'of a fleet: faults happen, and each answer is judged, until so many events; 0: none, and costs are counted', { min: 0, max: 1_000_000_000 }), // prettier-ignore
   crowd: switchOption('of a fleet: all caches in one process, as the subscribers of the bench'),
   changes: numberOption(100, 'of a fleet: changes a second', { min: 0, max: 100_000 }),
   subscribers: numberOption(0, 'of a fleet: subscribers a process takes; 0: as the code has it', {
@@ -115,7 +122,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (values.sabotage === 'all') return findSabotages(values);
-  if (values.fleet > 0) return fleet(values);
+  if (values.fleet > 0) return values.events > 0 ? fleetWithFaults(values) : fleet(values);
   if (values.calibrate !== '') return calibrated(values.calibrate);
   const startMs = performance.now();
   const sums = { seeds: 0, virtualSeconds: 0, events: 0, questions: 0, changes: 0, faults: 0 };
@@ -140,28 +147,68 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-function fleet({ fleet: nodes, seed, pods, minutes, changes, subscribers, crowd }: Values): number {
-  const plan = {
+/** The answers of caches are at most so old while all is well. */
+const FRESH_MS = 1_000;
+const FRESH_FEW_MS = 250;
+const FEW_NODES = 250;
+/** Names of a cluster; fewer where each answer is judged, so that they change often. */
+const NAMES = 10_000;
+const FEW_NAMES = 200;
+
+function fleetPlan({
+  fleet: nodes,
+  seed,
+  pods,
+  relays,
+  changes,
+  subscribers,
+  crowd,
+}: Values): FleetPlan {
+  return {
     seed,
     nodes,
     pods,
+    relays,
+    names: NAMES,
     changesPerSecond: changes,
     questionsPerSecond: 1,
-    seconds: minutes * 60,
-    costs: crowd ? { ...COSTS, receive: CROWD_RECEIVE } : COSTS,
+    costs: COSTS,
     isCrowd: crowd,
+    freshMs: nodes > FEW_NODES ? FRESH_MS : FRESH_FEW_MS,
     constants: { ...(subscribers > 0 && { MAX_SUBSCRIBERS: subscribers }) },
   };
+}
+
+function fleet(values: Values): number {
+  const plan = fleetPlan(values);
+  const seconds = values.minutes * 60;
   const startMs = performance.now();
-  const outcome = runFleet(plan);
-  say(describeFleet(plan, outcome));
+  const outcome = runFleet(plan, seconds);
+  say(describeFleet(plan, seconds, outcome));
   const { events, virtualSeconds } = outcome;
-  const seconds = (performance.now() - startMs) / 1_000;
+  const realSeconds = (performance.now() - startMs) / 1_000;
   say(
-    `\n${nodes} nodes, ${pods} pods, ${changes} changes a second; ${virtualSeconds.toFixed(0)} virtual seconds, ` +
-      `${events.toLocaleString('en')} events in ${seconds.toFixed(0)} s`,
+    `\n${plan.nodes} nodes, ${plan.pods} pods, ${plan.relays} relays, ${plan.changesPerSecond} changes a second; ` +
+      `${virtualSeconds.toFixed(0)} virtual seconds, ${events.toLocaleString('en')} events in ${realSeconds.toFixed(0)} s`,
   );
   return 0;
+}
+
+function fleetWithFaults(values: Values): number {
+  const base = fleetPlan(values);
+  const { events } = values;
+  const plan: FaultPlan = {
+    ...base,
+    names: FEW_NAMES,
+    questionsPerSecond: 5,
+    events,
+    without: new Set(),
+  };
+  const startMs = performance.now();
+  const outcome = findFirst(plan, say);
+  say(describeFaultRun(outcome));
+  say(`in ${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
+  return outcome.violation === undefined ? 0 : EXIT_VIOLATION;
 }
 
 async function calibrated(where: string): Promise<number> {

@@ -7,7 +7,7 @@ import { type FleetProcess, runningProcess } from './fleet-process.js';
 export interface ConnectionCosts {
   /** To send a message to one subscriber. */
   readonly sendUs: number;
-  /** To receive a message. */
+  /** To receive a message of a subscriber. */
   readonly receiveUs: number;
   /** To accept a connection, until its first message. */
   readonly acceptUs: number;
@@ -23,12 +23,18 @@ export interface FleetServer {
 /** Where connections lead: undefined where no host is. */
 export type Route = (from: FleetProcess, host: string) => FleetServer | undefined;
 
+/** What it costs a process to receive so many bytes. */
+export type ReceiveCost = (process: FleetProcess, bytes: number) => number;
+
 const LENGTH_BYTES = 2;
 const LOOPBACK_US = 20;
 /** One way between hosts, for each connection one. */
 const [LEAST_DELAY_US, MOST_DELAY_US] = [150, 250] as const;
 
-/** Connections with a delay and no loss, message by message; nothing else is simulated of TCP. */
+/** What was on its way while the network was cut is sent again within this time. */
+const SENT_AGAIN_US = 1_000_000;
+
+/** Connections with a delay, message by message; what is lost in a cut network comes later. Nothing else is simulated of TCP. */
 export class FleetNetwork {
   /** Connections that were opened, and those that no process took. */
   opened = 0;
@@ -38,15 +44,12 @@ export class FleetNetwork {
   readonly scheduler: Scheduler;
   readonly #random: Random;
   readonly #route: Route;
-  readonly #receiveUs: (process: FleetProcess) => number;
+  readonly #receiveUs: ReceiveCost;
+  /** Processes between which nothing passes. */
+  readonly #cut = new Map<FleetProcess, Set<FleetProcess>>();
   readonly #connections = new Map<FleetProcess, Set<FleetConnection>>();
 
-  constructor(
-    scheduler: Scheduler,
-    random: Random,
-    route: Route,
-    receiveUs: (process: FleetProcess) => number,
-  ) {
+  constructor(scheduler: Scheduler, random: Random, route: Route, receiveUs: ReceiveCost) {
     this.scheduler = scheduler;
     this.#random = random;
     this.#route = route;
@@ -62,6 +65,8 @@ export class FleetNetwork {
     this.opened++;
     this.scheduler.at(from.nowUs + delayUs, () => {
       const server = this.#route(from, host);
+      // A packet that asks for a connection is lost; who waits gives up.
+      if (server !== undefined && this.isCut(from, server.process)) return;
       if (server?.process.isAlive !== true) {
         this.refused++;
         this.scheduler.after(delayUs, () => from.post(() => socket.fail('ECONNREFUSED'), 0));
@@ -89,8 +94,28 @@ export class FleetNetwork {
     this.#connections.delete(server);
   }
 
-  receiveUs(process: FleetProcess): number {
-    return this.#receiveUs(process);
+  /** Nothing passes between a client and a server. */
+  cut(client: FleetProcess, server: FleetProcess): void {
+    const servers = this.#cut.get(client) ?? new Set();
+    this.#cut.set(client, servers.add(server));
+  }
+
+  /** All passes that is sent from now on, and soon what was sent before. */
+  heal(client: FleetProcess): void {
+    const servers = this.#cut.get(client) ?? new Set<FleetProcess>();
+    this.#cut.delete(client);
+    for (const server of servers)
+      for (const connection of this.of(server)) {
+        if (connection.client === client) connection.sendAgain(this.#random.below(SENT_AGAIN_US));
+      }
+  }
+
+  isCut(client: FleetProcess, server: FleetProcess): boolean {
+    return this.#cut.get(client)?.has(server) === true;
+  }
+
+  receiveUs(process: FleetProcess, bytes: number): number {
+    return this.#receiveUs(process, bytes);
   }
 }
 
@@ -100,13 +125,16 @@ class FleetConnection implements Session {
   readonly port: number;
   /** Receivers are fast. */
   readonly unsentBytes = 0;
+  readonly client: FleetProcess;
   readonly #network: FleetNetwork;
-  readonly #client: FleetProcess;
   readonly #server: FleetServer;
   readonly #socket: FleetSocket;
   readonly #delayUs: number;
   #onClose: (() => void) | undefined;
   #isClosed = false;
+  /** What was sent while the network was cut; and when it arrives, before all that is sent later. */
+  #held: (() => void)[] = [];
+  #heldUntilUs = 0;
 
   constructor(
     network: FleetNetwork,
@@ -117,7 +145,7 @@ class FleetConnection implements Session {
     port: number,
   ) {
     this.#network = network;
-    this.#client = client;
+    this.client = client;
     this.#server = server;
     this.#socket = socket;
     this.#delayUs = delayUs;
@@ -140,7 +168,7 @@ class FleetConnection implements Session {
     if (this.#isClosed) return;
     this.#network.sent++;
     const sentUs = this.#server.process.use(this.#server.costs.sendUs);
-    const receiveUs = this.#network.receiveUs(this.#client);
+    const receiveUs = this.#network.receiveUs(this.client, frames.length);
     this.#toClient(sentUs, () => this.#socket.emit('data', frames), receiveUs);
   }
 
@@ -166,21 +194,36 @@ class FleetConnection implements Session {
     this.#toClient(this.#network.scheduler.nowUs, () => this.#socket.emit('end'), 0);
   }
 
+  /** After a cut: what is on its way arrives so much later. */
+  sendAgain(laterUs: number): void {
+    const { scheduler } = this.#network;
+    this.#heldUntilUs = scheduler.nowUs + laterUs + this.#delayUs;
+    for (const arrive of this.#held) scheduler.at(this.#heldUntilUs, arrive);
+    this.#held = [];
+  }
+
+  /** Something arrives at the other end, once the network lets it. */
+  #pass(sentUs: number, arrive: () => void): void {
+    const { scheduler } = this.#network;
+    if (this.#network.isCut(this.client, this.#server.process)) this.#held.push(arrive);
+    else scheduler.at(Math.max(sentUs + this.#delayUs, this.#heldUntilUs), arrive);
+  }
+
   #toClient(sentUs: number, run: () => void, costUs: number): void {
-    this.#network.scheduler.at(sentUs + this.#delayUs, () => this.#client.post(run, costUs));
+    this.#pass(sentUs, () => this.client.post(run, costUs));
   }
 
   #toServer(bytes: Uint8Array): void {
     const { process, costs, sessions } = this.#server;
     const message = Uint8Array.from(bytes.subarray(LENGTH_BYTES));
-    this.#network.scheduler.at(this.#client.nowUs + this.#delayUs, () => {
+    this.#pass(this.client.nowUs, () => {
       if (this.#isClosed) return;
       process.post(() => sessions.receive(message, this), costs.receiveUs);
     });
   }
 
   #closeByClient(): void {
-    this.#network.scheduler.at(this.#client.nowUs + this.#delayUs, () => {
+    this.#pass(this.client.nowUs, () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
       this.#network.of(this.#server.process).delete(this);

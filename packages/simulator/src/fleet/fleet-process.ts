@@ -18,6 +18,7 @@ export class FleetProcess {
   #next = 0;
   #freeUs = 0;
   #isDraining = false;
+  #isFrozen = false;
 
   /** `waits` gets how long each task waited. */
   constructor(name: string, address: string, scheduler: Scheduler, waits?: Histogram) {
@@ -25,6 +26,21 @@ export class FleetProcess {
     this.address = address;
     this.#scheduler = scheduler;
     this.#waits = waits;
+  }
+
+  /** Whether it does something with what arrives. */
+  get isRunning(): boolean {
+    return this.isAlive && !this.#isFrozen;
+  }
+
+  /** It is stopped (SIGSTOP): all that arrives waits. */
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+    if (this.#waiting > 0) this.#drainLater();
   }
 
   /** Its own time: later than the network's while it computes. */
@@ -37,7 +53,7 @@ export class FleetProcess {
     if (!this.isAlive) return;
     this.#waits?.add(this.nowUs - this.#scheduler.nowUs);
     const isFree = this.#freeUs <= this.#scheduler.nowUs && this.#waiting === 0;
-    if (isFree && running === undefined) {
+    if (isFree && running === undefined && !this.#isFrozen) {
       this.#execute(run, costUs);
       return;
     }
@@ -79,10 +95,11 @@ export class FleetProcess {
   }
 
   #drainLater(): void {
-    if (this.#isDraining) return;
+    if (this.#isDraining || this.#isFrozen) return;
     this.#isDraining = true;
     this.#scheduler.at(Math.ceil(this.#freeUs), () => {
       this.#isDraining = false;
+      if (this.#isFrozen) return;
       if (this.#waiting > 0) this.#execute(...this.#take());
       if (this.#waiting > 0) this.#drainLater();
     });
@@ -97,9 +114,13 @@ export function runningProcess(): FleetProcess {
   return running;
 }
 
-function runAs(process: FleetProcess, run: () => void): void {
+/** Runs something at its clock, as its code would, which takes it no time. */
+export function runAs(process: FleetProcess, run: () => void): void {
   const before = running;
   running = process;
-  run();
-  running = before;
+  try {
+    run();
+  } finally {
+    running = before;
+  }
 }
