@@ -22,6 +22,7 @@ const READERS: Readonly<Record<string, string>> = {
   'dnsmasq/src/metrics.ts': 'shown: when a configuration was applied',
   'dnsmasq/src/notify/notify-answerer.ts': 'the time of a TSIG (RFC 8945 section 5.2.3)',
   'kubedns/src/config/configuration.ts': 'shown: when a configuration was applied',
+  'kubedns/src/server.ts': 'shown: how long ago endpoints were changed, by their own time',
   'kubedns/src/status/kubedns-status.ts': 'shown: how old the serial is',
   'kubedns/src/watch/api-client.ts': 'a date of Retry-After, with a bound',
   'kubedns/src/zone/cluster-zone.ts': 'the serial of the SOA, which never falls',

@@ -19,11 +19,11 @@ export {
   type SubscriberRules,
   subscribersPage,
 } from './publisher.js';
+export { PublisherProcess } from './publisher-process.js';
 export { Relay } from './relay.js';
 export {
   type ChangeListener,
   type ChangeSink,
-  PublisherProcess,
   type SubscribedCache,
   type SubscribedServer,
   subscriptionFamilies,

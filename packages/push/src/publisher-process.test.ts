@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { appendZoneVersion, encodeKey, zoneVersionAt } from '@kube-dns/wire';
 import { clusterVersion } from './testing/index.js';
-import { PublisherProcess } from './subscriber.js';
+import { PublisherProcess } from './publisher-process.js';
 import { NOT_KNOWN } from './version-log.js';
 
 const APEX = encodeKey('z');

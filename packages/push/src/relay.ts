@@ -12,7 +12,8 @@ import {
   zoneVersionAt,
 } from '@kube-dns/wire';
 import { type PublishedZones, Publisher, type SubscriberRules } from './publisher.js';
-import type { ChangeListener, PublisherProcess, Subscriptions } from './subscriber.js';
+import type { PublisherProcess } from './publisher-process.js';
+import type { ChangeListener, Subscriptions } from './subscriber.js';
 import { MAX_SUBSCRIPTIONS, overlaps, versionLabels, WITH_TTL } from './version.js';
 
 /** A server sends a heartbeat every 2 s; when one is late, subscribers get none either. */

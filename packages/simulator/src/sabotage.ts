@@ -34,7 +34,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'a new subscription drops nothing',
     programs: CACHES,
-    text: /this\.#flush\(instance,"new-subscription",serial\);/u,
+    text: /this\.#drop\(instance,"new-subscription"\)/u,
     by: '',
   },
   {
@@ -46,13 +46,13 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'an answer stays pinned after its subscription has ended',
     programs: CACHES,
-    text: /lastSeen\[(\w+)\]=isLive\?performance\.now\(\)\/1e3:Number\.NEGATIVE_INFINITY;/u,
-    by: 'lastSeen[$1]=performance.now()/1e3+3600;',
+    text: /if\(isLive\)(this\.#options\.lastSeen\[\w+\]=performance\.now\(\)\/1e3)\}/u,
+    by: 'if(isLive)$1+3600}',
   },
   {
     name: 'a subscription that has ended is not made again',
     programs: CACHES,
-    text: /this\.#retry=setTimeout\(\(\)=>this\.start\(\),this\.#nextPauseMs\(outcome\)\);/u,
+    text: /this\.#retry=setTimeout\(\(\)=>this\.start\(\),pauseMs\);/u,
     by: '',
   },
   {
