@@ -87,8 +87,8 @@ withKubectl('the overlay autoscaler', () => {
     ]);
     expect(JSON.parse(parameters?.split('=', 2)[1] ?? '')).toEqual({
       linear: {
-        coresPerReplica: 256,
-        nodesPerReplica: 16,
+        coresPerReplica: 2_048,
+        nodesPerReplica: 128,
         preventSinglePointFailure: true,
         includeUnschedulableNodes: true,
       },
