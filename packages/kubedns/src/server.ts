@@ -216,6 +216,7 @@ export class KubednsServer {
     this.watch.start();
     void this.watch.waitForSync(MAX_TIMER_MS).then((isSynced) => {
       if (!isSynced) return;
+      this.#publisher.remember();
       this.#notifier.start();
       collectGarbage();
       this.#isCollected = true;

@@ -125,6 +125,11 @@ export class PublisherProcess implements ChangeSource {
     return isOther;
   }
 
+  /** Which process it is. */
+  get id(): Uint8Array {
+    return this.#id;
+  }
+
   /** Whether it is the process whose instance is at an offset. */
   is(bytes: Uint8Array, at: number): boolean {
     return isOfInstance(bytes, at, this.#id);

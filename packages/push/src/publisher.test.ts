@@ -538,7 +538,8 @@ describe('a subscriber that knows versions of the cluster', () => {
     publisher.close();
     for (const remembers of [false, true]) {
       zones.version = clusterVersion(10);
-      publisher = new Publisher({ zones, reasons: ['configuration'], now: () => now, remembers });
+      publisher = new Publisher({ zones, reasons: ['configuration'], now: () => now });
+      if (remembers) publisher.remember();
       come().close();
       changeAt(11, 'a.b');
       expect(noteOf(come(clusterVersion(10)).messages[0]!)?.isResumed).toBe(remembers);

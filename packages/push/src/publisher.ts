@@ -123,8 +123,6 @@ export interface PublisherOptions<Reason extends string> {
   readonly reasons?: readonly Reason[];
   /** Every client may subscribe unless given. */
   readonly rules?: SubscriberRules | undefined;
-  /** Whether changes are remembered also while there are no subscribers: their names cost nothing. */
-  readonly remembers?: boolean;
   /** Milliseconds that never fall; the process's unless given. */
   readonly now?: () => number;
 }
@@ -150,7 +148,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly #shares = new ClientShares<Session>();
   readonly #now: () => number;
   readonly #recent = new RecentChanges();
-  readonly #remembers: boolean;
+  #remembers = false;
   /** The version of the cluster that was announced last. */
   #announced: Uint8Array | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -170,8 +168,6 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.limit = options.rules?.limit ?? MAX_SUBSCRIBERS;
     this.#now = now;
     this.feed = options.feed ?? new ChangeFeed(reasons, now);
-    this.#remembers = options.remembers ?? false;
-    if (this.#remembers) this.#observe();
   }
 
   get apex(): Uint8Array {
@@ -259,6 +255,12 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.feed.close();
     clearInterval(this.#heartbeat);
     clearImmediate(this.#turn);
+  }
+
+  /** From now on changes are remembered also while there are no subscribers. */
+  remember(): void {
+    this.#remembers = true;
+    this.#observe();
   }
 
   /** What changed before is not remembered. */

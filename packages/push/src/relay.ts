@@ -50,7 +50,8 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     this.#subscriptions = subscriptions;
     this.#now = now;
     const reasons = ['by-server', 'configuration'] as const;
-    this.publisher = new Publisher({ zones: this, reasons, rules, remembers: true });
+    this.publisher = new Publisher({ zones: this, reasons, rules });
+    this.publisher.remember();
     subscriptions.passOnTo(this);
   }
 

@@ -21,6 +21,7 @@ import {
   decodeName,
   INSTANCE_BYTES,
   isInZone,
+  isOfInstance,
   ROOT_NAME,
   type Subscribed,
 } from '@kube-dns/wire';
@@ -72,6 +73,8 @@ export const MAX_INSTANCES = 8;
  * Pauses between connections in search of another process: each is twice the last one. Where one leads is chance, and
  * a connection costs less than answers that are not pinned.
  */
+/** A process that was behind other replicas is not subscribed to for so long. */
+const AVOIDED_MS = 10_000;
 const FIRST_SEARCH_MS = 1_000;
 const LAST_SEARCH_MS = 5_000;
 
@@ -108,8 +111,8 @@ export interface ZoneServerOptions {
 interface Connected {
   readonly instance: PublisherProcess;
   readonly subscription: ZoneSubscription;
-  /** The process before was behind other replicas; the next one need not be. */
-  hasLagged: boolean;
+  /** The last process, if it was behind other replicas, and until when it is not wanted. */
+  laggard: { readonly id: Uint8Array; readonly untilMs: number } | undefined;
 }
 
 /**
@@ -235,7 +238,7 @@ export class ZoneServer {
           ),
       },
     });
-    const connected: Connected = { instance, subscription, hasLagged: false };
+    const connected: Connected = { instance, subscription, laggard: undefined };
     this.#connected.push(connected);
     subscription.start();
   }
@@ -302,8 +305,16 @@ export class ZoneServer {
     { instance: id, apex, serial }: Subscribed,
     note: ClusterVersionNote | undefined,
   ): void {
-    const { instance } = connected;
+    const { instance, laggard } = connected;
     const version = note?.version;
+    if (
+      laggard !== undefined &&
+      isOfInstance(id, 0, laggard.id) &&
+      performance.now() < laggard.untilMs
+    ) {
+      connected.subscription.leave('it was behind other replicas a moment ago');
+      return;
+    }
     // The same process again, or a replica that answers alike: one subscription is enough.
     const twin = this.#connected.find(
       (one) => one !== connected && one.instance.isLive && one.instance.isTwin(id, version),
@@ -323,7 +334,7 @@ export class ZoneServer {
       instance.resume(id, apex, serial, version);
       this.#setLive(instance, true);
     } else {
-      connected.hasLagged = false;
+      connected.laggard = undefined;
       instance.become(id, apex, serial, version);
       this.#setLive(instance, true);
       this.#drop(instance, 'new-subscription');
@@ -346,11 +357,12 @@ export class ZoneServer {
     const connected = this.#connected.find((one) => one.instance === instance);
     if (connected === undefined) return;
     this.#events.behind++;
-    if (connected.hasLagged) {
+    const { laggard } = connected;
+    if (laggard !== undefined && performance.now() < laggard.untilMs + AVOIDED_MS) {
       instance.forget();
       this.#drop(instance, 'by-server');
     }
-    connected.hasLagged = true;
+    connected.laggard = { id: instance.id, untilMs: performance.now() + AVOIDED_MS };
     connected.subscription.leave('it is behind other replicas');
   }
 
@@ -369,6 +381,8 @@ export class ZoneServer {
   }
 
   #lose(connected: Connected, reason: string): void {
+    // One that was not wanted.
+    if (!connected.instance.isLive) return;
     this.#events.lost++;
     this.#setLive(connected.instance, false);
     const count = this.liveCount;

@@ -301,6 +301,8 @@ const UNSUPPORTED_PAUSE_MS = 60_000;
  */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 8_000;
+/** A lost one may lead to another replica: it is tried again soon. */
+const LAST_LOST_MS = 2_000;
 /** The same of a server on this machine: it has few subscribers. */
 const FIRST_LOCAL_MS = 100;
 const LAST_LOCAL_MS = 400;
@@ -349,6 +351,7 @@ export class ZoneSubscription {
   #connection: SubscriptionConnection | undefined;
   #retry: NodeJS.Timeout | undefined;
   readonly #backOff: BackOff;
+  readonly #longestLostMs: number;
   #wasEverLive = false;
   /** How long the pauses were since the server is busy, and whether that was said. */
   #busyMs = 0;
@@ -363,6 +366,7 @@ export class ZoneSubscription {
   constructor(options: ZoneSubscriptionOptions) {
     this.#options = options;
     const isLocal = isLoopback(options.server.address);
+    this.#longestLostMs = isLocal ? LAST_LOCAL_MS : LAST_LOST_MS;
     this.#backOff = new BackOff({
       firstMs: isLocal ? FIRST_LOCAL_MS : FIRST_PAUSE_MS,
       longestMs: isLocal ? LAST_LOCAL_MS : LAST_PAUSE_MS,
@@ -463,6 +467,6 @@ export class ZoneSubscription {
   /** One that announced changes before is starting again when it does not. */
   #nextPauseMs(outcome: Outcome): number {
     if (outcome === 'unsupported' && !this.#wasEverLive) return UNSUPPORTED_PAUSE_MS;
-    return this.#backOff.next();
+    return this.#backOff.next(outcome === 'lost' ? this.#longestLostMs : undefined);
   }
 }

@@ -105,13 +105,15 @@ export class ReplyPipeline {
 
   /**
    * Stores a cacheable reply and returns what clients get; null when the reply, which has this outline, is ignored. It
-   * may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
+   * may be changed in place. Without `mayReplace` no cached answer is replaced or hidden. Without `asksVersion` a version that
+   * it has is of no process: another server could pin its answers in a zone that others announce.
    */
   take(
     received: Buffer,
     isCacheable: boolean,
     mayReplace = true,
     outline = this.#outline.read(received),
+    asksVersion = true,
   ): Buffer | null {
     const policy = this.#policy;
     const rcode = readUint16(received, 2) & RCODE_MASK;
@@ -120,7 +122,7 @@ export class ReplyPipeline {
     this.#isCacheable = isCacheable;
     this.#mayReplace = mayReplace;
     this.#isCurrent = this.#isContradicted = false;
-    this.#publisher.find(received, outline);
+    this.#publisher.find(received, outline, asksVersion);
     const reply = policy.rewrite(markReasons(received, outline));
     if (reply === null) return null;
     this.#hasReasons = reply !== received;
@@ -223,6 +225,7 @@ class ReplyPublisher {
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   readonly #cursor = new RecordCursor();
   #instance: PublisherProcess | undefined;
+  #asksVersion = true;
   /** The last change that it knew, as its process or the one that announces them for all replicas counts. */
   #serial = NOT_KNOWN;
 
@@ -234,8 +237,11 @@ class ReplyPublisher {
    * Finds the process of a reply, which has this outline. A reply has a version when it was asked for, and its server knows
    * it.
    */
-  find(reply: Buffer, { hasLink }: ReplyOutline): void {
-    const instance = this.#instanceOf(reply);
+  find(reply: Buffer, { hasLink }: ReplyOutline, asksVersion: boolean): void {
+    const at = zoneVersionAt(reply);
+    this.#asksVersion = asksVersion;
+    if (!asksVersion && at >= 0) voidZoneVersion(reply, at);
+    const instance = asksVersion && at >= 0 ? this.#instanceOf(reply, at) : undefined;
     this.#instance = instance;
     this.isKnown = instance !== undefined;
     const isOwn = instance !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
@@ -291,9 +297,7 @@ class ReplyPublisher {
     return false;
   }
 
-  #instanceOf(reply: Buffer): PublisherProcess | undefined {
-    const at = zoneVersionAt(reply);
-    if (at < 0) return undefined;
+  #instanceOf(reply: Buffer, at: number): PublisherProcess | undefined {
     const instance = this.#subscriptions.find(reply, at);
     if (instance !== undefined) {
       this.#serial = instance.serialOf(reply, at);
@@ -304,9 +308,13 @@ class ReplyPublisher {
     return undefined;
   }
 
-  /** Nothing tells how old an answer for a zone is that has no version: it goes with the changes that are announced. */
+  /**
+   * An answer for a zone without the version that was asked for goes with the changes that are announced, as nothing tells how
+   * old it is; so does one of servers that were not asked for it.
+   */
   #sourceBeside({ name, nameLength }: CacheableAnswer): ChangeSource | undefined {
-    return this.#subscriptions.publisherOf(name, nameLength)?.unversioned;
+    const publisher = this.#subscriptions.publisherOf(name, nameLength);
+    return this.#asksVersion ? publisher?.unversioned : publisher?.relayed;
   }
 }
 

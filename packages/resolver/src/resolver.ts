@@ -170,13 +170,9 @@ export class Resolver implements ChangeSink {
   /** How the question that is about to be sent is sent: valid until the next one. */
   readonly #sent: { options: AddedOptions; inspector: ReplyInspector };
   readonly #prefetchOptions: PrefetchOptions | undefined;
-  /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
-  readonly #cacheReply: ReplyInspector = (reply, isCacheable, outline) =>
-    this.#replies!.take(reply, isCacheable, true, outline);
-  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, outline) =>
-    this.#replies!.take(reply, isCacheable, false, outline);
-  readonly #passReply: ReplyInspector = (reply, _isCacheable, outline) =>
-    this.#replies!.take(reply, false, true, outline);
+  /** Of questions that asked for the version of the zone, and of those that did not: a version is no use where none was asked for. */
+  readonly #askedVersion = this.#inspectorsOf(true);
+  readonly #askedNone = this.#inspectorsOf(false);
 
   constructor(options: ResolverOptions) {
     const { policy, subscriptions, relay, forwarding, staleAfterMs, exchanges = [] } = options;
@@ -184,7 +180,7 @@ export class Resolver implements ChangeSink {
     this.#subscriptions = subscriptions;
     this.#relay = relay;
     this.#observer = options.observer;
-    this.#sent = { options: NO_OPTIONS, inspector: this.#passReply };
+    this.#sent = { options: NO_OPTIONS, inspector: this.#askedNone.pass };
     this.#isStaleLate = staleAfterMs !== undefined;
     this.#prefetchOptions = options.prefetch;
     this.cache = new AnswerCache(options.cache);
@@ -429,16 +425,35 @@ export class Resolver implements ChangeSink {
   /** With which options a question is sent to servers, and what inspects its reply. */
   #sentFor(query: Query, client: Client, group: ServerGroup): SentQuestion {
     const sent = this.#sent;
-    const inspector = this.#cachingFor(query);
     sent.options = this.#subscriptions.optionsFor(group);
+    const asked = sent.options === NO_OPTIONS ? this.#askedNone : this.#askedVersion;
+    const inspector = inspectorFor(query, asked);
     sent.inspector = this.#observer === undefined ? inspector : this.#observer.watch(inspector);
     return this.#policy.beforeSending?.(query, client, sent) ?? sent;
   }
 
-  #cachingFor(query: Query): ReplyInspector {
-    if (!mayFillCache(query)) return this.#passReply;
-    return mayReplaceCached(query) ? this.#cacheReply : this.#cacheNewReply;
+  #inspectorsOf(asksVersion: boolean): Inspectors {
+    return {
+      cache: (reply, isCacheable, outline) =>
+        this.#replies!.take(reply, isCacheable, true, outline, asksVersion),
+      cacheNew: (reply, isCacheable, outline) =>
+        this.#replies!.take(reply, isCacheable, false, outline, asksVersion),
+      pass: (reply, _isCacheable, outline) =>
+        this.#replies!.take(reply, false, true, outline, asksVersion),
+    };
   }
+}
+
+/** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
+interface Inspectors {
+  readonly cache: ReplyInspector;
+  readonly cacheNew: ReplyInspector;
+  readonly pass: ReplyInspector;
+}
+
+function inspectorFor(query: Query, { cache, cacheNew, pass }: Inspectors): ReplyInspector {
+  if (!mayFillCache(query)) return pass;
+  return mayReplaceCached(query) ? cache : cacheNew;
 }
 
 /** Whether the answer to a question may come from the cache. */

@@ -10,7 +10,15 @@ import { type LastSeen, neverSeen, PublisherProcess } from '@kube-dns/push';
 import { clusterVersion } from '@kube-dns/push/testing';
 import { AnswerCache, type ReplyPipeline } from '@kube-dns/resolver';
 import { askCache, PLAIN_RULES } from '@kube-dns/resolver/testing';
-import { appendZoneVersion, encodeKey, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
+import {
+  appendZoneVersion,
+  encodeKey,
+  FLAG,
+  RCODE,
+  TYPE,
+  writeUint16,
+  zoneVersionAt,
+} from '@kube-dns/wire';
 import { repliesWith } from '../../test/replies.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
@@ -66,7 +74,12 @@ interface Announced {
 }
 
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
-function take(name: string, response: Response, announced: Announced = {}): void {
+function take(
+  name: string,
+  response: Response,
+  announced: Announced = {},
+  asksVersion = true,
+): Buffer | null {
   const { id = KNOWN, serial = 10, isOwn = true, type = 'A', cluster } = announced;
   const plain = encodeReply(encodeQuery({ name, type }), response);
   const out = Buffer.alloc(MAX_BYTES);
@@ -76,7 +89,7 @@ function take(name: string, response: Response, announced: Announced = {}): void
   if (isOwn) out[2]! |= FLAG.AA >> 8;
   const version = { labelCount: 1, instance: id, serial, cluster };
   const end = appendZoneVersion(out, plain.length + OPT.length, MAX_BYTES, version);
-  replies.take(out.subarray(0, end), true);
+  return replies.take(out.subarray(0, end), true, true, undefined, asksVersion);
 }
 
 const ask = (name: string) => askCache(cache, name)?.rcode;
@@ -195,6 +208,23 @@ describe('a reply of another process behind that address', () => {
     expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NOERROR']);
     now = 31;
     expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+});
+
+describe('a reply with a version that was not asked for', () => {
+  it.each([
+    ['of the process that announces changes', { serial: 40 }],
+    ['of its cluster', { id: STRANGER, cluster: clusterVersion(900) }],
+  ])('has its TTL, and no version for clients: %s', (_, announced) => {
+    instance.become(KNOWN, APEX, 10, clusterVersion(100));
+    const reply = take('a.sub.z', ADDRESS, announced, false)!;
+    const at = zoneVersionAt(reply);
+    expect(reply.subarray(at).every((byte) => byte === 0)).toBe(true);
+    expect([ask('a.sub.z'), cache.pinnedAnswers(1)]).toEqual(['NOERROR', 0]);
+    now = 29;
+    expect(ask('a.sub.z')).toBe('NOERROR');
+    now = 31;
+    expect(ask('a.sub.z')).toBeUndefined();
   });
 });
 

@@ -167,13 +167,23 @@ it.each([
   ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
   ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
 ])('answers subscriptions to %s as it should', (_, zone, rcode) => {
-  expect(clusterZones(APEX, { isSynced: true }, NO_VERSION).rcodeFor(zone)).toBe(rcode);
+  expect(clusterZones(APEX, { isSynced: true, noContactMs: 0 }, NO_VERSION).rcodeFor(zone)).toBe(
+    rcode,
+  );
 });
 
 it('takes none before the cluster is listed', () => {
-  const zones = clusterZones(APEX, { isSynced: false }, NO_VERSION);
+  const zones = clusterZones(APEX, { isSynced: false, noContactMs: 0 }, NO_VERSION);
   expect([zones.rcodeFor(APEX), zones.rcodeFor(encodeKey('com'))]).toEqual([
     RCODE.SERVFAIL,
     RCODE.NOTAUTH,
   ]);
+});
+
+it.each([
+  [0, true],
+  [10_000, true],
+  [10_001, false],
+])('after %i ms without the API server all changes are known: %p', (noContactMs, isKnown) => {
+  expect(clusterZones(APEX, { isSynced: true, noContactMs }, NO_VERSION).isKnown).toBe(isKnown);
 });

@@ -154,18 +154,23 @@ function eachEndpoint(
 
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
+/** So long without a contact with the API server, and it is not known whether there are changes. */
+const MAX_NO_CONTACT_MS = 10_000;
+
 /**
  * The cluster's zone and those of reverse names: what changes there is announced. Before the zone is complete, there is no
  * change to announce.
  */
 export function clusterZones(
   apex: Uint8Array,
-  watch: { readonly isSynced: boolean },
+  watch: { readonly isSynced: boolean; readonly noContactMs: number },
   version: { readonly bytes: Uint8Array | undefined },
 ): PublishedZones {
   return {
     apex,
-    isKnown: true,
+    get isKnown() {
+      return watch.noContactMs <= MAX_NO_CONTACT_MS;
+    },
     get version() {
       return version.bytes;
     },

@@ -22,31 +22,31 @@ describe('the version of the cluster', () => {
     const { onObject, onList, onKnown } = version.listenerOf('namespaces');
     onObject('30');
     onObject('20');
-    expect(numbers(NAMESPACES!)).toEqual([0, 30, 30]);
+    expect(numbers(NAMESPACES)).toEqual([0, 30, 30]);
     onList('50');
-    expect(numbers(NAMESPACES!)).toEqual([0, 30, 50]);
+    expect(numbers(NAMESPACES)).toEqual([0, 30, 50]);
     onKnown('50');
-    expect(numbers(NAMESPACES!)).toEqual([50, 30, 50]);
+    expect(numbers(NAMESPACES)).toEqual([50, 30, 50]);
     onObject('60');
     onKnown('60');
     onKnown('70');
-    expect(numbers(NAMESPACES!)).toEqual([70, 60, 60]);
-    expect(numbers(SERVICES!)).toEqual([0, 0, 0]);
+    expect(numbers(NAMESPACES)).toEqual([70, 60, 60]);
+    expect(numbers(SERVICES)).toEqual([0, 0, 0]);
   });
 
   it('has the endpoints of the source that is used, and of no other one', () => {
     const endpoints = version.listenerOf('endpoints', 'endpoints');
     const slices = version.listenerOf('endpoints', 'endpointslices');
     slices.onKnown('40');
-    expect(numbers(ENDPOINTS!)).toEqual([0, 0, 0]);
+    expect(numbers(ENDPOINTS)).toEqual([0, 0, 0]);
     version.useEndpoints('endpointslices', '50');
     slices.onObject('60');
     slices.onKnown('60');
     endpoints.onKnown('99');
-    expect(numbers(ENDPOINTS!)).toEqual([60, 60, 60]);
+    expect(numbers(ENDPOINTS)).toEqual([60, 60, 60]);
     const before = Uint8Array.from(version.bytes!);
     version.useEndpoints('endpoints', '70');
-    expect(numbers(ENDPOINTS!)).toEqual([70, 0, 70]);
+    expect(numbers(ENDPOINTS)).toEqual([70, 0, 70]);
     expect(hasSameIdentity(before, 0, version.bytes!)).toBe(false);
   });
 
@@ -93,12 +93,12 @@ describe('the version of the cluster', () => {
     onObject('900');
     onKnown('900');
     version.restore();
-    expect(numbers(SERVICES!)).toEqual([0, 0, 0]);
+    expect(numbers(SERVICES)).toEqual([0, 0, 0]);
     const other = identified();
     other.restore();
     expect([isSame(identified()), isSame(other)]).toEqual([false, false]);
     onList('500');
     onKnown('500');
-    expect(numbers(SERVICES!)).toEqual([500, 0, 500]);
+    expect(numbers(SERVICES)).toEqual([500, 0, 500]);
   });
 });
