@@ -126,10 +126,10 @@ describe('a process that announces changes', () => {
 
   it('may have answers that are older than the subscription: they are taken after 5 s', () => {
     const known = ofReplica(99);
-    expect([publisher.changes.tells(known), publisher.takesOlder]).toEqual([false, false]);
+    expect([publisher.changes.covers(known), publisher.takesOlder]).toEqual([false, false]);
     jest.advanceTimersByTime(5_001);
     expect(publisher.takesOlder).toBe(true);
-    expect(publisher.changes.tells(ofReplica(100))).toBe(true);
+    expect(publisher.changes.covers(ofReplica(100))).toBe(true);
   });
 
   it('has answers without a version for a second where others have one', () => {

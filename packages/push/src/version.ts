@@ -63,7 +63,7 @@ export class AnnouncedChanges {
   }
 
   /** Whether each change that an answer with this serial does not know was announced. */
-  tells(serial: number): boolean {
+  covers(serial: number): boolean {
     return serial >= this.#first;
   }
 

@@ -264,7 +264,7 @@ class ReplyPublisher {
       return cache.store(answer, isStored, this.#sourceBeside(answer), LATEST);
     }
     // What changed before the subscription was not announced: this may be older than that, and need not be.
-    if (!instance.changes.tells(this.#serial)) {
+    if (!instance.changes.covers(this.#serial)) {
       if (!instance.takesOlder) return false;
       return cache.store(answer, isStored, instance.unversioned, this.#serial);
     }

@@ -99,6 +99,18 @@ export const LOAD_OPTIONS = {
   strict,
 } satisfies Options;
 
+/** Those of a load that is not compared with the real dnsmasq. */
+export const CONTAINER_OPTIONS = {
+  node: LOAD_OPTIONS.node,
+  'node-flags': LOAD_OPTIONS['node-flags'],
+  kubedns: LOAD_OPTIONS.kubedns,
+  'kubedns-flags': LOAD_OPTIONS['kubedns-flags'],
+  dnsmasq: LOAD_OPTIONS.dnsmasq,
+  'dnsmasq-flags': LOAD_OPTIONS['dnsmasq-flags'],
+  json: LOAD_OPTIONS.json,
+  strict: LOAD_OPTIONS.strict,
+} satisfies Options;
+
 /** How warm a server is before it is measured. */
 export const WARM_UP_OPTIONS = {
   'warm-up': numberOption(2, 'seconds before the first run, at least; 0 is none', {

@@ -18,7 +18,7 @@ import { cpuOf } from '../load/cpu-share.js';
 import { Series, type Subject } from '../load/scores.js';
 import { type Programs, ServerTestbed, type TestbedCluster } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
-import { LOAD_OPTIONS, programsOf } from './command.js';
+import { CONTAINER_OPTIONS, programsOf } from './command.js';
 
 /** What the parts share. */
 interface FanOutContext {
@@ -234,14 +234,7 @@ const OPTIONS = {
   'few-changes': numberOption(100, 'and so many changes a second', { min: 1, max: 100_000 }),
   services: numberOption(10_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   seconds: numberOption(20, 'seconds of changes', { min: 1, max: 600 }),
-  node: LOAD_OPTIONS.node,
-  'node-flags': LOAD_OPTIONS['node-flags'],
-  kubedns: LOAD_OPTIONS.kubedns,
-  'kubedns-flags': LOAD_OPTIONS['kubedns-flags'],
-  dnsmasq: LOAD_OPTIONS.dnsmasq,
-  'dnsmasq-flags': LOAD_OPTIONS['dnsmasq-flags'],
-  json: LOAD_OPTIONS.json,
-  strict: LOAD_OPTIONS.strict,
+  ...CONTAINER_OPTIONS,
 };
 
 type Values = OptionValues<typeof OPTIONS>;

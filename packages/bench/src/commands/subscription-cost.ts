@@ -15,7 +15,7 @@ import { cpuOf } from '../load/cpu-share.js';
 import { Series, type Subject } from '../load/scores.js';
 import { type Programs, ServerTestbed } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
-import { LOAD_OPTIONS, programsOf } from './command.js';
+import { CONTAINER_OPTIONS, programsOf } from './command.js';
 
 /** What the parts of the measurement share. */
 interface CostContext {
@@ -180,14 +180,7 @@ const OPTIONS = {
     min: 1,
     max: 600,
   }),
-  node: LOAD_OPTIONS.node,
-  'node-flags': LOAD_OPTIONS['node-flags'],
-  kubedns: LOAD_OPTIONS.kubedns,
-  'kubedns-flags': LOAD_OPTIONS['kubedns-flags'],
-  dnsmasq: LOAD_OPTIONS.dnsmasq,
-  'dnsmasq-flags': LOAD_OPTIONS['dnsmasq-flags'],
-  json: LOAD_OPTIONS.json,
-  strict: LOAD_OPTIONS.strict,
+  ...CONTAINER_OPTIONS,
 };
 
 type Values = OptionValues<typeof OPTIONS>;

@@ -1,10 +1,5 @@
-import {
-  addressBytes,
-  type DecodedMessage,
-  type DecodedRecord,
-  decodeMessage,
-  reverseName,
-} from '@kube-dns/wire';
+import { addressBytes, type DecodedMessage, decodeMessage, reverseName } from '@kube-dns/wire';
+import { dataText } from '../fixtures/answer-text.js';
 import {
   kindOf,
   type Schedule,
@@ -26,23 +21,11 @@ function recordText(owner: string, type: string, data: string): string {
   return `${owner} ${type} ${data}`.toLowerCase();
 }
 
-function dataText(record: DecodedRecord): string {
-  switch (record.type) {
-    case 'A':
-    case 'AAAA':
-    case 'CNAME':
-    case 'PTR':
-      return record.data;
-    case 'SRV':
-      return `${record.data.port} ${record.data.target}`;
-    default:
-      return '?';
-  }
-}
-
 /** The same of an answer that came. */
 function textOf({ rcode, isTruncated, answers }: DecodedMessage): string {
-  const records = answers.map((record) => recordText(record.name, record.type, dataText(record)));
+  const records = answers.map((record) =>
+    recordText(record.name, record.type, dataText(record) ?? '?'),
+  );
   return answerText(isTruncated ? `${rcode}, cut` : rcode, records);
 }
 
