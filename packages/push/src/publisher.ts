@@ -148,7 +148,6 @@ export class Publisher<Reason extends string = never> implements SessionService,
   readonly #shares = new ClientShares<Session>();
   readonly #now: () => number;
   readonly #recent = new RecentChanges();
-  #remembers = false;
   /** The version of the cluster that was announced last. */
   #announced: Uint8Array | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -257,14 +256,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     clearImmediate(this.#turn);
   }
 
-  /** From now on changes are remembered also while there are no subscribers. */
+  /** From now on changes are remembered, as from the first subscriber on; what changed before is not. */
   remember(): void {
-    this.#remembers = true;
-    this.#observe();
-  }
-
-  /** What changed before is not remembered. */
-  #observe(): void {
     if (!this.feed.isObserved) this.#recent.begin(this.#zones.version?.slice());
     this.feed.observe(this);
     this.#announceVersion();
@@ -345,7 +338,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     });
     this.#shares.add(session);
     this.#clients.set(session.address, (this.#clients.get(session.address) ?? 0) + 1);
-    this.#observe();
+    this.remember();
     this.#heartbeat ??= setInterval(() => this.#beat(), VERSION_MS).unref();
     session.stay();
     session.onClose(() => this.#leave(session));
@@ -395,7 +388,6 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (rest > 0) this.#clients.set(session.address, rest);
     else this.#clients.delete(session.address);
     if (this.count > 0) return;
-    if (!this.#remembers) this.feed.leave(this);
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
   }

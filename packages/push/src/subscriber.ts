@@ -225,7 +225,7 @@ export class ZoneServer {
       knownVersion: () => instance.version,
       events: {
         onLive: (subscribed, note) => this.#goLive(connected, subscribed, note),
-        onVersion: (note, serial) => this.#noteVersion(instance, note, serial),
+        onVersion: (note, serial) => this.#noteVersion(connected, note, serial),
         onChanged: (name, serial) =>
           this.#change(instance, new Uint8Array(name), instance.serialHere(serial)),
         onFlush: (cause, serial) => this.#flush(instance, cause, instance.serialHere(serial)),
@@ -315,10 +315,7 @@ export class ZoneServer {
       connected.subscription.leave('it was behind other replicas a moment ago');
       return;
     }
-    // The same process again, or a replica that answers alike: one subscription is enough.
-    const twin = this.#connected.find(
-      (one) => one !== connected && one.instance.isLive && one.instance.isTwin(id, version),
-    );
+    const twin = this.#twinOf(connected, id, version);
     if (twin !== undefined && connected !== this.#connected[0]) {
       this.#end(connected);
       return;
@@ -347,9 +344,20 @@ export class ZoneServer {
     } else log.info(`${this.text} has ${this.liveCount} processes that announce changes`);
   }
 
-  #noteVersion(instance: PublisherProcess, note: ClusterVersionNote, serial?: number): void {
+  /** The same process again, or a replica that answers alike: one subscription is enough. */
+  #twinOf(connected: Connected, id: Uint8Array, version?: Uint8Array): Connected | undefined {
+    return this.#connected.find(
+      (one) => one !== connected && one.instance.isLive && one.instance.isTwin(id, version),
+    );
+  }
+
+  #noteVersion(connected: Connected, note: ClusterVersionNote, serial?: number): void {
+    const { instance } = connected;
+    if (!instance.noteVersion(note, serial)) return;
+    const twin = this.#twinOf(connected, instance.id, note.version);
+    if (twin !== undefined) this.#end(connected === this.#connected[0] ? twin : connected);
     // Answers of replicas with the history before are not compared any more.
-    if (instance.noteVersion(note, serial)) this.#drop(instance, 'by-server');
+    this.#drop(instance, 'by-server');
   }
 
   /** A process is behind other replicas: the next one goes on where it was; if that is behind, too, the history is another one. */

@@ -3,9 +3,11 @@ import { until } from '@kube-dns/testkit';
 import {
   appendZoneVersion,
   clusterVersionTlv,
+  DSO_TYPE,
   encodeKey,
   RCODE,
   readClusterVersion,
+  serialTlv,
   subscribedTlv,
   zoneVersionAt,
 } from '@kube-dns/wire';
@@ -57,5 +59,36 @@ describe('a publisher that does not know in time what another replica has seen',
     instance = REPLICA;
     await until('another one', () => events()?.resumed === 1);
     expect(own.rows()[0]).toMatchObject({ state: 'live', flushes: { 'new-subscription': 1 } });
+  });
+});
+
+describe('two processes, of which one has no version that can be compared', () => {
+  it.each([
+    ['the first', 0],
+    ['the second', 1],
+  ])('are one subscription once %s has', async (_, without) => {
+    let subscribed = 0;
+    peer = await SubscriptionPeer.start(({ id }) => {
+      const version = subscribed === without ? undefined : clusterVersion(100);
+      const instance = new Uint8Array(8).fill(++subscribed);
+      const own = subscribedTlv({ instance, serial: 5, apex: APEX });
+      const tlvs = [own, clusterVersionTlv(version)];
+      return { id, isResponse: true, rcode: RCODE.NOERROR, tlvs };
+    });
+    const server = { address: '127.0.0.1', port: peer.port };
+    const log = { info: () => undefined, warn: () => undefined };
+    const own = new Subscriptions({ servers: [{ server, zones: [APEX] }], log });
+    subscriptions = own;
+    own.start([]);
+    const row = () => own.rows()[0];
+    await until('a subscription', () => row()?.processes === 1);
+    own.search(APEX, APEX.length);
+    await until('a second one', () => row()?.processes === 2);
+    const { 'by-server': flushes } = row()!.flushes;
+    peer.tellAll(serialTlv(DSO_TYPE.HEARTBEAT, 5), clusterVersionTlv(clusterVersion(101)));
+    await until('one again', () => row()?.processes === 1);
+    // The answers of the one that was left would go with no change.
+    await until('all are dropped', () => row()?.flushes['by-server'] === flushes! + 1);
+    expect(row()).toMatchObject({ state: 'live', events: { started: 2 } });
   });
 });

@@ -59,6 +59,12 @@ export class SubscriptionPeer {
     this.#sockets.at(-1)!.write(frameMessage(bytes));
   }
 
+  /** On every connection that is open. */
+  tellAll(...tlvs: DsoTlv[]): void {
+    const message = frameMessage(writeDso({ id: 0, isResponse: false, rcode: 0, tlvs }));
+    for (const socket of this.#sockets) if (!socket.destroyed) socket.write(message);
+  }
+
   cut(): void {
     this.#sockets.at(-1)!.destroy();
   }

@@ -3,6 +3,8 @@ import {
   type Command,
   type CommandContext,
   cpuUsage,
+  freePort,
+  MeasureError,
   monotonicMs,
   numberOption,
   type OptionValues,
@@ -10,8 +12,10 @@ import {
   Remote,
   rssBytes,
   usageSince,
+  wordsOption,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
+import type { NodeCacheCrowdMethods } from '../dns/node-cache-crowd.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
 import type { SubscriberCrowdMethods } from '../dns/subscriber-crowd.js';
 import { cpuOf } from '../load/cpu-share.js';
@@ -33,6 +37,7 @@ interface FanOutContext {
 }
 
 const CROWD = new URL('../dns/subscriber-crowd.js#SubscriberCrowd', import.meta.url);
+const NODE_CACHES = new URL('../dns/node-cache-crowd.js#NodeCacheCrowd', import.meta.url);
 const LOAD = new URL('../dns/steady-load.js#SteadyLoad', import.meta.url);
 const MIB = 1024 * 1024;
 /** A quarter of the noise is of endpoints that are in no answer. */
@@ -61,18 +66,20 @@ class Fleet {
     this.crowd = crowd;
   }
 
-  static async start({ programs, services }: FanOutContext, owned: Owned): Promise<Fleet> {
-    const testbed = new ServerTestbed(programs, owned, undefined);
-    const cluster = await testbed.cluster({
-      services,
-      slices: services,
-      endpointsPerSlice: 2,
-      headless: 0.1,
-    });
+  static async start(context: FanOutContext, owned: Owned): Promise<Fleet> {
+    const testbed = new ServerTestbed(context.programs, owned, undefined);
+    const cluster = await startCluster(testbed, context);
     const kubedns = await testbed.kubedns(cluster);
     const crowd = owned.add(new Remote<SubscriberCrowdMethods>('the subscribers', CROWD));
     return new Fleet(testbed, cluster, kubedns, crowd);
   }
+}
+
+function startCluster(
+  testbed: ServerTestbed,
+  { services }: FanOutContext,
+): Promise<TestbedCluster> {
+  return testbed.cluster({ services, slices: services, endpointsPerSlice: 2, headless: 0.1 });
 }
 
 /** Few subscribers with few changes: they are a node-cache each, and read what they get. */
@@ -98,9 +105,73 @@ async function measureFew(context: FanOutContext): Promise<void> {
   await own.close();
 }
 
-/** Names of the zone that clients ask for meanwhile, each second. */
-const ASKED_PER_SECOND = 200;
+/** Names that clients ask for meanwhile, all of each server in turn. */
 const ASKED_NAMES = 50;
+/** Questions to a node-cache a second, in the mean. */
+const ASKED_OF_EACH = 4;
+const REPLICAS = { kubedns: 3, dnsmasq: 2 } as const;
+/** Each of the same kind serves one port, and the kernel chooses: as a Service does by addresses. */
+const SHARED = { flags: ['--reuse-port'] } as const;
+const MIN_COVERAGE_PERCENT = 99;
+
+/** Node-caches behind several dnsmasq behind several kubedns: each with a cache, and clients. */
+async function measureReplicas(context: FanOutContext): Promise<void> {
+  const { add, seconds, subscribers, changes } = context;
+  const own = context.owned.add(new Owned());
+  const testbed = new ServerTestbed(context.programs, own, undefined);
+  const cluster = await startCluster(testbed, context);
+  const servers: Subject[] = [];
+  const kubednsPart = { ...SHARED, port: await freePort() };
+  for (let i = 0; i < REPLICAS.kubedns; i++)
+    servers.push(await testbed.kubedns(cluster, kubednsPart));
+  const part = { ...SHARED, port: await freePort() };
+  const kubedns = servers[0]!;
+  for (let i = 0; i < REPLICAS.dnsmasq; i++)
+    servers.push(await testbed.subscribedDnsmasq(kubedns, [], part));
+  const crowd = own.add(new Remote<NodeCacheCrowdMethods>('the node-caches', NODE_CACHES));
+  // On the loopback interface each has an address of its own.
+  const addresses = Array.from({ length: subscribers }, (_, i) => `127.1.${i >> 8}.${i & 255}`);
+  const port = await freePort();
+  await crowd.call('start', { addresses, port, serverPort: part.port });
+  const load = own.add(new Remote<SteadyLoadMethods>('the clients', LOAD));
+  const asked = expectationsOf(cluster.plan, ASKED_NAMES);
+  await load.call('start', port, ASKED_OF_EACH * subscribers, asked, addresses);
+  await cluster.remote.call('startNoise', changes * EVENTS_PER_CHANGE, true);
+  let fromMs = 0;
+  const subjects = [...servers, { pid: crowd.pid, check: () => undefined }];
+  const used = await cpuOf(subjects, seconds, async () => {
+    await crowd.call('startCount');
+    fromMs = monotonicMs();
+  });
+  const noted = await cluster.remote.call('notedChanges');
+  const lastMs = monotonicMs();
+  await cluster.remote.call('stopNoise');
+  await delay(2 * FEW.freshnessMs);
+  const made = noted.filter(({ atMs }) => atMs >= fromMs);
+  const { live, ms, announced, zoneAnswers, leastCoverage } = await crowd.call('counted', made);
+  const { sent, missing, answerMs } = await load.call('finish');
+  const figure = { unit: 'ms', digits: 1 } as const;
+  const percent = { unit: '% of a core', digits: 1, bar: { atMost: FEW.cpuPercent } } as const;
+  add('changes', made.length / ((lastMs - fromMs) / 1_000), { unit: '/s', digits: 0 });
+  add('announced', 100 * announced, { unit: '%', digits: 1, bar: { atLeast: 99.9 } });
+  add('freshness p50', ms.p50, figure);
+  add('freshness p99', ms.p99, { ...figure, bar: { atMost: FEW.freshnessMs } });
+  add('freshness max', ms.max, figure);
+  add('cached answers of the zone', zoneAnswers, { unit: '' });
+  const coverage = { unit: '%', digits: 1, bar: { atLeast: MIN_COVERAGE_PERCENT } } as const;
+  add('pinned of them, at least in any second', 100 * leastCoverage, coverage);
+  add('subscriptions at the end', live, { unit: '', bar: { atLeast: subscribers } });
+  add('the busiest kubedns', Math.max(...used.slice(0, REPLICAS.kubedns)), percent);
+  add('the busiest dnsmasq', Math.max(...used.slice(REPLICAS.kubedns, servers.length)), percent);
+  add('a node-cache', used.at(-1)! / subscribers, { ...percent, digits: 2 });
+  add('questions', sent, { unit: '' });
+  add('answers p99', answerMs.p99, figure);
+  add('without an answer', missing, { unit: '', bar: { atMost: 0 } });
+  await own.close();
+}
+
+/** Questions to the one dnsmasq meanwhile, each second. */
+const ASKED_PER_SECOND = 200;
 /** A client asks again after 5 s at the soonest, many after 1 s. */
 const IN_TIME_MS = 1_000;
 
@@ -233,23 +304,29 @@ const OPTIONS = {
   few: numberOption(250, 'the same once more with so many subscribers', { min: 1, max: 6_000 }),
   'few-changes': numberOption(100, 'and so many changes a second', { min: 1, max: 100_000 }),
   services: numberOption(10_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
-  seconds: numberOption(20, 'seconds of changes', { min: 1, max: 600 }),
+  seconds: numberOption(20, 'seconds of changes', { min: 1, max: 3_600 }),
+  only: wordsOption([], 'these parts alone: few, replicas, many, herd'),
   ...CONTAINER_OPTIONS,
 };
 
 type Values = OptionValues<typeof OPTIONS>;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
-  const { runs, services, seconds } = values;
+  const { runs, services, seconds, only } = values;
   const programs = programsOf({ ...values, alone: true, 'real-dnsmasq': undefined });
   const many = { subscribers: values.subscribers, changes: values.changes };
   const few = { subscribers: values.few, changes: values['few-changes'] };
-  const parts = [
-    { ...few, title: `${few.subscribers} subscribers`, part: measureFew },
-    { ...many, title: `${many.subscribers} subscribers`, part: measureMany },
-    { ...many, title: `${many.subscribers} subscribers come back`, part: measureHerd },
-  ];
-  for (const { title, part, subscribers, changes } of parts) {
+  const parts = {
+    few: { ...few, title: `${few.subscribers} subscribers`, part: measureFew },
+    replicas: { ...few, title: `${few.subscribers} node-caches`, part: measureReplicas },
+    many: { ...many, title: `${many.subscribers} subscribers`, part: measureMany },
+    herd: { ...many, title: `${many.subscribers} subscribers come back`, part: measureHerd },
+  };
+  for (const word of only) {
+    if (!Object.hasOwn(parts, word)) throw new MeasureError(`--only: there is no part "${word}"`);
+  }
+  for (const [word, { title, part, subscribers, changes }] of Object.entries(parts)) {
+    if (only.length > 0 && !only.includes(word)) continue;
     const series = new Series();
     const add: Series['add'] = (name, value, kind) => series.add(`${title}: ${name}`, value, kind);
     for (let i = 1; i <= runs; i++) {

@@ -21,8 +21,16 @@ export interface LoadResult {
 
 /** The methods of a load in its own process. */
 export interface SteadyLoadMethods {
-  /** Asks these questions in turn from now on, `rate` of them each second. */
-  start(port: number, rate: number, expectations: readonly Expectation[]): Promise<void>;
+  /**
+   * Asks these questions in turn from now on, `rate` of them each second: all of them a server at one address (default: at
+   * 127.0.0.1), then the next one.
+   */
+  start(
+    port: number,
+    rate: number,
+    expectations: readonly Expectation[],
+    addresses?: readonly string[],
+  ): Promise<void>;
   /** Ends the load, waits for outstanding answers, and returns the results. */
   finish(): Promise<LoadResult>;
 }
@@ -42,7 +50,7 @@ export class SteadyLoad implements SteadyLoadMethods {
   /** The question of each ID whose answer is outstanding. */
   readonly #question = new Int32Array(MAX_IDS).fill(FREE);
   readonly #sentMs = new Float64Array(MAX_IDS);
-  #socket: Socket | undefined;
+  #sockets: readonly Socket[] = [];
   #ticker: Ticker | undefined;
   #startMs = 0;
   #sent = 0;
@@ -50,10 +58,18 @@ export class SteadyLoad implements SteadyLoadMethods {
   #answersMs: number[] = [];
   #examples: string[] = [];
 
-  async start(port: number, rate: number, expectations: readonly Expectation[]): Promise<void> {
+  async start(
+    port: number,
+    rate: number,
+    expectations: readonly Expectation[],
+    addresses: readonly string[] = ['127.0.0.1'],
+  ): Promise<void> {
     this.#asked = expectations.map((expectation) => new Asked(expectation));
     this.#names = expectations.map(({ name, type }) => `${name} ${type}`);
-    this.#socket = await connectUdp(port, (message) => this.#receive(message));
+    const onMessage = (message: Buffer) => this.#receive(message);
+    this.#sockets = await Promise.all(
+      addresses.map((address) => connectUdp(port, onMessage, address)),
+    );
     this.#startMs = monotonicMs();
     this.#ticker = new Ticker(TICK_MS, (nowMs) => {
       const due = Math.floor(((nowMs - this.#startMs) * rate) / 1_000);
@@ -66,8 +82,7 @@ export class SteadyLoad implements SteadyLoadMethods {
     this.#ticker?.close();
     const endMs = monotonicMs() + TIMEOUT_MS;
     while (this.#right + this.#wrong < this.#sent && monotonicMs() < endMs) await delay(STEP_MS);
-    this.#socket?.close();
-    this.#socket = undefined;
+    for (const socket of this.#sockets) socket.close();
     return {
       sent: this.#sent,
       right: this.#right,
@@ -85,13 +100,14 @@ export class SteadyLoad implements SteadyLoadMethods {
 
   #ask(nowMs: number): void {
     const question = this.#sent % this.#asked.length;
+    const server = Math.floor(this.#sent / this.#asked.length) % this.#sockets.length;
     const id = this.#sent % MAX_IDS;
     this.#sent++;
     this.#question[id] = question;
     this.#sentMs[id] = nowMs;
     const query = Buffer.from(this.#asked[question]!.query);
     writeUint16(query, 0, id);
-    if (this.#socket) sendQuietly(this.#socket, query);
+    sendQuietly(this.#sockets[server]!, query);
   }
 
   #receive(message: Buffer): void {

@@ -80,7 +80,7 @@ interface Pod {
 /** Whether a server is measured or is the upstream of a measured one, and its further flags. */
 interface Part {
   readonly isUpstream?: boolean;
-  /** Of a dnsmasq; default: a free one. */
+  /** Default: a free one. */
   readonly port?: number;
   /** Of a kubedns; default: 127.0.0.1. */
   readonly address?: string;
@@ -120,8 +120,9 @@ export class ServerTestbed {
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
-    const { address = '127.0.0.1', through = [] } = part;
-    const how = { node, nodeFlags, program, address, through };
+    const { address = '127.0.0.1', through = [], port } = part;
+    const ports = port === undefined ? {} : { dns: port };
+    const how = { node, nodeFlags, program, address, through, ports };
     const start = { ...followingKubedns(apiUrl, flags), ...how };
     const started = this.owned.add(await Kubedns.start(start));
     await started.ready(READY_LIMIT_MS);
@@ -139,7 +140,7 @@ export class ServerTestbed {
         args: [...args, ...(part.flags ?? [])],
         hasNoMetrics: true,
         through: part.through ?? [],
-        ...(part.port !== undefined && { ports: { dns: part.port } }),
+        ports: part.port === undefined ? {} : { dns: part.port },
       }),
     );
     await started.ready();

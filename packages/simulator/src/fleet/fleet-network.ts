@@ -100,14 +100,19 @@ export class FleetNetwork {
     this.#cut.set(client, servers.add(server));
   }
 
-  /** All passes that is sent from now on, and soon what was sent before. */
-  heal(client: FleetProcess): void {
+  /** All passes that is sent from now on, and soon what was sent before: `onArrived` is called each time that has arrived. */
+  heal(client: FleetProcess, onArrived: () => void): void {
     const servers = this.#cut.get(client) ?? new Set<FleetProcess>();
     this.#cut.delete(client);
     for (const server of servers)
-      for (const connection of this.of(server)) {
-        if (connection.client === client) connection.sendAgain(this.#random.below(SENT_AGAIN_US));
-      }
+      for (const connection of this.#between(client, server))
+        connection.sendAgain(this.#random.below(SENT_AGAIN_US), onArrived);
+  }
+
+  /** Whether what a server sends on its connections arrives at a client now. */
+  arrives(client: FleetProcess, server: FleetProcess): boolean {
+    if (this.isCut(client, server)) return false;
+    return this.#between(client, server).every(({ isHeld }) => !isHeld);
   }
 
   isCut(client: FleetProcess, server: FleetProcess): boolean {
@@ -116,6 +121,10 @@ export class FleetNetwork {
 
   receiveUs(process: FleetProcess, bytes: number): number {
     return this.#receiveUs(process, bytes);
+  }
+
+  #between(client: FleetProcess, server: FleetProcess): FleetConnection[] {
+    return Array.from(this.of(server)).filter((connection) => connection.client === client);
   }
 }
 
@@ -195,11 +204,17 @@ class FleetConnection implements Session {
   }
 
   /** After a cut: what is on its way arrives so much later. */
-  sendAgain(laterUs: number): void {
+  sendAgain(laterUs: number, onArrived: () => void): void {
     const { scheduler } = this.#network;
     this.#heldUntilUs = scheduler.nowUs + laterUs + this.#delayUs;
     for (const arrive of this.#held) scheduler.at(this.#heldUntilUs, arrive);
     this.#held = [];
+    scheduler.at(this.#heldUntilUs, onArrived);
+  }
+
+  /** Whether what is sent now waits for what was on its way in a cut. */
+  get isHeld(): boolean {
+    return this.#network.scheduler.nowUs < this.#heldUntilUs;
   }
 
   /** Something arrives at the other end, once the network lets it. */

@@ -9,7 +9,15 @@ import {
 } from '@kube-dns/push';
 import type { ReplyPolicy } from '@kube-dns/resolver';
 import type { Client } from '@kube-dns/transport';
-import { CLUSTER_VERSION_BYTES, knownOf, RCODE, TYPE } from '@kube-dns/wire';
+import {
+  CLUSTER_VERSION_BYTES,
+  clusterVersionAt,
+  knownOf,
+  RCODE,
+  seenOf,
+  TYPE,
+  zoneVersionAt,
+} from '@kube-dns/wire';
 import { Random } from '../random.js';
 import { Scheduler } from '../scheduler.js';
 import type { Costs } from './costs.js';
@@ -357,7 +365,7 @@ class Fleet {
     const diedUs = scheduler.nowUs;
     const lost = dead.relay.publisher.count;
     dead.kill();
-    scheduler.at(diedUs + RESTARTED_US, () => dead.start());
+    scheduler.at(diedUs + RESTARTED_US, () => dead.restart());
     let againSeconds: number | undefined;
     const look = () => {
       if (this.#subscribed() >= subscribed) againSeconds = (scheduler.nowUs - diedUs) / US;
@@ -541,12 +549,20 @@ class Pod {
     this.at = at;
     this.address = `10.244.${at}.53`;
     this.health = new Health(fleet.scheduler, () => this.isSound);
-    this.start();
+    this.#startKubedns();
+    this.#startDnsmasq();
   }
 
-  start(): void {
-    this.startKubedns();
-    this.startDnsmasq();
+  /** After it was killed; also one that another fault has started meanwhile. */
+  restart(): void {
+    this.restartKubedns();
+    this.killDnsmasq();
+    this.#startDnsmasq();
+  }
+
+  restartKubedns(): void {
+    this.killKubedns();
+    this.#startKubedns();
   }
 
   /** Whether its kubedns has listed the cluster, and both answer. */
@@ -555,7 +571,7 @@ class Pod {
     return isListed && this.kubedns.process.isRunning && this.dnsmasq.process.isRunning;
   }
 
-  startKubedns(): void {
+  #startKubedns(): void {
     const { scheduler, code, plan, random } = this.#fleet;
     const process = new FleetProcess(`kubedns ${this.#name()}`, this.address, scheduler);
     this.listed = Number.POSITIVE_INFINITY;
@@ -582,7 +598,7 @@ class Pod {
     });
   }
 
-  startDnsmasq(): void {
+  #startDnsmasq(): void {
     const { scheduler, code, plan, policies } = this.#fleet;
     const process = new FleetProcess(`dnsmasq ${this.#name()}`, this.address, scheduler);
     process.post(() => {
@@ -703,6 +719,7 @@ class Pod {
     this.listed = version;
     this.listedUs = this.kubedns.process.nowUs;
     for (const resource of RESOURCES) this.#know(resource, version, seen[resource]);
+    this.#publisher.remember();
   }
 
   #apply(change: Change): void {
@@ -839,7 +856,7 @@ class Node {
     if (live === undefined) return false;
     const { pod, publisher } = live;
     if (!pod.isSound || pod.dnsmasq.process !== publisher) return false;
-    return !this.#fleet.network.isCut(this.process, publisher);
+    return this.#fleet.network.arrives(this.process, publisher);
   }
 
   #ask(at: number): void {
@@ -895,7 +912,7 @@ class Node {
     scheduler.at(process.nowUs + ROUND_TRIP_US / 2, () => {
       if (network.isCut(this.process, process)) return;
       this.process.post(() => {
-        judge.noteReply(this, at, pod.at, answer);
+        if (!flight.isDone) judge.noteReply(this, at, pod.at, answer);
         this.cache.take(at, flight, answer, rightUs);
       }, 0);
     });
@@ -1000,15 +1017,17 @@ class FleetJudge {
     return unknown;
   }
 
-  /** A reply has come to a node: its publisher is to know the same soon. */
+  /** A reply has come to a node: its publisher is to know soon what it says that it has seen. */
   noteReply(node: Node, at: number, pod: number, answer: Uint8Array): void {
     const { questions, scheduler } = this.#fleet;
-    const known = knownBy(questions.ofClient(at), answer);
-    if (this.#fleet.isTraced(at, node)) this.#fleet.say(`node ${node.at} gets s${at} from pod ${pod}, which knows services ${known[0]}, endpoints ${known[1]}`); // prettier-ignore
-    // One that gets no changes itself does not say what its answers know.
-    if (!this.#fleet.pods[pod]!.isSound) return;
-    if (node.live === undefined || knowsAll(node.live.pod.known, known)) return;
-    node.ahead ??= { sinceUs: scheduler.nowUs, known };
+    if (this.#fleet.isTraced(at, node)) {
+      const [services, endpoints] = knownBy(questions.ofClient(at), answer);
+      this.#fleet.say(`node ${node.at} gets s${at} from pod ${pod}, which knows services ${services}, endpoints ${endpoints}`); // prettier-ignore
+    }
+    const seen = seenBy(answer);
+    if (seen === undefined || node.live === undefined || knowsAll(node.live.pod.known, seen))
+      return;
+    node.ahead ??= { sinceUs: scheduler.nowUs, known: seen };
   }
 
   #trace(cache: JudgedCache, at: number, { answer, subscription }: JudgedHit): void {
@@ -1036,6 +1055,13 @@ class FleetJudge {
 
 function whoIs(cache: JudgedCache): string {
   return 'live' in cache ? `node ${cache.at}` : `the dnsmasq of pod ${cache.at}`;
+}
+
+/** What a reply says that its server has seen. */
+function seenBy(reply: Uint8Array): Known | undefined {
+  const at = zoneVersionAt(reply);
+  const clusterAt = at < 0 ? at : clusterVersionAt(reply, at);
+  return clusterAt < 0 ? undefined : [seenOf(reply, clusterAt, 0), seenOf(reply, clusterAt, 1)];
 }
 
 function knowsAll(own: Known, other: Known): boolean {
@@ -1109,11 +1135,11 @@ function beginFault(fleet: Fleet, fault: Fault): void {
   switch (fault.kind) {
     case 'kill':
       pod.kill();
-      later(() => pod.start());
+      later(() => pod.restart());
       break;
     case 'kill-kubedns':
       pod.killKubedns();
-      later(() => pod.startKubedns());
+      later(() => pod.restartKubedns());
       break;
     case 'freeze':
       for (const { process } of [kubedns, dnsmasq]) freezeFor(process);
@@ -1129,7 +1155,7 @@ function beginFault(fleet: Fleet, fault: Fault): void {
       const cut = nodes.filter(({ at }) => at % fault.oneOf === 0).map(({ process }) => process);
       for (const process of cut) network.cut(process, dnsmasq.process);
       later(() => {
-        for (const process of cut) network.heal(process);
+        for (const process of cut) network.heal(process, () => fleet.noteHealth());
       });
       break;
     }
@@ -1149,8 +1175,7 @@ function roll(fleet: Fleet, [pod, ...rest]: readonly Pod[]): void {
   if (pod === undefined) return;
   pod.isLeaving = true;
   fleet.scheduler.after(LEAVES_US, () => {
-    pod.kill();
-    pod.start();
+    pod.restart();
     pod.isLeaving = false;
     fleet.noteHealth();
     fleet.scheduler.after(NEXT_US, () => roll(fleet, rest));
