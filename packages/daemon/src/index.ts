@@ -79,6 +79,15 @@ export {
 } from './query-log-rules.js';
 export { READ_FLAGS, readDescriptor, readTextFile } from './text-file.js';
 export type { Signals, TerminationSignal } from './signals.js';
+export {
+  decodeSnapshot,
+  encodeSnapshot,
+  type Snapshot,
+  SnapshotError,
+  SnapshotFile,
+  type SnapshotHeader,
+  type SnapshotRules,
+} from './snapshot.js';
 export { CookieSecretFile, readTlsCa, readTsigKey } from './startup-files.js';
 export { openStatusPaths, STATUS_FLAG, statusPage } from './status/status-page.js';
 export {

@@ -29,7 +29,7 @@ export interface NodeCacheCount {
   readonly live: number;
   /** From the write of an object until a cache has dropped the name, in milliseconds. */
   readonly ms: Spread;
-  /** The share of the changes that got to a cache. */
+  /** The share of the changes that got to a cache; of two of a name at nearly the same time one may stand for both. */
   readonly announced: number;
   /** Answers of the zone that are cached at the end, and the least share that was pinned in any second. */
   readonly zoneAnswers: number;
@@ -99,6 +99,7 @@ export class NodeCacheCrowd implements NodeCacheCrowdMethods {
 
   counted(changes: readonly NotedChange[]): NodeCacheCount {
     const spans: number[] = [];
+    let announced = 0;
     const writtenMs = new Map<string, number[]>();
     for (const { name, atMs } of changes) {
       const known = writtenMs.get(name);
@@ -106,7 +107,9 @@ export class NodeCacheCrowd implements NodeCacheCrowdMethods {
       else known.push(atMs);
     }
     for (const [name, ofName] of writtenMs) {
-      for (const droppedMs of this.#droppedMs.get(name) ?? []) {
+      const dropped = this.#droppedMs.get(name) ?? [];
+      announced += Math.min(dropped.length, ofName.length * this.#caches.length);
+      for (const droppedMs of dropped) {
         const lastMs = ofName.findLast((atMs) => atMs <= droppedMs);
         if (lastMs !== undefined) spans.push(droppedMs - lastMs);
       }
@@ -114,7 +117,7 @@ export class NodeCacheCrowd implements NodeCacheCrowdMethods {
     return {
       live: this.#live,
       ms: spreadOf(spans),
-      announced: spans.length / changes.length / this.#caches.length,
+      announced: announced / changes.length / this.#caches.length,
       zoneAnswers: this.#pinned.all,
       leastCoverage: this.#leastCoverage,
     };

@@ -1,0 +1,163 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import { decodeSnapshot, encodeSnapshot, SnapshotFile, type SnapshotHeader } from './snapshot.js';
+
+interface Header extends SnapshotHeader {
+  readonly cluster: string;
+}
+
+const NOW_MS = 1_000_000_000;
+const LINES = ['one', '', 'dr\u00e9i \u{1f600}', 'x'.repeat(100_000)];
+let folder: TemporaryFolder;
+let logged: string[];
+let file: SnapshotFile;
+
+beforeEach(() => {
+  folder = new TemporaryFolder();
+  logged = [];
+  file = fileAt(join(folder.path, 'snapshot'));
+});
+afterEach(() => folder.close());
+
+function headerOf(writtenMs = NOW_MS, cluster = ''): Header {
+  return { kind: 'kubedns', writtenMs, cluster };
+}
+
+function fileAt(path: string): SnapshotFile {
+  const log = {
+    info: (line: string) => logged.push(line),
+    warn: (line: string) => logged.push(line),
+  };
+  return new SnapshotFile({ path, log, kind: 'kubedns', maxAgeMs: 60_000, now: () => NOW_MS });
+}
+
+async function bytesOf(
+  header: Partial<Header> = {},
+  lines: Iterable<string> = LINES,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const all = { kind: 'kubedns', writtenMs: NOW_MS, cluster: 'c', ...header };
+  for await (const chunk of encodeSnapshot(all, lines)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function read(from = file): Promise<readonly string[] | undefined> {
+  const snapshot = await from.read<Header>();
+  if (snapshot === undefined) return undefined;
+  const lines: string[] = [];
+  for await (const line of snapshot.lines) lines.push(line);
+  return lines;
+}
+
+describe('a snapshot file', () => {
+  it('gives back what was written, and takes the place of the one before', async () => {
+    expect(await file.write(headerOf(NOW_MS - 5, 'a'), ['old'])).toBe(true);
+    expect(await file.write(headerOf(NOW_MS - 1, 'b'), LINES)).toBe(true);
+    const { header } = (await file.read<Header>())!;
+    expect(header).toEqual({ kind: 'kubedns', writtenMs: NOW_MS - 1, cluster: 'b' });
+    expect(await read()).toEqual(LINES);
+    expect(statSync(file.path).mode & 0o777).toBe(0o600);
+    expect([logged, existsSync(`${file.path}.new`)]).toEqual([[], false]);
+  });
+
+  it('is not there at first, which is no line', async () => {
+    expect(await read()).toBeUndefined();
+    expect(logged).toEqual([]);
+  });
+
+  it.each([
+    ['of another program', { kind: 'dnsmasq' }, /^it is of dnsmasq, not of kubedns$/],
+    ['that is too old', { writtenMs: NOW_MS - 61_000 }, /^it is 61 s old$/],
+    ['of a time to come', { writtenMs: NOW_MS + 301_000 }, /^it was written 301 s from now/],
+  ])('%s is not used', async (_, header, reason) => {
+    writeFileSync(file.path, await bytesOf(header));
+    expect(await read()).toBeUndefined();
+    expect(file.failure).toMatch(reason);
+    await read();
+    expect(logged).toEqual([`snapshot ${file.path} is not used: ${file.failure}`]);
+  });
+
+  it('is of no use cut anywhere, or with any byte changed', async () => {
+    const whole = await bytesOf({}, ['a', 'b']);
+    const rules = { kind: 'kubedns', maxAgeMs: 60_000, now: () => NOW_MS };
+    for (let at = 0; at < whole.length; at++) {
+      expect(() => decodeSnapshot(whole.subarray(0, at), rules)).toThrow(/no snapshot|checksum/);
+      const changed = Buffer.from(whole);
+      changed[at]! ^= 1;
+      expect(() => decodeSnapshot(changed, rules)).toThrow(/no snapshot|checksum/);
+    }
+    expect(() => decodeSnapshot(whole, rules)).not.toThrow();
+  });
+
+  it.each([
+    ['JSON of another shape', '[]'],
+    ['no JSON', '{'],
+    ['null', 'null'],
+  ])('with a header that is %s is not used', async (_, text) => {
+    const { createHash } = await import('node:crypto');
+    const content = Buffer.from(`${text}\n`);
+    writeFileSync(
+      file.path,
+      Buffer.concat([
+        content,
+        Buffer.alloc(1),
+        createHash('sha256').update(content).update(Buffer.alloc(1)).digest(),
+      ]),
+    );
+    expect(await read()).toBeUndefined();
+    expect(file.failure).toMatch(/^its header/);
+  });
+
+  it('that is a folder, a link to one, or unreadable is one line', async () => {
+    mkdirSync(file.path);
+    expect(await read()).toBeUndefined();
+    expect(file.failure).not.toBe('');
+  });
+
+  it('is not written through a link at the name of the new one', async () => {
+    const victim = join(folder.path, 'victim');
+    writeFileSync(victim, 'mine');
+    symlinkSync(victim, `${file.path}.new`);
+    expect(await file.write(headerOf(), LINES)).toBe(false);
+    expect(readFileSync(victim, 'utf8')).toBe('mine');
+  });
+
+  it('stays when the next one cannot be written, which is one line until it can be', async () => {
+    await file.write(headerOf(), LINES);
+    const failing = fileAt(join(folder.path, 'none', 'snapshot'));
+    for (let i = 0; i < 2; i++) expect(await failing.write(headerOf(), LINES)).toBe(false);
+    expect(logged).toEqual([`snapshot ${failing.path} is not written: no such file or directory`]);
+    mkdirSync(join(folder.path, 'none'));
+    expect(await failing.write(headerOf(), LINES)).toBe(true);
+    expect(logged.at(-1)).toBe(`snapshot ${failing.path}: it is written again`);
+    const broken = (function* () {
+      yield 'a';
+      throw new Error('the records are gone');
+    })();
+    expect(await file.write(headerOf(), broken)).toBe(false);
+    expect(file.failure).toBe('the records are gone');
+    expect(await read()).toEqual(LINES);
+  });
+
+  it('whose content ends early is said while it is read', async () => {
+    const { createHash } = await import('node:crypto');
+    const whole = await bytesOf();
+    const cut = whole.subarray(0, whole.length - 40);
+    writeFileSync(file.path, Buffer.concat([cut, createHash('sha256').update(cut).digest()]));
+    await expect(read()).rejects.toMatchObject({ code: 'snapshot' });
+    truncateSync(file.path, 0);
+    chmodSync(file.path, 0o600);
+    expect(await read()).toBeUndefined();
+  });
+});
