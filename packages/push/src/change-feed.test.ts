@@ -59,23 +59,41 @@ describe('ChangeFeed', () => {
     }
   });
 
-  it('tells more than 256 names of 20 ms as one flush after them', async () => {
+  it('tells more than 1,024 names at once as one flush after them', async () => {
     feed.close();
     // A loaded machine would take longer.
     let nowMs = 0;
     feed = new ChangeFeed(['configuration'], () => nowMs);
     feed.observe(listener(passed));
-    add(...manyNames(200, 'a'));
-    await until(() => passed.length === 1);
-    add(...manyNames(100, 'b'));
-    await until(() => passed.length === 2);
-    expect(passed[0]).toMatchObject([{ length: 200 }, 2]);
-    expect(passed[1]).toEqual(['flush', 3]);
+    add(...manyNames(1_000, 'a'));
+    await until(() => passed.length === 4);
+    add(...manyNames(25, 'b'));
+    await until(() => passed.length === 5);
+    expect(passed[3]).toMatchObject([{ length: 1_000 - 3 * 256 }, 5]);
+    expect(passed[4]).toEqual(['flush', 6]);
     expect(feed.flushes['many-changes']).toBe(1);
     nowMs += 20;
     add('later');
-    await until(() => passed.length === 3);
-    expect(passed[2]).toEqual([[encodeKey('later')], 4]);
+    await until(() => passed.length === 6);
+    expect(passed[5]).toEqual([[encodeKey('later')], 7]);
+  });
+
+  it('tells 256 names each 20 ms for ever, and more as a flush', () => {
+    jest.useFakeTimers();
+    try {
+      for (let i = 0; i < 100; i++) {
+        add(...manyNames(256, `a${i}`));
+        jest.advanceTimersByTime(20);
+      }
+      expect(feed.flushes['many-changes']).toBe(0);
+      for (let i = 0; i < 100; i++) {
+        add(...manyNames(384, `b${i}`));
+        jest.advanceTimersByTime(20);
+      }
+      expect(feed.flushes['many-changes']).toBeGreaterThan(10);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('collects for longer the more receive it: for 120 ms with 4,800, within the same number of names a second', () => {

@@ -2,8 +2,13 @@ import { BucketHistogram } from '@kube-dns/daemon';
 
 /** Of one message; older receivers refuse more. */
 const MAX_NAMES = 256;
-/** More names than one message has in this time, or as many for each such time of a longer pause, become a flush at its end. */
-const WINDOW_MS = 20;
+/**
+ * So many names are passed on a ms in the long run, and so many at once after a pause: those that a busy cluster changes in a third
+ * of a second, in which a program may have stood still. More become a flush after this time.
+ */
+const NAMES_PER_MS = 12.8;
+const NAMES_AT_ONCE = 1_024;
+const FLUSH_AFTER_MS = 20;
 /** From one collection of names to the next: a message costs both sides more than the names in it. */
 const PAUSE_MS = 3;
 /**
@@ -30,7 +35,7 @@ export interface ChangeObserver {
 
 /**
  * Passes the names that changed on to its observers, with a serial: at the end of the turn of the event loop, and those of
- * the next 3 ms together, or of up to 134 ms with 6,000 receivers. More than 12,800 a second become one flush, so that a large
+ * the next 3 ms together, or of up to 134 ms with 6,000 receivers. More than 1,024 at once, or 12,800 a second, become one flush, so that a large
  * relist costs caches no more than their answers.
  */
 export class ChangeFeed<Reason extends string = never> {
@@ -48,10 +53,9 @@ export class ChangeFeed<Reason extends string = never> {
   /** Ends the pause after a message, unless a change does that first: a timer wakes the program once more. */
   #pause: NodeJS.Timeout | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
-  /** The window in which names are counted: its end, those that were passed on in it, and the most of it. */
-  #windowEndMs = Number.NEGATIVE_INFINITY;
-  #namesInWindow = 0;
-  #mostInWindow = 0;
+  /** How many names could be passed on at that time. */
+  #left = NAMES_AT_ONCE;
+  #leftMs = Number.NEGATIVE_INFINITY;
   #flushTimer: NodeJS.Timeout | undefined;
   /** Of the names that are passed on now. */
   #hasMoreParts = false;
@@ -100,14 +104,8 @@ export class ChangeFeed<Reason extends string = never> {
     this.#sinceMs ??= nowMs;
     this.#changed.set(textOf(name), name);
     const pauseMs = this.#pauseMs();
-    if (nowMs >= this.#windowEndMs) {
-      const windowMs = Math.max(WINDOW_MS, pauseMs);
-      this.#windowEndMs = nowMs + windowMs;
-      this.#namesInWindow = 0;
-      this.#mostInWindow = (MAX_NAMES * windowMs) / WINDOW_MS;
-    }
     const waitMs = this.#sentMs + pauseMs - nowMs;
-    if (this.#namesInWindow + this.#changed.size > this.#mostInWindow) this.#flushLater(nowMs);
+    if (this.#changed.size > this.#mostAt(nowMs, pauseMs)) this.#flushLater(pauseMs);
     else if (waitMs > 0) this.#pause ??= setTimeout(this.#sendNames, Math.ceil(waitMs));
     else this.#immediate ??= setImmediate(this.#sendNames);
   }
@@ -137,8 +135,9 @@ export class ChangeFeed<Reason extends string = never> {
     const names = Array.from(this.#changed.values());
     this.#changed.clear();
     this.names += names.length;
-    this.#namesInWindow += names.length;
     this.#sentMs = this.#now();
+    this.#left = this.#mostAt(this.#sentMs, this.#pauseMs()) - names.length;
+    this.#leftMs = this.#sentMs;
     for (let at = 0; at < names.length; at += MAX_NAMES) {
       const part = names.slice(at, at + MAX_NAMES);
       this.#serial++;
@@ -154,6 +153,12 @@ export class ChangeFeed<Reason extends string = never> {
     return Math.max(PAUSE_MS, Math.sqrt(SQUARE_PER_RECEIVER * receivers));
   }
 
+  /** How many names can be passed on. */
+  #mostAt(nowMs: number, pauseMs: number): number {
+    const most = Math.max(NAMES_AT_ONCE, pauseMs * NAMES_PER_MS);
+    return Math.min(most, this.#left + (nowMs - this.#leftMs) * NAMES_PER_MS);
+  }
+
   #clearTimers(): void {
     clearImmediate(this.#immediate);
     clearTimeout(this.#pause);
@@ -165,14 +170,17 @@ export class ChangeFeed<Reason extends string = never> {
     this.#sinceMs = undefined;
   }
 
-  #flushLater(nowMs: number): void {
+  #flushLater(pauseMs: number): void {
     this.#changed.clear();
-    this.#flushTimer = setTimeout(() => this.#endWindow(), this.#windowEndMs - nowMs);
-  }
-
-  #endWindow(): void {
-    this.#flushTimer = undefined;
-    this.flush('many-changes');
+    this.#flushTimer = setTimeout(
+      () => {
+        this.#flushTimer = undefined;
+        this.#left = MAX_NAMES;
+        this.#leftMs = this.#now();
+        this.flush('many-changes');
+      },
+      Math.max(FLUSH_AFTER_MS, pauseMs),
+    );
   }
 }
 
