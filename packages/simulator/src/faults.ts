@@ -313,6 +313,36 @@ const FAULTS = {
     touches: ({ machine }) => [...API, programPart(machine, 'kubedns')],
     effect: () => 'objects',
   }),
+  outage: row({
+    summary:
+      'the API server is away, and programs are killed and started again meanwhile, in any order',
+    weight: 2,
+    lengths: [10, 40, 150, 600],
+    draw: (random, size) => ({
+      isDead: random.chance(0.5),
+      killed: everyProgram(size)
+        .filter(() => random.chance(0.5))
+        .map((one) => ({ ...one, at: random.fraction() })),
+    }),
+    begin: ({ isDead, killed }, { cluster, world }, seconds) => {
+      const { api, scheduler } = cluster;
+      const goOn = isDead ? () => cluster.startApi(world.manifests) : hangApi(world);
+      if (isDead) api.kill('apiserver');
+      for (const { machine, program, at } of killed) {
+        scheduler.after(at * seconds * 1_000_000, () => {
+          const host = hostOf(cluster, machine);
+          host.kill(program);
+          host.restart(program);
+        });
+      }
+      return goOn;
+    },
+    touches: ({ killed }) => [
+      ...API,
+      ...killed.map(({ machine, program }) => programPart(machine, program)),
+    ],
+    effect: () => 'objects',
+  }),
   break: row({
     summary: 'all watches break; only in rows of FAULTS.md',
     weight: 0,
@@ -461,6 +491,16 @@ function anyNode(random: Random, { nodes }: Size): string {
 interface ProgramOfMachine {
   readonly machine: string;
   readonly program: string;
+}
+
+/** All that answer questions. */
+function everyProgram({ pods, nodes }: Size): ProgramOfMachine[] {
+  const ofPods = Array.from({ length: pods }, (_, at) => `dns-${at}`).flatMap((machine) => [
+    { machine, program: 'kubedns' },
+    { machine, program: 'dnsmasq' },
+  ]);
+  const ofNodes = Array.from({ length: nodes }, (_, at) => `node-${at}`);
+  return [...ofPods, ...ofNodes.map((machine) => ({ machine, program: 'node-cache' }))];
 }
 
 function anyProgram(random: Random, size: Size): ProgramOfMachine {

@@ -47,7 +47,8 @@ export function fsModule(process: RunningProcess) {
       typeof flags === 'string'
         ? flags !== 'r'
         : (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
-    if (isWriting && files.find(path) === undefined) files.write(path, '');
+    const isCut = typeof flags === 'number' && (flags & constants.O_TRUNC) !== 0;
+    if (isWriting && (isCut || files.find(path) === undefined)) files.write(path, '');
     const node = path === GENERATOR ? undefined : find(path, 'open');
     const fd = ++lastDescriptor;
     descriptors.set(fd, { path, node, at: 0 });
@@ -186,6 +187,7 @@ export function fsModule(process: RunningProcess) {
     access: later(accessSync),
     close: (fd: number, done: Done = () => undefined) => later(closeSync)(fd, done),
     fstat: later(fstatSync),
+    fsync: later((fd: number) => void opened(fd, 'fsync')),
     open: later(openSync),
     read: withNamedResults(later(readSync), 'bytesRead'),
     readFile: later(readFileSync),
@@ -256,6 +258,8 @@ function promisesOf(fs: object, process: RunningProcess) {
         stat: () => call('fstat', fd),
         close: () => call('close', fd),
         readFile: (options?: ReadOptions) => call('readFile', fd, options),
+        writeFile: (data: Uint8Array) => call('write', fd, data),
+        sync: () => call('fsync', fd),
         read: async (
           buffer: Buffer,
           offset?: number,
