@@ -1,11 +1,13 @@
 import {
   chmodSync,
-  existsSync,
+  lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -68,7 +70,7 @@ describe('a snapshot file', () => {
     expect(header).toEqual({ kind: 'kubedns', writtenMs: NOW_MS - 1, cluster: 'b' });
     expect(await read()).toEqual(LINES);
     expect(statSync(file.path).mode & 0o777).toBe(0o600);
-    expect([logged, existsSync(`${file.path}.new`)]).toEqual([[], false]);
+    expect([logged, readdirSync(folder.path)]).toEqual([[], ['snapshot']]);
   });
 
   it('is not there at first, which is no line', async () => {
@@ -125,12 +127,37 @@ describe('a snapshot file', () => {
     expect(file.failure).not.toBe('');
   });
 
-  it('is not written through a link at the name of the new one', async () => {
+  it('takes the place of a link, and is not written through it', async () => {
     const victim = join(folder.path, 'victim');
     writeFileSync(victim, 'mine');
-    symlinkSync(victim, `${file.path}.new`);
-    expect(await file.write(headerOf(), LINES)).toBe(false);
+    symlinkSync(victim, file.path);
+    expect(await file.write(headerOf(), LINES)).toBe(true);
     expect(readFileSync(victim, 'utf8')).toBe('mine');
+    expect(lstatSync(file.path).isFile()).toBe(true);
+  });
+
+  it('is whole when two processes write it at the same time', async () => {
+    const other = fileAt(file.path);
+    for (let i = 0; i < 10; i++) {
+      const writes = [file, other].map((each, at) =>
+        each.write(headerOf(NOW_MS, `${i}-${at}`), [...LINES, String(at)]),
+      );
+      expect(await Promise.all(writes)).toEqual([true, true]);
+      expect((await read())?.slice(0, -1)).toEqual(LINES);
+    }
+    expect(readdirSync(folder.path)).toEqual(['snapshot']);
+  });
+
+  it('has what killed processes have left beside it removed, not what one still writes', async () => {
+    const names = ['snapshot.0a.new', 'snapshot.0b.new', 'other.0a.new', 'snapshot.old'];
+    for (const name of names) {
+      folder.file(name, '');
+      if (name !== 'snapshot.0b.new') utimesSync(join(folder.path, name), 1, 1);
+    }
+    await file.write(headerOf(), LINES);
+    expect(readdirSync(folder.path).sort()).toEqual(
+      ['snapshot', ...names.filter((name) => name !== 'snapshot.0a.new')].sort(),
+    );
   });
 
   it('stays when the next one cannot be written, which is one line until it can be', async () => {

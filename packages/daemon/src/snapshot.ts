@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, rename, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { CodedError, errorText, LoopTurn, systemReason } from '@kube-dns/base';
@@ -21,6 +21,10 @@ const LINE_FEED = 10;
 /** Clocks of machines differ by less; what was written later than now has no age. */
 const MAX_AHEAD_MS = 5 * 60_000;
 const MODE = 0o600;
+/** What a write that still goes on has. */
+const UNFINISHED = '.new';
+/** No write takes longer. */
+const LEFT_MS = 60_000;
 
 /** What a snapshot says of itself; further fields are its program's. */
 export interface SnapshotHeader {
@@ -168,16 +172,22 @@ export class SnapshotFile {
   /** Why the last write or read failed; '' where it did not. */
   failure = '';
   readonly #options: SnapshotFileOptions;
+  /** Of this process alone: another one may write the same file, as while one pod of a node takes the place of another. */
+  readonly #unfinished: string;
+  #isTidy = false;
 
   constructor(options: SnapshotFileOptions) {
     this.path = options.path;
     this.#options = options;
+    this.#unfinished = `${options.path}.${randomBytes(4).toString('hex')}${UNFINISHED}`;
   }
 
   /** Resolves to whether it was written. One write at a time. */
   async write(header: SnapshotHeader, lines: Iterable<string>): Promise<boolean> {
-    const next = `${this.path}.new`;
+    const next = this.#unfinished;
     try {
+      if (!this.#isTidy) await removeUnfinished(this.path);
+      this.#isTidy = true;
       await writeDurably(next, encodeSnapshot(header, lines));
       await rename(next, this.path);
       await syncFolder(dirname(this.path));
@@ -213,9 +223,23 @@ export class SnapshotFile {
   }
 }
 
+/** Removes what processes that were killed have left beside a file. */
+async function removeUnfinished(path: string): Promise<void> {
+  const folder = dirname(path);
+  for await (const { name } of await opendir(folder)) {
+    if (!name.startsWith(`${basename(path)}.`) || !name.endsWith(UNFINISHED)) continue;
+    const left = join(folder, name);
+    try {
+      if (Date.now() - (await lstat(left)).mtimeMs > LEFT_MS) await unlink(left);
+    } catch {
+      // Another process has removed it, or put it in place.
+    }
+  }
+}
+
 async function writeDurably(path: string, chunks: AsyncIterable<Buffer>): Promise<void> {
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
-  const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, MODE);
+  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, MODE);
   try {
     for await (const chunk of chunks) await file.writeFile(chunk);
     await file.sync();
