@@ -130,6 +130,7 @@ const LATE_OF_NODE = {
   'node:crypto': [
     'createHash',
     'createHmac',
+    'randomBytes',
     'randomInt',
     'randomUUID',
     'timingSafeEqual',
