@@ -59,19 +59,16 @@ describe('RetryPauses', () => {
     expect(failed.at(-1)).toBe(30_000);
   });
 
-  it('has no pause above half a second in the first minute without an answer, then up to 5 s', () => {
+  it('has no pause above half a second without an answer, however long', () => {
     const { watch, fail, clock } = start();
     expect(watch(1_000)).toBe(0);
     const goneMs = clock.ms;
     const first: number[] = [];
-    while (clock.ms < goneMs + 60_000) first.push(fail());
+    while (clock.ms < goneMs + 3_600_000) first.push(fail());
     expect(first.slice(0, 6)).toEqual([50, 100, 200, 400, 500, 500]);
     expect(Math.max(...first)).toBe(500);
-    expect(Array.from({ length: 6 }, () => fail())).toEqual([
-      500, 1_000, 2_000, 4_000, 5_000, 5_000,
-    ]);
     const silent = new StreamError('idle', 'no answer within 30000 ms');
-    expect(fail(silent)).toBe(5_000);
+    expect(fail(silent)).toBe(500);
   });
 
   it('begins a new outage after any answer: two restarts are two', () => {

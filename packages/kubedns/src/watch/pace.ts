@@ -96,18 +96,15 @@ export const MAX_PAUSE_MS = 30_000;
 const MAX_REQUESTED_MS = 60_000;
 /** Of that pause: clients that were refused at the same time do not return at the same time. */
 const REQUESTED_JITTER = 0.1;
-/** A server that is being restarted is away for less; until then it is found soon after its return. */
-const SHORT_OUTAGE_MS = 60_000;
-const SHORT_OUTAGE_PAUSE_MS = 500;
-/** Of a longer one: a connection that is refused costs next to nothing. */
-const LONG_OUTAGE_PAUSE_MS = 5_000;
+/** A server that is away is found soon after its return: a connection that is refused costs next to nothing. */
+const ABSENCE_PAUSE_MS = 500;
 
 /**
  * The pauses between the tries of one resource. None after a watch that worked, because servers end watches
  * regularly: it worked when it lasted or brought a change, but only one in `stableMs` counts, so that a server
  * that ends each watch immediately is not asked in a tight loop. An answer that says what to do is no failure:
  * a list follows at once when the version is gone, or the cluster another one, and a pause is as long as the
- * server requests. What fails has growing pauses; they stay short while there is no answer at all, above all for a minute.
+ * server requests. What fails has growing pauses; they stay short while there is no answer at all.
  */
 export class RetryPauses {
   readonly #pace: WatchPace;
@@ -117,7 +114,6 @@ export class RetryPauses {
   readonly #absences: BackOff;
   /** Of all other tries that failed. */
   readonly #failures: BackOff;
-  #absentSinceMs = Infinity;
   #openSinceMs = Infinity;
   #hasChange = false;
   #lastSuccessMs = -Infinity;
@@ -165,13 +161,9 @@ export class RetryPauses {
   }
 
   #next(error: unknown): number {
-    const nowMs = this.#now();
     const mayRetryNow = this.#mayRetryNow;
     this.#mayRetryNow = false;
-    if (!isAbsence(error)) {
-      this.#absentSinceMs = Infinity;
-      this.#absences.reset();
-    }
+    if (!isAbsence(error)) this.#absences.reset();
     const requestedMs = error instanceof ApiError ? error.retryAfterMs : 0;
     if (requestedMs > 0) {
       const boundedMs = Math.min(Math.max(requestedMs, this.#pace.firstPauseMs), MAX_REQUESTED_MS);
@@ -184,10 +176,7 @@ export class RetryPauses {
       return 0;
     }
     if (mayRetryNow) return 0;
-    if (!isAbsence(error)) return this.#failures.next();
-    this.#absentSinceMs = Math.min(this.#absentSinceMs, nowMs);
-    const isShort = nowMs - this.#absentSinceMs < SHORT_OUTAGE_MS;
-    return this.#absences.next(isShort ? SHORT_OUTAGE_PAUSE_MS : LONG_OUTAGE_PAUSE_MS);
+    return isAbsence(error) ? this.#absences.next(ABSENCE_PAUSE_MS) : this.#failures.next();
   }
 }
 
