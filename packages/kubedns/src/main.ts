@@ -49,6 +49,8 @@ runProgram(
       port: values['healthz-port'],
       log,
       isReady,
+      readyNote: () => server.readyNote,
+      snapshots: server.givenSnapshots,
       dump: () => server.dump(),
       subscribers: () => server.subscribersPage(),
       localPages: server.localPages,
@@ -71,8 +73,10 @@ runProgram(
     signals.onReload(() => server.reload());
     signals.onTerminate(async (signal) => {
       closing.abort();
+      const saved = server.saveSnapshot();
       // A client that still has this pod as a name server must get an answer.
       if (signal === 'SIGTERM') await delay(values['drain-time']);
+      await saved;
       await Promise.all([server.close(), health.close(), metrics?.close(), profiling?.close()]);
     });
 

@@ -1,4 +1,4 @@
-import { inTurns, MAX_TIMER_MS, shownUrl } from '@kube-dns/base';
+import { formatHostPort, inTurns, MAX_TIMER_MS, shownUrl } from '@kube-dns/base';
 import {
   BucketHistogram,
   collectGarbage,
@@ -43,7 +43,9 @@ import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterVersion } from './watch/cluster-version.js';
-import { ClusterWatch } from './watch/cluster-watch.js';
+import { ClusterWatch, snapshotText } from './watch/cluster-watch.js';
+import type { Replicas } from './watch/replicas.js';
+import { Snapshots } from './watch/snapshots.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 
@@ -52,6 +54,7 @@ const MAX_IN_FLIGHT = 1_500;
 /** Upper bounds in seconds of the time from an object's event until its records are served. */
 const EVENT_TO_SERVED_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const EXIT_FATAL = 255;
+const DNS_PORT = 53;
 
 /** The parts of a running kubedns, composed from its flags. */
 export class KubednsServer {
@@ -73,6 +76,7 @@ export class KubednsServer {
   readonly #publisher: Publisher<'configuration'>;
   readonly #notifier: Notifier;
   readonly #configuration: Configuration;
+  readonly #snapshots: Snapshots;
   readonly #statistics = new QueryStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #programming = new ProgrammingTimes();
@@ -160,6 +164,19 @@ export class KubednsServer {
     this.#upstreams = upstreams;
     this.#federations = federations;
     this.watch = watch;
+    this.#snapshots = new Snapshots({
+      path: flags['snapshot-file'],
+      maxAgeMs: flags['snapshot-max-age'],
+      shape: {
+        endpointNames: flags['endpoint-names'],
+        hiddenNamespaces: [...flags['hidden-namespaces']].sort(),
+      },
+      watch,
+      version: clusterVersion,
+      log,
+      replicas: otherReplicas(flags, log),
+      tokenPath: flags['snapshot-token'],
+    });
     this.#publisher = new Publisher({
       zones: clusterZones(zone.apex, watch, clusterVersion),
       feed,
@@ -178,6 +195,7 @@ export class KubednsServer {
       upstreams,
       federations,
       statistics: this.#statistics,
+      isFromSnapshot: () => watch.isFromSnapshot,
       isSynced: () => watch.isSynced,
     });
     this.#configuration = new Configuration({
@@ -197,10 +215,26 @@ export class KubednsServer {
     this.localPages = explainPages((asked) => explainer.explain(asked));
   }
 
-  /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */
+  /**
+   * Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. A snapshot
+   * stands for the list unless `--ready-without-api` is false.
+   */
   get isReady(): boolean {
+    const { isSynced, isOverLimit, isFromSnapshot } = this.watch;
     const isServing = this.#port.isOpen && this.#configuration.isActive;
-    return isServing && this.#isCollected && this.watch.isSynced && !this.watch.isOverLimit;
+    const isKnown = isSynced && (!isFromSnapshot || this.#flags['ready-without-api']);
+    return isServing && this.#isCollected && isKnown && !isOverLimit;
+  }
+
+  /** What is said beside it: that answers are from a snapshot; '' while they are not. */
+  get readyNote(): string {
+    const { snapshot } = this.watch;
+    return snapshot === undefined ? '' : snapshotText(snapshot);
+  }
+
+  /** What other replicas may have with a token; undefined without `--snapshot-token`. */
+  get givenSnapshots(): Snapshots | undefined {
+    return this.#snapshots.areGiven ? this.#snapshots : undefined;
   }
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */
@@ -214,6 +248,7 @@ export class KubednsServer {
     // Files can be read immediately. The API server may hang, and only one place waits for it.
     if (this.#configuration.source !== 'configmap') await configured;
     this.watch.start();
+    this.#snapshots.start();
     void this.watch.waitForSync(MAX_TIMER_MS).then((isSynced) => {
       if (!isSynced) return;
       this.#publisher.remember();
@@ -229,6 +264,11 @@ export class KubednsServer {
   reload(): void {
     this.#upstreams.refresh();
     this.#port.reload();
+  }
+
+  /** Writes what was listed to `--snapshot-file`, if it has changed. Never rejects. */
+  saveSnapshot(): Promise<void> {
+    return this.#snapshots.save();
   }
 
   /** The records as JSON, in pieces. */
@@ -252,6 +292,7 @@ export class KubednsServer {
       federations: this.#federations,
       subscribers: this.#publisher,
       configuration: this.#configuration,
+      snapshots: this.#snapshots,
       upstreams: this.#upstreamStatistics,
       upstreamServers: this.#upstreamServers,
       forwarder: this.#forwarder,
@@ -272,10 +313,23 @@ export class KubednsServer {
     this.#upstreams.close();
     this.#sockets.close();
     this.#federations.close();
-    await Promise.all([this.watch.close(), this.#configuration.close()]);
+    await Promise.all([this.#snapshots.close(), this.watch.close(), this.#configuration.close()]);
     this.#client.close();
     await this.telemetry.close(this.#log);
   }
+}
+
+/** Those of `--snapshot-replicas`; undefined where none are asked. A pod's own resolver does not know names of the cluster. */
+function otherReplicas(flags: KubednsFlags, log: Log): Replicas | undefined {
+  const { 'snapshot-replicas': host, 'healthz-port': port } = flags;
+  const { KUBE_DNS_SERVICE_HOST: address = '', KUBE_DNS_SERVICE_PORT: dnsPort } = process.env;
+  if (host === '') return undefined;
+  if (address !== '') {
+    const server = formatHostPort({ host: address, port: Number(dnsPort) || DNS_PORT });
+    return { host, server, port };
+  }
+  log.warn('--snapshot-replicas: KUBE_DNS_SERVICE_HOST is not set, so no replica is asked');
+  return undefined;
 }
 
 /** The flags that shape the answers of the zone. */

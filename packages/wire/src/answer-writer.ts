@@ -106,6 +106,11 @@ export class AnswerWriter {
     this.#options = options;
   }
 
+  /** Whether options are set. */
+  get isExplained(): boolean {
+    return this.#options.length > 0;
+  }
+
   /** Whether a record did not fit: no other is added then. */
   get isFull(): boolean {
     return this.#isFull;

@@ -184,6 +184,7 @@ export class Forwarding {
   }
 
   #finish(out: Uint8Array, { isFederated }: Chain): number {
+    this.#options.zone.markSnapshot(this.#writer);
     const length = this.#writer.finish();
     if (!isFederated) return length;
     const cursor = this.#cursor.reset(out, length);

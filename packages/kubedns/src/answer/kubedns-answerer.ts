@@ -150,6 +150,7 @@ export class KubednsAnswerer implements Answerer {
     if (target !== undefined) return this.#forwarding.follow(target, query, out, client);
     this.#writer.begin(query, out, Math.min(query.maxAnswerBytes, zone.maxAnswerBytes));
     zone.answer(query, this.#writer);
+    zone.markSnapshot(this.#writer);
     return this.#writer.finish();
   }
 
@@ -164,6 +165,7 @@ export class KubednsAnswerer implements Answerer {
     this.#begin(query, out);
     this.#writer.setAuthoritative();
     this.#reverse.answer(query.type, this.#writer);
+    this.#zone.markSnapshot(this.#writer);
     return this.#writer.finish();
   }
 
@@ -264,14 +266,18 @@ export interface CompositionOptions {
   readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly federations: FederatedNames;
   readonly statistics: QueryStatistics;
+  /** Never unless given. */
+  readonly isFromSnapshot?: () => boolean;
   readonly isSynced: () => boolean;
 }
 
 /** Composes the answerer from the flags. */
 export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
-  const { flags, version, forwarder, upstreams, statistics, isSynced } = options;
+  const { flags, version, forwarder, upstreams, statistics, isFromSnapshot, isSynced } = options;
   return new KubednsAnswerer({
     ...namingOf(options),
+    ...(isFromSnapshot && { isFromSnapshot }),
+    hiddenNamespaces: flags['hidden-namespaces'],
     ttlSeconds: flags['record-ttl'],
     negativeTtlSeconds: flags['negative-ttl'],
     ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),

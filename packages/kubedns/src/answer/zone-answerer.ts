@@ -32,6 +32,8 @@ export interface ZoneQuestionOptions {
   readonly pods: PodMode;
   /** Whether `*` is a wildcard; else no name with it exists. */
   readonly wildcards: boolean;
+  /** Their services are never answered. */
+  readonly hiddenNamespaces: readonly string[];
   readonly random: () => number;
   /**
    * The CNAME target of a federated name, in wire form; `undefined` for any other name, `null` while the
@@ -154,6 +156,32 @@ export class ZoneQuestion {
     return 'absent';
   }
 
+  /** Whether objects could give records to a name of the kind `absent`, by its labels. */
+  get couldExist(): boolean {
+    const { name, missing } = this;
+    if (name.hasWildcard) {
+      const isBelow = name.count > 1 && (name.is(0, 'svc') || name.isWildcard(0));
+      return isBelow && this.#options.wildcards;
+    }
+    if (name.is(0, 'pod')) return missing === 'namespace' && name.isDnsLabel(1);
+    if (!name.is(0, 'svc') || !name.isDnsLabel(1)) return false;
+    return name.count < SERVICE_LABELS || this.#couldBeOfService();
+  }
+
+  /** Whether it is `S.N`, `H.S.N`, `_PROTOCOL.S.N`, `_PORT._PROTOCOL.S.N` or `H._PORT._PROTOCOL.S.N`. */
+  #couldBeOfService(): boolean {
+    const { name } = this;
+    const { hiddenNamespaces } = this.#options;
+    for (const hidden of hiddenNamespaces) if (name.is(1, hidden)) return false;
+    if (!name.isDnsLabel(2)) return false;
+    const below = name.count - SERVICE_LABELS;
+    if (below === 0) return true;
+    const hasProtocol = name.isService(SERVICE_LABELS);
+    if (below === 1) return hasProtocol || name.isDnsLabel(SERVICE_LABELS);
+    if (!hasProtocol || !name.isService(SERVICE_LABELS + 1)) return false;
+    return below === 2 || (below === 3 && name.isDnsLabel(SERVICE_LABELS + 2));
+  }
+
   /** What was read, as it stays when the next name is read. */
   reading(): ZoneReading {
     const { kind, name, isFederated, address, cname, matches, areAllMatched } = this;
@@ -256,6 +284,10 @@ function shownLabel(bytes: Uint8Array, at: number): string {
 
 /** Of a federated name, while the zone and region of this node are not known. */
 const UNAVAILABLE = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'zone of this node unknown');
+/** The API server was not reached since the start, and a snapshot does not have the name. */
+const NOT_KNOWN = extendedErrorOption(EXTENDED_ERROR.NOT_READY, 'not in the snapshot');
+/** Of all other answers of that time. */
+const OF_SNAPSHOT = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER, 'from a snapshot');
 /** A wildcard has more names than are looked at. */
 const UNFINISHED = extendedErrorOption(EXTENDED_ERROR.OTHER, 'too many names match');
 /** The address of a pod is part of the name; whether there is such a pod is not looked up. */
@@ -274,6 +306,10 @@ export interface ZoneAnswererOptions {
   readonly federate?: ZoneQuestionOptions['federate'];
   /** Whether `*` is a wildcard; it is unless said otherwise. */
   readonly wildcards?: boolean;
+  /** Their services are never answered; there are none unless said otherwise. */
+  readonly hiddenNamespaces?: ReadonlySet<string>;
+  /** Whether the zone is that of a snapshot, so that other names may exist by now; never unless said otherwise. */
+  readonly isFromSnapshot?: () => boolean;
   readonly random?: () => number;
 }
 
@@ -296,12 +332,16 @@ export class ZoneAnswerer {
   readonly #services: ServiceAnswerer;
   readonly #schemaVersion: Uint8Array;
   readonly #nameServer: Uint8Array;
+  readonly #isFromSnapshot: () => boolean;
 
   constructor(options: ZoneAnswererOptions) {
     this.#options = options;
     const { zone, ttlSeconds, federate } = options;
     const { pods = 'insecure', wildcards = true, random = Math.random } = options;
-    this.#question = new ZoneQuestion({ zone, pods, wildcards, random, federate });
+    const hiddenNamespaces = [...(options.hiddenNamespaces ?? [])];
+    const reading = { zone, pods, wildcards, hiddenNamespaces, random, federate };
+    this.#question = new ZoneQuestion(reading);
+    this.#isFromSnapshot = options.isFromSnapshot ?? (() => false);
     this.#services = new ServiceAnswerer(zone.index, ttlSeconds, random);
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
@@ -338,6 +378,11 @@ export class ZoneAnswerer {
     return this.#question.name.hasWildcard;
   }
 
+  /** Says that the records of an answer are those of a snapshot, where they are and nothing else is said. */
+  markSnapshot(writer: AnswerWriter): void {
+    if (this.#isFromSnapshot() && !writer.isExplained) writer.explain(OF_SNAPSHOT);
+  }
+
   /** The most bytes of an answer about the name that was read. */
   get maxAnswerBytes(): number {
     return this.hasWildcard ? MAX_WILDCARD_BYTES : MAX_MESSAGE_BYTES;
@@ -371,7 +416,7 @@ export class ZoneAnswerer {
   #answer(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
     const { kind, areAllMatched } = this.#question;
     if (kind === 'unavailable') writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
-    else if (kind === 'absent') this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
+    else if (kind === 'absent') this.#answerAbsent(owner, writer);
     else if (!this.#addRecords(owner, type, writer)) {
       // What was not found within the limits of a wildcard may exist all the same.
       if (kind === 'unfinished' || (kind === 'wildcard' && !areAllMatched)) {
@@ -455,6 +500,13 @@ export class ZoneAnswerer {
       writer.add(section, owner, addressType(address.length), ttlSeconds, address);
     }
     return wanted.length > 0;
+  }
+
+  /** A client would believe NXDOMAIN of a name that a snapshot does not have yet. */
+  #answerAbsent(owner: Uint8Array | undefined, writer: AnswerWriter): void {
+    if (this.#isFromSnapshot() && this.#question.couldExist)
+      writer.setRcode(RCODE.SERVFAIL, NOT_KNOWN);
+    else this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
   }
 
   /** NXDOMAIN or NODATA, with the SOA that limits how long it is cached (RFC 2308 section 3). */

@@ -3,6 +3,7 @@ import {
   boolFlag,
   choiceFlag,
   ClientNetworks,
+  durationFlag,
   type FlagDefinition,
   type FlagSpec,
   type FlagValues,
@@ -43,6 +44,7 @@ export type PodMode = (typeof POD_MODES)[number];
 const MAX_DOMAIN_LENGTH = 240;
 const DNS_PORT = 53;
 const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
 /** Each has its own retransmissions. */
 const MAX_NOTIFIED = 16;
 
@@ -84,7 +86,10 @@ export const KUBEDNS_FLAGS = {
     'source of the endpoints of headless services; auto uses endpoints while access to slices is denied',
   ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
-  'healthz-port': portFlag(8081, 'port of /readiness, /cache, /subscribers and /explain'),
+  'healthz-port': portFlag(
+    8081,
+    'port of /readiness, /cache, /subscribers, /snapshot and /explain',
+  ),
   'hidden-namespaces': labelsFlag(
     'namespaces whose services are not answered, such as com and net, whose names a search path would lead to them',
   ),
@@ -94,7 +99,7 @@ export const KUBEDNS_FLAGS = {
   ),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,
-    'exit with 255 when the cluster is not listed within this time; 0: no limit',
+    'exit with 255 when the cluster is not listed, nor a snapshot found, within this time; 0: no limit',
   ),
   'kube-master-url': urlFlag('URL of the API server; overrides the server of kubecfg-file'),
   'kubecfg-file': stringFlag('', 'kubeconfig to use in place of the service account', 'path'),
@@ -133,6 +138,10 @@ export const KUBEDNS_FLAGS = {
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
   ptr: choiceFlag(PTR_MODES, 'all', 'PTR records of an address that several services share'),
   'query-log': queryLogFlag(),
+  'ready-without-api': boolFlag(
+    true,
+    'be ready when answers are from a snapshot, as the API server is not reached since the start',
+  ),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
   'require-cookie': rateFlag(
     COOKIELESS_PER_SECOND,
@@ -141,6 +150,20 @@ export const KUBEDNS_FLAGS = {
   'reuse-port': boolFlag(
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
+  ),
+  'snapshot-file': stringFlag(
+    '',
+    'file to write what was listed to, and to answer from at a start without the API server; default: none',
+    'path',
+  ),
+  'snapshot-max-age': durationFlag(24 * HOUR, 'do not answer from a snapshot that is older'),
+  'snapshot-replicas': hostFlag(
+    'host name with the addresses of all replicas: at a start without the API server they are asked for a snapshot',
+  ),
+  'snapshot-token': stringFlag(
+    '',
+    'file with the secret that the replicas share; without it none gives or takes a snapshot of another one',
+    'path',
   ),
   status: STATUS_FLAG,
   subscribers: networksFlag(
@@ -245,6 +268,18 @@ function objectNameFlag(initial: string, help: string): FlagDefinition<string> {
         throw new Error('not a lower-case name of letters, digits, "-" and "."');
       }
       return text;
+    },
+  };
+}
+
+/** A host name, or empty. */
+function hostFlag(help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag('', help, 'name'),
+    parse: (text) => {
+      const name = text.replace(/\.$/, '');
+      if (text !== '' && !isDnsSubdomain(name)) throw new Error(`${quote(text)} is no host name`);
+      return name;
     },
   };
 }

@@ -17,7 +17,7 @@ import { ZONE_READ, type ZoneReading } from '../answer/zone-answerer.js';
 import type { KubednsFlags, PtrMode } from '../config/flags.js';
 import { ROUTED, type ServerRule } from '../config/upstreams.js';
 import type { ApiReader } from '../watch/api-client.js';
-import type { ClusterWatch } from '../watch/cluster-watch.js';
+import { type ClusterWatch, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
@@ -36,7 +36,7 @@ interface ExplainerOptions {
   readonly zone: ClusterZone;
   readonly answerer: Answerer;
   readonly client: ApiReader;
-  readonly watch: Pick<ClusterWatch, 'isSynced' | 'pending' | 'noContactMs'>;
+  readonly watch: Pick<ClusterWatch, 'isSynced' | 'pending' | 'noContactMs' | 'snapshot'>;
   readonly apiLimitMs?: number;
 }
 
@@ -75,7 +75,7 @@ export class Explainer {
   async #zoneSteps({ text, type }: ExplainedQuestion, traced: Traced): Promise<ExplainedStep[]> {
     const { zone, flags } = this.#options;
     const { trace, answered } = traced;
-    const steps = [zoneStep(text.name, this.#options)];
+    const steps = [...this.#snapshotSteps(), zoneStep(text.name, this.#options)];
     const reading = trace.first(ZONE_READ);
     if (reading === undefined) return [...steps, this.#notReady()];
     steps.push(readingStep(reading, flags.pods));
@@ -108,7 +108,8 @@ export class Explainer {
     if (trace.first(UNSYNCED) === true) return [this.#notReady()];
     const steps: ExplainedStep[] = [];
     const found = trace.first(REVERSE_FOUND);
-    if (found !== undefined) steps.push(reverseStep(found, zone, flags.ptr));
+    if (found !== undefined)
+      steps.push(...this.#snapshotSteps(), reverseStep(found, zone, flags.ptr));
     const rule = trace.first(ROUTED);
     if (rule !== undefined) {
       const isOther = `${text.name} is not in ${nameText(zone.apex)}`;
@@ -145,9 +146,24 @@ export class Explainer {
     };
   }
 
+  #snapshotSteps(): ExplainedStep[] {
+    const { snapshot } = this.#options.watch;
+    if (snapshot === undefined) return [];
+    const seconds = snapshotSeconds(snapshot);
+    const { from } = snapshot;
+    return [
+      {
+        step: 'snapshot',
+        text: `kubedns has not reached the API server since its start: the records are from a snapshot of ${seconds} s ago (${from}). A name that may exist by now and is not in it gets SERVFAIL.`,
+        seconds,
+        from,
+      },
+    ];
+  }
+
   #contactSteps(): ExplainedStep[] {
-    const { noContactMs } = this.#options.watch;
-    if (noContactMs < NO_CONTACT_MS) return [];
+    const { noContactMs, snapshot } = this.#options.watch;
+    if (noContactMs < NO_CONTACT_MS || snapshot !== undefined) return [];
     const seconds = Math.round(noContactMs / 1000);
     return [
       {

@@ -8,26 +8,39 @@ import {
   type RequestHandler,
   startHttpServer,
 } from '@kube-dns/daemon';
+import { SNAPSHOT_PATH } from '../watch/replicas.js';
 
 export interface HealthServerOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Log;
   readonly isReady: () => boolean;
+  /** What `/readiness` says beside it; '' for nothing. */
+  readonly readyNote?: () => string;
   /** The text of `/cache`, generated piece by piece on demand. */
   readonly dump: () => Iterable<string>;
   /** The text of `/subscribers`. */
   readonly subscribers: () => string;
   /** Pages for this machine and this pod alone, by path. */
   readonly localPages?: ReadonlyMap<string, LocalPage>;
+  /** What `/snapshot` gives; there is no such path unless given. */
+  readonly snapshots?: SnapshotSource | undefined;
+}
+
+/** Who may have a snapshot, and its bytes. */
+export interface SnapshotSource {
+  /** Whether a header `Authorization` has the token. */
+  isAuthorized(authorization: string | undefined): boolean;
+  /** Undefined while there is none. */
+  encoded(): AsyncGenerator<Buffer> | undefined;
 }
 
 /**
- * Serves `/readiness` (200 once every object was listed, 503 before and while closing), `/cache` and
- * `/subscribers`. Rejects with a StartupError when the port is not available.
+ * Serves `/readiness` (200 once every object was listed, 503 before and while closing), `/cache`, `/subscribers` and
+ * `/snapshot`. Rejects with a StartupError when the port is not available.
  */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
-  const { host, port, log, isReady, dump, subscribers } = options;
+  const { host, port, log, isReady, readyNote, dump, subscribers, snapshots } = options;
   return startHttpServer({
     host,
     port,
@@ -36,15 +49,18 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpSer
     routes: (app) => {
       app.all('/readiness', (_request, response) => {
         const ready = isReady();
+        const note = readyNote?.() ?? '';
+        const text = ready ? 'ok' : 'not ready';
         response
           .status(ready ? 200 : 503)
           .type('text/plain')
-          .send(ready ? 'ok\n' : 'not ready\n');
+          .send(note === '' ? `${text}\n` : `${text}: ${note}\n`);
       });
       app.all('/cache', dumpHandler(dump));
       app.all('/subscribers', (_request, response) => {
         response.type('application/json').send(subscribers());
       });
+      if (snapshots !== undefined) app.get(SNAPSHOT_PATH, snapshotHandler(snapshots));
       app.use(localPages(options.localPages ?? new Map()));
     },
   });
@@ -78,6 +94,47 @@ export function dumpHandler(dump: () => Iterable<string>): RequestHandler {
       if (gone.signal.aborted) return;
       if (response.headersSent) response.destroy();
       else response.status(500).send(`${String(error)}\n`);
+    } finally {
+      isBusy = false;
+    }
+  };
+}
+
+/** A replica that reads no faster has its file. */
+const SNAPSHOT_LIMIT_MS = 10_000;
+
+/** Gives a snapshot to those who have the token, one at a time: another one gets 429. */
+export function snapshotHandler(source: SnapshotSource): RequestHandler {
+  let isBusy = false;
+  return async (request, response) => {
+    response.type('text/plain');
+    if (!source.isAuthorized(request.headers.authorization)) {
+      response.status(401).set('WWW-Authenticate', 'Bearer').send('another token is needed\n');
+      return;
+    }
+    if (isBusy) {
+      response.status(429).set('Retry-After', '1').send('another snapshot is in progress\n');
+      return;
+    }
+    const chunks = source.encoded();
+    if (chunks === undefined) {
+      response.status(503).send('the cluster is not listed\n');
+      return;
+    }
+    isBusy = true;
+    const gone = new AbortController();
+    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(SNAPSHOT_LIMIT_MS)]);
+    response.once('close', () => gone.abort());
+    response.type('application/octet-stream');
+    try {
+      for await (const chunk of chunks) {
+        signal.throwIfAborted();
+        if (!response.write(chunk)) await once(response, 'drain', { signal });
+      }
+      response.end();
+    } catch {
+      // It is gone, reads too slowly, or must not take what it has for a whole one.
+      response.destroy();
     } finally {
       isBusy = false;
     }

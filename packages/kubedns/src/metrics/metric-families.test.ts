@@ -38,6 +38,8 @@ const SOURCES: MetricSources = {
       isOverLimit: false,
     },
   ],
+  snapshot: () => undefined,
+  snapshots: { writtenMs: 1_500, bytes: 4_096, writes: { ok: 3, failed: 1 } },
   eventToServed: new BucketHistogram([0.05]),
   notified: [
     { text: '192.0.2.1#53', sent: 5, results: { acknowledged: 1, refused: 2, given_up: 3 } },
@@ -97,6 +99,12 @@ describe('the metrics of the program', () => {
         'kubedns_upstream_overflows_total 7',
         'kubedns_upstream_in_flight 2',
         'kubedns_unexpected_errors_total 1',
+        'kubedns_snapshot_serving 0',
+        'kubedns_snapshot_age_seconds 0',
+        'kubedns_snapshot_last_write_timestamp_seconds 1.5',
+        'kubedns_snapshot_bytes 4096',
+        'kubedns_snapshot_writes_total{result="ok"} 3',
+        'kubedns_snapshot_writes_total{result="failed"} 1',
         'kubedns_notify_sent_total{target="192.0.2.1#53"} 5',
         'kubedns_notify_results_total{target="192.0.2.1#53",result="given_up"} 3',
         'kubedns_subscribers 0',
@@ -105,6 +113,13 @@ describe('the metrics of the program', () => {
         'kubedns_subscription_flushes_total{reason="slow-subscriber"} 0',
       ]),
     );
+  });
+
+  it('show that answers are from a snapshot, and how old it is', async () => {
+    const snapshot = () => ({ from: '/var/snapshot', writtenMs: Date.now() - 7_000 });
+    const lines = await scrape({ snapshot });
+    expect(lines).toContain('kubedns_snapshot_serving 1');
+    expect(lines).toContain('kubedns_snapshot_age_seconds 7');
   });
 
   it('show the first 1,000 stub domains', async () => {

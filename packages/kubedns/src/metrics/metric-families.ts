@@ -28,8 +28,9 @@ import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistic
 import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
-import type { ClusterWatch } from '../watch/cluster-watch.js';
+import { type ClusterWatch, type ServedSnapshot, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { Service } from '../watch/projections.js';
+import type { Snapshots } from '../watch/snapshots.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
@@ -56,6 +57,9 @@ export interface MetricSources extends ProgramFacts {
   /** Number of records in the zone by type. */
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
+  /** The snapshot that answers are from; undefined while they are not. */
+  readonly snapshot: () => ServedSnapshot | undefined;
+  readonly snapshots: Pick<Snapshots, 'writtenMs' | 'bytes' | 'writes'>;
   readonly eventToServed: BucketHistogram;
   readonly subscribers: SubscriberCounts;
   readonly notified: readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[];
@@ -85,11 +89,11 @@ type MetricsAbout = Pick<MetricSources, 'prefix' | 'version' | 'isReady' | 'unex
 /** The parts of kubedns that its metrics read. */
 type MeteredParts = Omit<
   MetricSources,
-  keyof MetricsAbout | 'zoneCounts' | 'watches' | 'stubServers'
+  keyof MetricsAbout | 'zoneCounts' | 'watches' | 'snapshot' | 'stubServers'
 > & {
   readonly flags: Pick<KubednsFlags, 'coredns-metrics' | 'domain' | 'dns-port'>;
   readonly zone: ClusterZone;
-  readonly watch: Pick<ClusterWatch, 'statistics'>;
+  readonly watch: Pick<ClusterWatch, 'statistics' | 'snapshot'>;
   readonly servers: Pick<Upstreams, 'stubServers'>;
   readonly programming: ProgrammingTimes;
 };
@@ -102,6 +106,7 @@ export function allFamilies(parts: MeteredParts, about: MetricsAbout): MetricFam
     ...about,
     zoneCounts: () => zone.countRecords(),
     watches: () => watch.statistics,
+    snapshot: () => watch.snapshot,
     stubServers: () => servers.stubServers(),
   });
   if (!flags['coredns-metrics']) return own;
@@ -126,6 +131,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...subscriberFamilies(PREFIX, 'subscription', () => sources.subscribers),
     ...notifierFamilies(PREFIX, () => sources.notified),
     ...watchFamilies(sources),
+    ...snapshotFamilies(sources),
     ...configFamilies(PREFIX, ['source', 'version'], () => {
       const { source, version, generation, appliedMs, rejected } = sources.configuration;
       return { labels: { source, version }, generation, appliedMs, rejected };
@@ -257,6 +263,36 @@ function watchFamilies({ watches, now = () => performance.now() }: MetricSources
       byBoth(['resource', 'reason'], () =>
         Array.from(watches(), ({ resource, restarts }) => [resource, restarts]),
       ),
+    ),
+  ];
+}
+
+function snapshotFamilies({ snapshot, snapshots }: MetricSources): MetricFamily[] {
+  const { counter, gauge } = PREFIX;
+  return [
+    gauge(
+      'snapshot_serving',
+      '1 while answers are from a snapshot, as the API server was not reached since the start.',
+      () => Number(snapshot() !== undefined),
+    ),
+    gauge(
+      'snapshot_age_seconds',
+      'Age of the snapshot that answers are from; 0 while they are not from one.',
+      () => {
+        const served = snapshot();
+        return served === undefined ? 0 : snapshotSeconds(served);
+      },
+    ),
+    gauge(
+      'snapshot_last_write_timestamp_seconds',
+      'When --snapshot-file was written, in seconds since 1970; 0 before.',
+      () => snapshots.writtenMs / 1_000,
+    ),
+    gauge('snapshot_bytes', 'Size of --snapshot-file.', () => snapshots.bytes),
+    counter(
+      'snapshot_writes_total',
+      'Writes of --snapshot-file, by result: ok or failed.',
+      byKey('result', () => snapshots.writes),
     ),
   ];
 }

@@ -31,13 +31,14 @@ const { top } = new Telemetry();
 
 function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
   return kubednsStatus({
-    flags: { domain: 'cluster.local.' },
+    flags: { domain: 'cluster.local.', 'ready-without-api': true },
     dnsPort: { isOpen: true },
     watch: {
       isSynced: true,
       isOverLimit: false,
       pending: [],
       noContactMs: 0,
+      snapshot: undefined,
       statistics: watches,
     },
     zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
@@ -61,6 +62,7 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
       ],
       feed: { serial: 7, names: 9, lag: new BucketHistogram([1]), flushes: {} },
     },
+    snapshots: { failure: '', facts: () => ({ file: null }) },
     servers: { groups: [] },
     upstreams: { of: () => ({ queries: 0, health: new NameServerHealth() }) },
     federations: { domains: new Map(), locality: undefined },
@@ -69,6 +71,30 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
 }
 
 describe('the status of kubedns', () => {
+  it('says that answers are from a snapshot, and that the file is not written', () => {
+    const snapshot = { from: '/var/snapshot', writtenMs: Date.now() - 90_000 };
+    const serving = {
+      watch: {
+        isSynced: true,
+        isOverLimit: false,
+        pending: [],
+        noContactMs: 0,
+        statistics: [],
+        snapshot,
+      },
+      snapshots: { failure: 'snapshot /var/snapshot: disk full', facts: () => ({ file: null }) },
+    };
+    expect(status(serving).problems?.()).toEqual([
+      'answers from a snapshot of 90 s ago (/var/snapshot), the API server is not reached',
+      'snapshot /var/snapshot: disk full',
+    ]);
+    expect(status(serving).notReady?.()).toEqual([]);
+    const flags = { domain: 'cluster.local.', 'ready-without-api': false };
+    expect(status({ ...serving, flags }).notReady?.()).toEqual([
+      'answers are from a snapshot, and --ready-without-api is false',
+    ]);
+  });
+
   it('says why it is not ready', () => {
     expect(status().notReady?.()).toEqual([]);
     const failing = watch({ isConnected: false, lastFailure: 'connect ECONNREFUSED' });
@@ -80,6 +106,7 @@ describe('the status of kubedns', () => {
           isSynced: false,
           isOverLimit: true,
           noContactMs: 0,
+          snapshot: undefined,
           pending: ['services', 'namespaces'],
           statistics: [failing],
         },

@@ -18,18 +18,20 @@ import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { Federations } from '../federation/federations.js';
-import type { ClusterWatch } from '../watch/cluster-watch.js';
+import { type ClusterWatch, snapshotText } from '../watch/cluster-watch.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
+import type { Snapshots } from '../watch/snapshots.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 
 /** The parts of kubedns that its status page reads, at each request. */
 export interface KubednsParts {
-  readonly flags: Pick<KubednsFlags, 'domain'>;
+  readonly flags: Pick<KubednsFlags, 'domain' | 'ready-without-api'>;
   readonly dnsPort: { readonly isOpen: boolean };
   readonly watch: Pick<
     ClusterWatch,
-    'isSynced' | 'isOverLimit' | 'pending' | 'statistics' | 'noContactMs'
+    'isSynced' | 'isOverLimit' | 'pending' | 'statistics' | 'noContactMs' | 'snapshot'
   >;
+  readonly snapshots: Pick<Snapshots, 'facts' | 'failure'>;
   readonly zone: ClusterZone;
   readonly configuration: Pick<Configuration, 'status' | 'isActive'>;
   readonly subscribers: SubscriberCounts & Pick<Publisher, 'rows'>;
@@ -49,6 +51,7 @@ export function kubednsStatus(parts: KubednsParts): StatusSource {
   return {
     notReady: () => notReady(parts),
     problems: () => [
+      ...snapshotProblems(parts),
       ...Array.from(parts.watch.statistics).flatMap(watchProblems),
       ...subscriberProblems(parts.subscribers),
       ...serverProblems(parts.servers.groups, performance.now()),
@@ -71,6 +74,16 @@ function notReady({ watch, ...parts }: KubednsParts): string[] {
       return `the first list of ${resource} is not complete${failure === '' ? '' : `: ${failure}`}`;
     }),
     ...(watch.isOverLimit ? ['objects are missing: a resource exceeds its limits'] : []),
+    ...(watch.snapshot !== undefined && !parts.flags['ready-without-api']
+      ? ['answers are from a snapshot, and --ready-without-api is false']
+      : []),
+  ];
+}
+
+function snapshotProblems({ watch: { snapshot }, snapshots: { failure } }: KubednsParts): string[] {
+  return [
+    ...(snapshot === undefined ? [] : [snapshotText(snapshot)]),
+    ...(failure === '' ? [] : [failure]),
   ];
 }
 
@@ -99,6 +112,7 @@ function sections(parts: KubednsParts): StatusSections {
       namespaces: zone.namespaces.size,
       addresses: zone.addresses.size,
     },
+    Snapshot: parts.snapshots.facts(),
     'Records by type': zone.countRecords(),
     'Upstream servers': serverRows({
       servers: new Set(groups.flatMap((group) => group.servers)),

@@ -167,13 +167,21 @@ it.each([
   ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
   ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
 ])('answers subscriptions to %s as it should', (_, zone, rcode) => {
-  expect(clusterZones(APEX, { isSynced: true, noContactMs: 0 }, NO_VERSION).rcodeFor(zone)).toBe(
-    rcode,
-  );
+  expect(
+    clusterZones(
+      APEX,
+      { isSynced: true, isFromSnapshot: false, noContactMs: 0 },
+      NO_VERSION,
+    ).rcodeFor(zone),
+  ).toBe(rcode);
 });
 
 it('takes none before the cluster is listed', () => {
-  const zones = clusterZones(APEX, { isSynced: false, noContactMs: 0 }, NO_VERSION);
+  const zones = clusterZones(
+    APEX,
+    { isSynced: false, isFromSnapshot: false, noContactMs: 0 },
+    NO_VERSION,
+  );
   expect([zones.rcodeFor(APEX), zones.rcodeFor(encodeKey('com'))]).toEqual([
     RCODE.SERVFAIL,
     RCODE.NOTAUTH,
@@ -185,5 +193,13 @@ it.each([
   [10_000, true],
   [10_001, false],
 ])('after %i ms without the API server all changes are known: %p', (noContactMs, isKnown) => {
-  expect(clusterZones(APEX, { isSynced: true, noContactMs }, NO_VERSION).isKnown).toBe(isKnown);
+  const watch = { isSynced: true, isFromSnapshot: false, noContactMs };
+  expect(clusterZones(APEX, watch, NO_VERSION).isKnown).toBe(isKnown);
+});
+
+it('takes none, and knows of no change, while the zone is that of a snapshot', () => {
+  const watch = { isSynced: true, isFromSnapshot: true, noContactMs: 0 };
+  const zones = clusterZones(APEX, watch, NO_VERSION);
+  expect(zones.rcodeFor(APEX)).toBe(RCODE.SERVFAIL);
+  expect(zones.isKnown).toBe(false);
 });

@@ -158,18 +158,22 @@ const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 const MAX_NO_CONTACT_MS = 10_000;
 
 /**
- * The cluster's zone and those of reverse names: what changes there is announced. Before the zone is complete, there is no
- * change to announce.
+ * The cluster's zone and those of reverse names: what changes there is announced. Before the zone is complete, or while it is of a
+ * snapshot, there is no change to announce: who subscribes is better off with another replica, or with the TTLs.
  */
 export function clusterZones(
   apex: Uint8Array,
-  watch: { readonly isSynced: boolean; readonly noContactMs: number },
+  watch: {
+    readonly isSynced: boolean;
+    readonly isFromSnapshot: boolean;
+    readonly noContactMs: number;
+  },
   version: { readonly bytes: Uint8Array | undefined },
 ): PublishedZones {
   return {
     apex,
     get isKnown() {
-      return watch.noContactMs <= MAX_NO_CONTACT_MS;
+      return !watch.isFromSnapshot && watch.noContactMs <= MAX_NO_CONTACT_MS;
     },
     get version() {
       return version.bytes;
@@ -177,7 +181,7 @@ export function clusterZones(
     // It is to be one of ours, or above or below one.
     rcodeFor: (zone) => {
       if (![apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
-      return watch.isSynced ? RCODE.NOERROR : RCODE.SERVFAIL;
+      return watch.isSynced && !watch.isFromSnapshot ? RCODE.NOERROR : RCODE.SERVFAIL;
     },
   };
 }

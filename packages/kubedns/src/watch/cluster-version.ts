@@ -66,6 +66,11 @@ export class ClusterVersion {
    */
   restore(): void {
     this.depend('restored', Buffer.from(randomBytes(IDENTITY_BYTES)).toString('hex'));
+    this.forget();
+  }
+
+  /** What was known is of no cluster that was reached: it is counted anew, and can be compared. */
+  forget(): void {
     for (const resource of RESOURCES) this.clear(resource);
   }
 

@@ -1,8 +1,17 @@
-import type { Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/base';
+import { type Log, SnapshotError } from '@kube-dns/daemon';
 import type { ApiReader } from './api-client.js';
+import {
+  type ClusterHeader,
+  type ClusterSnapshot,
+  snapshotLine,
+  SnapshotLines,
+  type SnapshotResource,
+} from './cluster-snapshot.js';
 import { ClusterVersion } from './cluster-version.js';
+import { StreamError } from '../errors.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
-import { ListWatch, type ResourceStatistics } from './list-watch.js';
+import { ListWatch, type ResourceStatistics, type SnapshotState } from './list-watch.js';
 import { Task, type WatchPace } from './pace.js';
 import { ClusterState, type EndpointNames, type RecordStore, serviceKeyOf } from './projections.js';
 import { type ApiObject, keyOf, type StoreLimits } from './store.js';
@@ -45,11 +54,30 @@ export interface ClusterWatchOptions {
   readonly namespacesLimitMs?: number;
 }
 
-/** What the watches of all resources have in common. */
-interface ResourceWatch extends ResourceStatistics {
-  start(): void;
-  relist(reason: string): void;
-  close(): Promise<void>;
+/** What the watches of all resources have in common; objects of a snapshot are checked when they are put. */
+type ResourceWatch = ResourceStatistics &
+  Pick<
+    ListWatch<ApiObject, never>,
+    | 'start'
+    | 'stop'
+    | 'forget'
+    | 'relist'
+    | 'close'
+    | 'changes'
+    | 'isFromSnapshot'
+    | 'snapshotState'
+    | 'snapshotObjects'
+    | 'beginSnapshot'
+    | 'putOfSnapshot'
+    | 'endSnapshot'
+  >;
+
+/** The snapshot that the records are of, while the API server is not reached. */
+export interface ServedSnapshot {
+  /** As the log names it. */
+  readonly from: string;
+  /** Until when all of it was known to be true, in ms since 1970. */
+  readonly writtenMs: number;
 }
 
 const CONTACT_INTERVAL_MS = 5_000;
@@ -69,8 +97,11 @@ export class ClusterWatch {
   readonly #sync = new Task();
   readonly #life = new Task();
   readonly #namespacesLimitMs: number;
+  readonly #endpointsSource: EndpointsSource;
+  readonly #watches: Readonly<Record<SnapshotResource, ResourceWatch>>;
   #isSynced = false;
   #hasAllNamespaces = false;
+  #snapshot: ServedSnapshot | undefined;
 
   constructor(options: ClusterWatchOptions) {
     const { client, log, random, pace, limits, onEvent, endpointsSource = 'auto' } = options;
@@ -81,6 +112,7 @@ export class ClusterWatch {
         onEndpoints?.(serviceKey, triggeredMs);
     };
     this.#log = log;
+    this.#endpointsSource = endpointsSource;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
     const state = new ClusterState(options);
     const base = {
@@ -92,9 +124,12 @@ export class ClusterWatch {
       onEvent,
       // The versions of one say nothing of how far another was: all are of the cluster that is gone.
       onRestored: (reason: string) => {
-        version.restore();
+        // No cache has seen a cluster that only a snapshot is of.
+        if (this.#snapshot === undefined) version.restore();
+        else version.forget();
         for (const watch of this.#all) watch.relist(reason);
       },
+      onReached: () => this.#noteReached(),
     };
     const services = new ListWatch({
       ...base,
@@ -173,12 +208,28 @@ export class ClusterWatch {
     const usesEndpoints = endpointsSource === 'endpoints';
     this.#started = [services, usesEndpoints ? endpoints : slices, namespaces];
     this.#all = [services, slices, endpoints, namespaces];
+    this.#watches = { services, endpointslices: slices, endpoints, namespaces };
     for (const { resource } of this.#started) this.#pending.add(resource);
   }
 
-  /** Whether everything was listed once; stays true. */
+  /** Whether everything was listed once, or a snapshot has it; stays true. */
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /** Undefined once the API server is reached: a watch of each resource goes on, or its list was complete. */
+  get snapshot(): ServedSnapshot | undefined {
+    return this.#snapshot;
+  }
+
+  /** Whether the records are of a snapshot. */
+  get isFromSnapshot(): boolean {
+    return this.#snapshot !== undefined;
+  }
+
+  /** Changes of the stored objects so far. */
+  get changes(): number {
+    return this.#all.reduce((sum, { changes }) => sum + changes, 0);
   }
 
   /** Whether objects are missing because a resource exceeds its limits. */
@@ -208,6 +259,107 @@ export class ClusterWatch {
     void this.#reportContact();
   }
 
+  /**
+   * What a snapshot of now says of its objects; undefined while the cluster is not known as a whole. It is taken before
+   * `snapshotLines`: objects that change meanwhile are newer than it says.
+   */
+  get snapshotStates(): ClusterHeader['resources'] | undefined {
+    const states = new Map<SnapshotResource, SnapshotState>();
+    for (const resource of this.#listed) {
+      const { snapshotState, isOverLimit } = this.#watches[resource];
+      if (snapshotState === undefined || isOverLimit) return undefined;
+      states.set(resource, snapshotState);
+    }
+    return this.#isSynced ? Object.fromEntries(states) : undefined;
+  }
+
+  /** The lines of a snapshot of now. */
+  *snapshotLines(): Generator<string> {
+    for (const resource of this.#listed) {
+      for (const object of this.#watches[resource].snapshotObjects()) {
+        yield snapshotLine(resource, object);
+      }
+    }
+  }
+
+  /** The resources of which a snapshot has the objects: those of endpoints that are complete, namespaces where they are listed. */
+  get #listed(): readonly SnapshotResource[] {
+    const endpoints = this.#watches.endpointslices.isSynced ? 'endpointslices' : 'endpoints';
+    return this.#hasAllNamespaces ? ['services', endpoints, 'namespaces'] : ['services', endpoints];
+  }
+
+  /**
+   * Takes the objects of a snapshot in place of lists that are not complete; what was listed meanwhile stays. Resolves to
+   * false when everything was. Rejects with the reason for a snapshot that cannot be read, and is as before then.
+   */
+  async takeSnapshot({ header, lines, from }: ClusterSnapshot): Promise<boolean> {
+    const { resources, writtenMs } = header;
+    await Promise.all(this.#started.map((watch) => watch.stop()));
+    const taken = Object.entries(resources).filter(
+      ([resource]) => !this.#watches[resource as SnapshotResource].isSynced,
+    ) as [SnapshotResource, SnapshotState][];
+    try {
+      if (this.#isSynced || this.#life.isAborted) return false;
+      this.#check(resources);
+      const leftOut = await this.#put(new Set(taken.map(([resource]) => resource)), lines);
+      if (leftOut.count > 0)
+        this.#log.error(`${from}: ${leftOut.count} lines are left out; one: ${leftOut.reason}`);
+      this.#snapshot = { from, writtenMs };
+      const ageMs = Math.max(Date.now() - writtenMs, 0);
+      for (const [resource, state] of taken) {
+        if (await this.#watches[resource].endSnapshot(state, ageMs)) continue;
+        throw new SnapshotError(`its ${resource} have no place beside those that are gone`);
+      }
+      for (const resource of this.#pending) this.#settle(resource);
+      return true;
+    } catch (error) {
+      this.#snapshot = undefined;
+      for (const [resource] of taken) {
+        const watch = this.#watches[resource];
+        await watch.forget();
+        if (this.#started.includes(watch)) this.#pending.add(resource);
+      }
+      throw error;
+    } finally {
+      if (taken.some(([resource]) => resource === 'endpoints')) this.#watches.endpoints.start();
+      for (const watch of this.#started) watch.start();
+    }
+  }
+
+  /** Throws a SnapshotError for another source of endpoints, and for a cluster that is not the one that was listed in part. */
+  #check(resources: ClusterHeader['resources']): void {
+    const unused = { auto: undefined, slices: 'endpoints', endpoints: 'endpointslices' } as const;
+    const other = unused[this.#endpointsSource];
+    if (other !== undefined && resources[other] !== undefined) {
+      throw new SnapshotError('it was written with another --endpoints-source');
+    }
+    for (const resource of ['services', 'namespaces'] as const) {
+      const ours = this.#watches[resource].snapshotState?.uid ?? '';
+      const theirs = resources[resource]?.uid ?? '';
+      if (ours === '' || theirs === '' || ours === theirs) continue;
+      throw new SnapshotError(`it is of another cluster: its ${resource} have another UID`);
+    }
+  }
+
+  /** Resolves to how many lines are left out, and why one of them is. */
+  async #put(resources: ReadonlySet<SnapshotResource>, lines: AsyncIterable<string>) {
+    for (const resource of resources) this.#watches[resource].beginSnapshot();
+    const reader = new SnapshotLines();
+    const leftOut = { count: 0, reason: '' };
+    for await (const line of lines) {
+      if (this.#life.isAborted) throw new SnapshotError('the program ends');
+      try {
+        const { resource, object } = reader.read(line);
+        if (resources.has(resource)) this.#watches[resource].putOfSnapshot(object);
+      } catch (error) {
+        if (error instanceof StreamError && error.reason === 'full') throw error;
+        leftOut.count++;
+        leftOut.reason = errorText(error);
+      }
+    }
+    return leftOut;
+  }
+
   /** Resolves when everything was listed once, after `timeoutMs`, or at `close`: to whether it was. */
   async waitForSync(timeoutMs: number): Promise<boolean> {
     await this.#sync.pause(timeoutMs);
@@ -229,6 +381,12 @@ export class ClusterWatch {
     while (await this.#life.pause(CONTACT_INTERVAL_MS)) contact.report(this.#all, this.pending);
   }
 
+  #noteReached(): void {
+    if (this.#snapshot === undefined || this.#all.some((watch) => watch.isFromSnapshot)) return;
+    this.#snapshot = undefined;
+    this.#log.info('the API server is reached: the answers are no longer from a snapshot');
+  }
+
   #doWithoutNamespaces(): void {
     if (!this.#pending.has('namespaces') || this.#sync.isAborted) return;
     this.#log.warn('namespaces cannot be listed yet; a namespace with a service exists');
@@ -240,8 +398,19 @@ export class ClusterWatch {
     if (this.#isSynced || this.#pending.size > 0 || this.#sync.isAborted) return;
     this.#isSynced = true;
     this.#sync.abort();
-    this.#log.info('ready: the whole cluster was seen');
+    if (this.#snapshot === undefined) this.#log.info('ready: the whole cluster was seen');
+    else this.#log.warn(snapshotText(this.#snapshot));
   }
+}
+
+/** As a log, a page and a probe say it. */
+export function snapshotText(snapshot: ServedSnapshot): string {
+  return `answers from a snapshot of ${snapshotSeconds(snapshot)} s ago (${snapshot.from}), the API server is not reached`;
+}
+
+/** How old a snapshot is, in whole seconds. */
+export function snapshotSeconds({ writtenMs }: ServedSnapshot): number {
+  return seconds(Math.max(Date.now() - writtenMs, 0));
 }
 
 /** Since when the endpoints were to change; its value is a time as in RFC 3339. */

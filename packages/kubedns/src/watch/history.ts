@@ -35,6 +35,8 @@ export interface HistoryOptions {
   readonly landmark: Landmark | undefined;
   /** The server answered a check. */
   readonly onAnswer: () => void;
+  /** A check has found the history that is known. */
+  readonly onProved: () => void;
   /** The server has another history: everything must be listed again. */
   readonly onRestored: (error: StreamError) => void;
   /** The UID of the landmark was seen, '' when it was deleted. */
@@ -72,6 +74,16 @@ export class History {
     return this.#version;
   }
 
+  /** The last version up to which all was known, also while a list is needed; '' where there is none. */
+  get lastVersion(): string {
+    return this.#lastVersion;
+  }
+
+  /** The UID of the landmark; '' while it is not known. */
+  get uid(): string {
+    return this.#uid;
+  }
+
   /** A list is needed. */
   lose(): void {
     this.#version = '';
@@ -105,6 +117,14 @@ export class History {
   begin(version: string): void {
     this.#version = this.#lastVersion = version;
     this.#isSuspect = false;
+  }
+
+  /** What is known is of a snapshot, with this UID of the landmark: whether the server has this history is to be seen. */
+  resume(version: string, uid: string): void {
+    this.begin(version);
+    this.#uid = uid;
+    this.#options.onIdentity?.(uid);
+    this.suspect();
   }
 
   /** Whether this version of an event or bookmark is not older than what is known. When it is, a check follows. */
@@ -188,16 +208,19 @@ export class History {
 
   /** Resolves to what the server's cache shows; undefined while a proof is missing. Rejects when it does not answer. */
   async #check(signal: AbortSignal): Promise<LandmarkState | undefined> {
-    const { onAnswer, onRestored } = this.#options;
+    const { onAnswer, onProved, onRestored } = this.#options;
     // Events that arrive meanwhile raise it.
     const version = this.#version;
     const cached = await this.#readLandmark('0', signal);
     onAnswer();
-    if (this.#problemOf(cached, version) === undefined) return cached;
-    const current = await this.#readLandmark('', signal).catch(() => undefined);
-    if (current === undefined || signal.aborted) return undefined;
-    const problem = this.#problemOf(current, version);
-    if (problem !== undefined) onRestored(new StreamError('restored', problem));
+    let problem = this.#problemOf(cached, version);
+    if (problem !== undefined) {
+      const current = await this.#readLandmark('', signal).catch(() => undefined);
+      if (current === undefined || signal.aborted) return undefined;
+      problem = this.#problemOf(current, version);
+    }
+    if (problem === undefined) onProved();
+    else onRestored(new StreamError('restored', problem));
     return cached;
   }
 

@@ -46,6 +46,8 @@ export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
   readonly onDenied?: (() => void) | undefined;
   /** Called when the cluster proves to be restored or another one; `relist` the other resources then. */
   readonly onRestored?: (reason: string) => void;
+  /** Called when the server is reached after a snapshot was taken: it has the same history, a list is complete, or access denied. */
+  readonly onReached?: () => void;
   /** Called after each failure with the number of failures since the last complete list. */
   readonly onFailure?: (inARow: number) => void;
   /** Takes the versions of what is applied. */
@@ -89,6 +91,14 @@ export interface ResourceStatistics {
   readonly noContactMs: number;
 }
 
+/** What a snapshot says of the objects of one resource. */
+export interface SnapshotState {
+  /** The resourceVersion that they are not older than. */
+  readonly version: string;
+  /** The UID of the object that shows which cluster it is; '' where that is not known. */
+  readonly uid: string;
+}
+
 /** An object that was added, changed or deleted, or a bookmark. */
 export interface WatchEvent<T extends ApiObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
@@ -116,6 +126,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   readonly resource: string;
   isSynced = false;
   isDenied = false;
+  /** Whether the objects are those of a snapshot, and the server has not shown since that it has their history. */
+  isFromSnapshot = false;
   isConnected = false;
   lastFailure = '';
   lastEventMs = 0;
@@ -144,6 +156,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   #denialsInARow = 0;
   /** The cluster has another history, so that all is listed again. */
   #isRestored = false;
+  /** Of the list that stands for a snapshot. */
+  #snapshotNumber = 0;
 
   constructor(options: ListWatchOptions<T, K>) {
     const { client, path, random = Math.random } = options;
@@ -159,6 +173,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       pace: this.#pace,
       landmark: options.landmark,
       onAnswer: () => this.#noteContact(),
+      onProved: () => this.#reach(),
       onRestored: (error) => this.#step.abort(error),
       onIdentity: (uid) => options.versions?.onIdentity(uid),
     });
@@ -181,6 +196,22 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     return this.#history.version;
   }
 
+  /** Changes of the stored objects so far. */
+  get changes(): number {
+    return this.#store.changes;
+  }
+
+  /** Undefined while no list is known, or the cluster proved to be another one. */
+  get snapshotState(): SnapshotState | undefined {
+    const { lastVersion: version, uid } = this.#history;
+    return this.isSynced && version !== '' ? { version, uid } : undefined;
+  }
+
+  /** The objects for a snapshot, none older than the version that `snapshotState` had before; see `ObjectStore.objects`. */
+  snapshotObjects(): Iterable<ApiObject> {
+    return this.#store.objects();
+  }
+
   get isOverLimit(): boolean {
     return this.excess !== '';
   }
@@ -196,7 +227,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   /** Starts, or continues after `stop`. */
   start(): void {
     if (this.#isClosed || this.isWatched) return;
-    this.#noteContact();
+    // What a snapshot has is as old as it is.
+    if (!this.isFromSnapshot) this.#noteContact();
     const loop = new Task();
     this.#loop = loop;
     this.#loopEnd = this.#loopEnd.then(() => this.#run(loop));
@@ -220,8 +252,35 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   /** Drops all stored objects and notifies the sink. A list in progress begins again; no watch may be open. */
   async forget(): Promise<void> {
     this.isSynced = false;
+    this.#reach();
     this.#history.forget();
     await this.#store.forget(new LoopTurn());
+  }
+
+  /** Begins to take the objects of a snapshot in place of a list. The watch must be stopped. */
+  beginSnapshot(): void {
+    this.#snapshotNumber = this.#store.beginList();
+  }
+
+  /** Takes an object of a snapshot. Throws a StreamError (`full`) for one beyond the limits. */
+  putOfSnapshot(object: T): void {
+    this.#store.put(object);
+  }
+
+  /**
+   * The snapshot is complete, and what it has was known to be true `ageMs` ago. So a watch goes on from its version, or a list
+   * follows, as after so long without contact. Resolves to false when the objects were dropped meanwhile.
+   */
+  async endSnapshot({ version, uid }: SnapshotState, ageMs: number): Promise<boolean> {
+    if (!(await this.#store.endList(this.#snapshotNumber, this.#turn))) return false;
+    this.#history.resume(version, uid);
+    const { versions, onSynced } = this.#options;
+    versions?.onList(version);
+    versions?.onKnown(version);
+    this.#lastContactMs = performance.now() - ageMs;
+    this.isSynced = this.isFromSnapshot = true;
+    onSynced();
+    return true;
   }
 
   /** Lists again, as another resource showed that the cluster was restored; the objects stay until then. */
@@ -298,6 +357,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       return;
     this.isDenied = true;
     this.excess = '';
+    this.#reach();
     onDenied();
   }
 
@@ -305,6 +365,13 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   #loseHistory(): void {
     this.#history.lose();
     this.#store.forgetVersions();
+  }
+
+  /** The server has the objects from now on. */
+  #reach(): void {
+    if (!this.isFromSnapshot) return;
+    this.isFromSnapshot = false;
+    this.#options.onReached?.();
   }
 
   /** Milliseconds since the last contact; 0 while a watch is open. */
@@ -330,6 +397,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.lastEventMs = performance.now();
     this.#failures = this.#denialsInARow = 0;
     this.excess = '';
+    this.#reach();
     if (this.isSynced) {
       this.relists++;
       this.#log.info(`${this.#store.size} objects, listed again`);

@@ -7,7 +7,15 @@ import type {
 } from '@kubernetes/client-node';
 import { MAX_PORT } from '@kube-dns/base';
 import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
-import { addressBytes, encodeName, finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
+import {
+  addressBytes,
+  addressText,
+  decodeName,
+  encodeName,
+  finishHash,
+  FNV_OFFSET,
+  hashByte,
+} from '@kube-dns/wire';
 import type { ObjectSink, Projection } from './store.js';
 
 /** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
@@ -72,6 +80,13 @@ function packAddresses(texts: readonly string[], size: AddressSize): PackedAddre
   return { size, bytes: Buffer.concat(all).toString('latin1') };
 }
 
+/** The addresses as text, in their order. */
+function addressTexts({ size, bytes }: PackedAddresses): string[] {
+  return Array.from({ length: bytes.length / size }, (_, i) =>
+    addressText(Buffer.from(bytes.slice(i * size, (i + 1) * size), 'latin1')),
+  );
+}
+
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
 export interface Port {
   /** Empty for an unnamed port. */
@@ -124,6 +139,15 @@ function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
     });
   }
   return portList(ports);
+}
+
+/** The fields that `readPorts` makes this list of. */
+function portFields({ ports }: PortList) {
+  return ports.map(({ name, protocol, port }) => ({
+    ...(name !== '' && { name }),
+    protocol,
+    port,
+  }));
 }
 
 /** The ports of both lists, each once. */
@@ -218,15 +242,43 @@ export function projectService(object: V1Service, reading: ObjectReading): Servi
   };
 }
 
+/** The object of which `projectService` makes the same fields. */
+function serviceOf(key: string, service: Service) {
+  const { kind, ipv4, ipv6, cname } = service;
+  const addresses = [...addressTexts(ipv4), ...addressTexts(ipv6)];
+  const ports = portFields(service.ports);
+  const metadata = metadataOf(key, service);
+  if (kind === 'external-name') {
+    const externalName = cname === undefined ? addresses[0]! : `${decodeName(cname)}.`;
+    return { metadata, spec: { type: 'ExternalName', externalName, ports } };
+  }
+  return { metadata, spec: { clusterIPs: kind === 'headless' ? ['None'] : addresses, ports } };
+}
+
+function metadataOf(key: string, { version }: Projection) {
+  const [name = '', namespace] = key.split('/').reverse();
+  return {
+    ...(namespace !== undefined && { namespace }),
+    name,
+    ...(version !== '' && { resourceVersion: version }),
+  };
+}
+
 /** Whether two states of a service have the same records. */
 export function isSameService(before: Service, after: Service): boolean {
   return (
     before.kind === after.kind &&
     before.ipv4.bytes === after.ipv4.bytes &&
     before.ipv6.bytes === after.ipv6.bytes &&
+    // Two texts of an IPv6 address can have two labels.
+    isSameList(before.ipv6Labels, after.ipv6Labels) &&
     equalPorts(before.ports, after.ports) &&
     Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0
   );
+}
+
+function isSameList(one: readonly string[] = [], other: readonly string[] = []): boolean {
+  return one.length === other.length && one.every((text, i) => text === other[i]);
 }
 
 /** The memory of a service, with its name, namespace and addresses in the zone, in bytes: as measured. */
@@ -333,6 +385,46 @@ export function projectEndpointSlice(
   limit.report(reading);
   const groups = groupEndpoints(endpoints, readPorts(ports), reading);
   return { version: '', listNumber: 0, service, groups };
+}
+
+/** The object of which `projectEndpointSlice` makes the same fields: its groups have the same ports. */
+function sliceOf(key: string, slice: EndpointSlice) {
+  const { service, groups } = slice;
+  const [first] = groups;
+  return {
+    metadata: {
+      ...metadataOf(key, slice),
+      ...(service !== '' && {
+        labels: { [SERVICE_LABEL]: service.slice(service.indexOf('/') + 1) },
+      }),
+    },
+    addressType: first?.size === IPV6_BYTES ? 'IPv6' : 'IPv4',
+    endpoints: groups.flatMap((group) =>
+      endpointFields(group).map(({ address, hostname }) => ({
+        addresses: [address],
+        ...(hostname !== '' && { hostname }),
+      })),
+    ),
+    ports: first === undefined ? [] : portFields(first.ports),
+  };
+}
+
+/** The object of which `projectEndpoints` makes the same fields. */
+function endpointsOf(key: string, slice: EndpointSlice) {
+  const subsets = slice.groups.map((group) => ({
+    addresses: endpointFields(group).map(({ address, hostname }) => ({
+      ip: address,
+      ...(hostname !== '' && { hostname }),
+    })),
+    ports: portFields(group.ports),
+  }));
+  return { metadata: metadataOf(key, slice), subsets };
+}
+
+/** The endpoints of a group; a label is the same as that of a hostname, whatever it was made of. */
+function endpointFields(group: EndpointGroup): { address: string; hostname: string }[] {
+  const { labels } = group;
+  return addressTexts(group).map((address, i) => ({ address, hostname: labels?.[i] ?? '' }));
 }
 
 /** The memory of a slice and of its addresses in the zone, in bytes: as measured. */
@@ -529,6 +621,7 @@ export class ClusterState {
         }
         return projectService(object, { names, onRejected });
       },
+      objectOf: serviceOf,
       isSame: isSameService,
       bytesOf: serviceBytes,
       change: (key, _before, after) => records.putService(key, after),
@@ -541,10 +634,12 @@ export class ClusterState {
     };
     this.endpointSlices = {
       project: (_key, object, onRejected) => projectEndpointSlice(object, { names, onRejected }),
+      objectOf: sliceOf,
       ...slices,
     };
     this.endpoints = {
       project: (_key, object, onRejected) => projectEndpoints(object, { names, onRejected }),
+      objectOf: endpointsOf,
       ...slices,
     };
     this.namespaces = {
@@ -552,6 +647,7 @@ export class ClusterState {
         checkLabels(name);
         return { version: '', listNumber: 0 };
       },
+      objectOf: (name, stored) => ({ metadata: metadataOf(name, stored) }),
       isSame: () => true,
       bytesOf: () => NAMESPACE_BYTES,
       change: (key, _before, after) => records.putNamespace(key, after !== undefined),

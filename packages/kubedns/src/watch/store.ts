@@ -23,6 +23,8 @@ export interface Projection {
 export interface ObjectSink<T extends ApiObject, K extends Projection> {
   /** Returns the fields to store; throws for an invalid object. `onRejected` takes each part that is left out. */
   project(key: string, object: T, onRejected: (reason: string) => void): K;
+  /** The object that stored fields are made of again, its version as well: for a snapshot. There is none unless given. */
+  objectOf?(key: string, stored: K): ApiObject;
   /** Whether two states are the same to the sink: a change between them is not passed on. Never, unless given. */
   isSame?(before: K, after: K): boolean;
   /** The memory that an object takes, here and at the receiver, in bytes: an estimate. 0, unless given. */
@@ -57,6 +59,8 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
   readonly #onRejected: (what: string, reason: string) => void;
   readonly #limits: StoreLimits;
   readonly #stored = new Map<string, K>();
+  /** Changes that reached the sink so far. */
+  changes = 0;
   #bytes = 0;
   #listNumber = 0;
   #isListing = false;
@@ -78,6 +82,14 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
 
   get size(): number {
     return this.#stored.size;
+  }
+
+  /** The objects as they are stored when each is asked for, so that others may come and go meanwhile. */
+  *objects(): Generator<ApiObject> {
+    for (const [key, stored] of this.#stored) {
+      const object = this.#sink.objectOf?.(key, stored);
+      if (object !== undefined) yield object;
+    }
   }
 
   /**
@@ -226,6 +238,7 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
   }
 
   #notify(key: string, before: K | undefined, after: K | undefined): void {
+    this.changes++;
     try {
       this.#sink.change(key, before, after);
     } catch (error) {

@@ -8,6 +8,7 @@ const STAR = 0x2a;
 const UNDERSCORE = 0x5f;
 const HYPHEN = 0x2d;
 const DIGIT_0 = 0x30;
+const LETTER_A = 0x61;
 const COLON = 0x3a;
 const HEX = '0123456789abcdef';
 const IPV6_GROUPS = 8;
@@ -62,6 +63,20 @@ export class ZoneName {
   isService(fromApex: number): boolean {
     const at = this.startOf(fromApex);
     return this.bytes[at]! > 1 && this.bytes[at + 1] === UNDERSCORE;
+  }
+
+  /** Whether a label can be the name of an object: of letters, digits and hyphens, none of these at its ends (RFC 1123). */
+  isDnsLabel(fromApex: number): boolean {
+    const { bytes } = this;
+    const start = this.startOf(fromApex) + 1;
+    const last = start + bytes[start - 1]! - 1;
+    if (bytes[start] === HYPHEN || bytes[last] === HYPHEN) return false;
+    for (let at = start; at <= last; at++) {
+      const byte = bytes[at]!;
+      const isLetter = byte >= LETTER_A && byte < LETTER_A + 26;
+      if (!isLetter && byte !== HYPHEN && !(byte >= DIGIT_0 && byte < DIGIT_0 + 10)) return false;
+    }
+    return true;
   }
 
   /** The text of a label; for what is not on the way of every query. */
