@@ -13,7 +13,13 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
-import { decodeSnapshot, encodeSnapshot, SnapshotFile, type SnapshotHeader } from './snapshot.js';
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  SnapshotFile,
+  type SnapshotHeader,
+  type SnapshotRules,
+} from './snapshot.js';
 
 interface Header extends SnapshotHeader {
   readonly cluster: string;
@@ -36,12 +42,13 @@ function headerOf(writtenMs = NOW_MS, cluster = ''): Header {
   return { kind: 'kubedns', writtenMs, cluster };
 }
 
-function fileAt(path: string): SnapshotFile {
+function fileAt(path: string, more: Partial<SnapshotRules> = {}): SnapshotFile {
   const log = {
     info: (line: string) => logged.push(line),
     warn: (line: string) => logged.push(line),
   };
-  return new SnapshotFile({ path, log, kind: 'kubedns', maxAgeMs: 60_000, now: () => NOW_MS });
+  const rules = { kind: 'kubedns', maxAgeMs: 60_000, now: () => NOW_MS, ...more };
+  return new SnapshotFile({ path, log, ...rules });
 }
 
 async function bytesOf(
@@ -179,6 +186,18 @@ describe('a snapshot file', () => {
     expect(await file.write(headerOf(), broken)).toBe(false);
     expect(file.failure).toBe('the records are gone');
     expect(await read()).toEqual(LINES);
+  });
+
+  it('with more content than its program takes is not used, and not read to its end', async () => {
+    const limited = fileAt(file.path, { maxContentBytes: 200_000 });
+    writeFileSync(file.path, await bytesOf({}, ['x'.repeat(99_999), 'y'.repeat(99_999)]));
+    expect(await read(limited)).toHaveLength(2);
+    // One long line of a file that is small.
+    writeFileSync(file.path, await bytesOf({}, ['x'.repeat(200_000_000)]));
+    await expect(read(limited)).rejects.toThrow('its content has more than 200000 bytes');
+    writeFileSync(file.path, Buffer.alloc(400_000));
+    expect(await read(limited)).toBeUndefined();
+    expect(limited.failure).toBe('it has more than 331072 bytes');
   });
 
   it('whose content ends early is said while it is read', async () => {

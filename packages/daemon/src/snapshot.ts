@@ -15,7 +15,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Of all lines: what a list of the API may have. */
 const MAX_CONTENT_BYTES = 1024 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** More than any object has. What there is of a line is copied for each of its pieces. */
+/** More than any object has. */
 const MAX_LINE_CHARACTERS = 4 * 1024 * 1024;
 const CHUNK_CHARACTERS = 32 * 1024;
 const CHECKSUM_BYTES = 32;
@@ -88,6 +88,8 @@ export interface SnapshotRules {
   readonly kind: string;
   /** What is older is of no use. */
   readonly maxAgeMs: number;
+  /** Of all lines together; what has more is of no use. 1 GiB unless given. */
+  readonly maxContentBytes?: number;
   /** Milliseconds since 1970; the machine's unless given. */
   readonly now?: () => number;
 }
@@ -95,7 +97,7 @@ export interface SnapshotRules {
 /** Reads a snapshot. Throws a SnapshotError for one that is torn, of another kind or format, too old, or of a time to come. */
 export function decodeSnapshot<H extends SnapshotHeader>(
   bytes: Buffer,
-  { kind, maxAgeMs, now = Date.now }: SnapshotRules,
+  { kind, maxAgeMs, maxContentBytes = MAX_CONTENT_BYTES, now = Date.now }: SnapshotRules,
 ): Snapshot<H> {
   const endAt = bytes.length - CHECKSUM_BYTES;
   const headEnd = bytes.subarray(0, MAX_HEADER_BYTES).indexOf(LINE_FEED);
@@ -114,7 +116,10 @@ export function decodeSnapshot<H extends SnapshotHeader>(
   // Without its age, which would make it another reason each time that it is read.
   if (ageMs > maxAgeMs) throw new SnapshotError(`it is older than ${maxAgeMs / 1_000} s`);
   if (ageMs < -MAX_AHEAD_MS) throw new SnapshotError('it is of a time to come, by this clock');
-  return { header: header as unknown as H, lines: linesOf(content.subarray(headEnd + 1)) };
+  return {
+    header: header as unknown as H,
+    lines: linesOf(content.subarray(headEnd + 1), maxContentBytes),
+  };
 }
 
 function readHeader(text: string): SnapshotHeader & { readonly format: number } {
@@ -131,7 +136,7 @@ function readHeader(text: string): SnapshotHeader & { readonly format: number } 
   return header as SnapshotHeader & { readonly format: number };
 }
 
-async function* linesOf(packed: Buffer): AsyncGenerator<string> {
+async function* linesOf(packed: Buffer, maxBytes: number): AsyncGenerator<string> {
   let bytes = 0;
   let rest = '';
   const turn = new LoopTurn();
@@ -140,11 +145,12 @@ async function* linesOf(packed: Buffer): AsyncGenerator<string> {
   try {
     for await (const chunk of content) {
       bytes += (chunk as Buffer).length;
-      if (bytes > MAX_CONTENT_BYTES) {
-        throw new SnapshotError(`its content has more than ${MAX_CONTENT_BYTES} bytes`);
-      }
-      const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
-      rest = lines.pop()!;
+      if (bytes > maxBytes) throw new SnapshotError(`its content has more than ${maxBytes} bytes`);
+      const text = decoder.decode(chunk as Buffer, { stream: true });
+      // A long line is put together once.
+      const end = text.lastIndexOf('\n');
+      const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
+      rest = end < 0 ? rest + text : text.slice(end + 1);
       if (rest.length > MAX_LINE_CHARACTERS)
         throw new SnapshotError(`a line has more than ${MAX_LINE_CHARACTERS} characters`);
       for (const line of lines) {
@@ -203,7 +209,7 @@ export class SnapshotFile {
   /** Undefined where there is none, or none that is of use. */
   async read<H extends SnapshotHeader>(): Promise<Snapshot<H> | undefined> {
     try {
-      return decodeSnapshot<H>(await readWhole(this.path), this.#options);
+      return decodeSnapshot<H>(await readWhole(this.path, this.#maxBytes), this.#options);
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
       if (!isMissing) this.refuse(systemReason(error));
@@ -214,6 +220,12 @@ export class SnapshotFile {
   /** A file whose content proves to be of no use while it is read. */
   refuse(reason: string): void {
     this.#fail('is not used', reason);
+  }
+
+  /** Content that cannot be packed is some bytes longer. */
+  get #maxBytes(): number {
+    const { maxContentBytes = MAX_CONTENT_BYTES } = this.#options;
+    return Math.min(MAX_BYTES, maxContentBytes + 2 * MAX_HEADER_BYTES);
   }
 
   #fail(what: string, reason: string): void {
@@ -257,13 +269,13 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function readWhole(path: string): Promise<Buffer> {
+async function readWhole(path: string, maxBytes: number): Promise<Buffer> {
   const file = await open(path, READ_FLAGS);
   try {
     const stat = await file.stat();
     const { size } = stat;
     if (!stat.isFile()) throw new SnapshotError('it is no regular file');
-    if (size > MAX_BYTES) throw new SnapshotError(`it has more than ${MAX_BYTES} bytes`);
+    if (size > maxBytes) throw new SnapshotError(`it has more than ${maxBytes} bytes`);
     const bytes = Buffer.alloc(size);
     const { bytesRead } = await file.read(bytes, 0, size, 0);
     return bytes.subarray(0, bytesRead);
