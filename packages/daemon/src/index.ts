@@ -35,7 +35,11 @@ export { collectGarbage } from './idle-collection.js';
 export { type LocalAnswer, type LocalPage, localPages } from './local/local-page.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
 export { metricsHandler, renderFamilies } from './metrics/exposition.js';
-export { type CountedListener, listenerFamilies } from './metrics/listener-families.js';
+export {
+  type CountedListener,
+  listenerFamilies,
+  tcpFamilies,
+} from './metrics/listener-families.js';
 export {
   BucketHistogram,
   by,

@@ -44,7 +44,12 @@ export class DnsPort {
 
   /** Throws a StartupError for an address that cannot be listened on. */
   async open(answerer: Answerer, sessions: SessionService): Promise<void> {
-    const { domain, 'dns-port': port, 'reuse-port': reusesPort } = this.#flags;
+    const {
+      domain,
+      'dns-port': port,
+      'reuse-port': reusesPort,
+      'tcp-max-age': maxAgeMs,
+    } = this.#flags;
     try {
       this.#listener = await listen({
         answerer,
@@ -52,6 +57,7 @@ export class DnsPort {
         port,
         reusesPort,
         engine: this.#engine,
+        tcp: { maxAgeMs },
         sessions,
         cookies: this.#cookies,
         observer: this.#observer,

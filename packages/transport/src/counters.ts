@@ -30,4 +30,6 @@ export class ListenerCounters {
   tcpRefused = 0;
   /** Connections closed after too long without traffic. */
   tcpIdleClosed = 0;
+  /** Connections that were ended for their age. */
+  tcpAgeClosed = 0;
 }

@@ -22,7 +22,7 @@ export { EngineError, ExchangeError, type ExchangeErrorCode, ListenError } from 
 export type { EncryptedStatus } from './encrypted/pool.js';
 export { exchange, type Exchange, type ExchangeDone, type ExchangeRequest } from './exchange.js';
 export { frameMessage, FrameReader } from './frame-reader.js';
-export { listen, type Listener, type ListenOptions } from './listener.js';
+export { DEFAULT_TCP_AGE_MS, listen, type Listener, type ListenOptions } from './listener.js';
 export {
   type Encryption,
   isLoopback,

@@ -53,9 +53,12 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** See `TcpLimits.maxAgeMs`: ten minutes. */
+export const DEFAULT_TCP_AGE_MS = 600_000;
 const DEFAULT_TCP_LIMITS: Omit<TcpLimits, 'maxSessions'> = {
   maxConnections: 500,
   idleTimeoutMs: 10_000,
+  maxAgeMs: DEFAULT_TCP_AGE_MS,
 };
 const PORT_ATTEMPTS = 10;
 const EVERY_IPV4_ADDRESS = '0.0.0.0';

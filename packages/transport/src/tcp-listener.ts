@@ -29,10 +29,22 @@ export interface TcpLimits {
   readonly maxSessions: number;
   /** A connection without traffic for this long is closed. */
   readonly idleTimeoutMs: number;
+  /**
+   * A connection is ended at an age between three quarters of this and all of it, drawn at random, when no answer is due on it:
+   * its client opens another one (RFC 7766 section 6.2.4), which may lead to another process behind the address. 0 is never.
+   * Sessions that stay are left alone.
+   */
+  readonly maxAgeMs: number;
 }
 
 /** Of the descriptors of the process: sessions, upstream servers, files and metrics need some too. */
 const SHARE_OF_DESCRIPTORS = 3 / 8;
+/** The random part of a greatest age: connections that began together do not end together. */
+const RANDOM_PART = 1 / 4;
+/** How often ages are looked at. */
+const LOOK_MS = 1_000;
+/** A client that has not closed its side of an ended connection after so long, or not read its answers, is cut off. */
+const ENDING_MS = 10_000;
 
 /** Accepts DNS over TCP and passes the queries to a handler. */
 export class TcpListener {
@@ -48,6 +60,8 @@ export class TcpListener {
   readonly #connections = new Map<Socket, TcpConnection>();
   /** Those that stay: their number is limited by who serves them. */
   readonly #sessions = new Map<Socket, TcpConnection>();
+  /** Looks at ages while there are connections. */
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(handler: MessageHandler, limits: TcpLimits, counters: ListenerCounters) {
     this.#handler = handler;
@@ -83,6 +97,7 @@ export class TcpListener {
 
   async close(): Promise<void> {
     this.stopAccepting();
+    this.#stopLooking();
     for (const all of [this.#connections, this.#sessions])
       for (const socket of all.keys()) socket.destroy();
     await this.#closed;
@@ -113,6 +128,7 @@ export class TcpListener {
       },
     });
     this.#connections.set(socket, connection);
+    this.#lookAtAges();
     socket.on('close', () => {
       this.#connections.delete(socket);
       if (!this.#sessions.delete(socket)) this.#counters.tcpOpen--;
@@ -125,6 +141,34 @@ export class TcpListener {
       this.#counters.tcpIdleClosed++;
       socket.destroy();
     });
+  }
+
+  #lookAtAges(): void {
+    const { maxAgeMs } = this.#limits;
+    if (maxAgeMs === 0 || this.#timer !== undefined) return;
+    const lookMs = Math.min(LOOK_MS, maxAgeMs * RANDOM_PART);
+    this.#timer = setInterval(() => this.#endOld(), lookMs).unref();
+  }
+
+  #stopLooking(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A client that stays for ever on the process that it found would have nothing of others that came later. */
+  #endOld(): void {
+    if (this.#connections.size === 0) this.#stopLooking();
+    const nowMs = performance.now();
+    for (const [socket, connection] of this.#connections) {
+      const ageMs = nowMs - connection.acceptedMs;
+      const overMs = ageMs - this.#limits.maxAgeMs * connection.ageShare;
+      if (overMs < 0) continue;
+      if (overMs >= ENDING_MS) socket.destroy();
+      else if (!connection.isToEnd) {
+        this.#counters.tcpAgeClosed++;
+        void connection.end();
+      }
+    }
   }
 
   /**
@@ -191,8 +235,10 @@ const CUT_OFF_FACTOR = 4;
 const NEW_MS = 2_000;
 /** A connection that has to end is ended when its client has sent nothing for this long, */
 const PAUSE_MS = 50;
-/** or, if the client never pauses, after this time when no answer is due. */
+/** or, if the client never pauses, after this time when no answer is due, */
 const LAST_QUERY_MS = 1_000;
+/** or, if one always is, when what came until this time is answered: the client asks the rest again elsewhere. */
+const LAST_READ_MS = 3_000;
 
 /** What a connection tells its listener. */
 interface ConnectionEvents {
@@ -225,7 +271,11 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   #isEnding = false;
   #isReading = false;
   #hasSent = false;
-  readonly #acceptedMs = performance.now();
+  readonly acceptedMs = performance.now();
+  /** Which part of the greatest age it reaches. */
+  readonly ageShare = 1 - RANDOM_PART * Math.random();
+  /** `end` was called. */
+  isToEnd = false;
   #stays = false;
   readonly #readOn = (): void => this.readOn();
 
@@ -267,7 +317,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
 
   /** Whether it has sent nothing yet, and had little time to. */
   isNew(): boolean {
-    return !this.#hasSent && performance.now() - this.#acceptedMs < NEW_MS;
+    return !this.#hasSent && performance.now() - this.acceptedMs < NEW_MS;
   }
 
   get unsentBytes(): number {
@@ -331,6 +381,8 @@ export class TcpConnection implements AddressedClient, Reading, Session {
    * the connection, and the client could lose answers that it has not read yet.
    */
   async end(): Promise<void> {
+    this.isToEnd = true;
+    if (this.#socket.writableFinished) return;
     const ended = new Promise((resolve) => {
       this.#socket.on('finish', resolve).on('close', resolve);
     });
@@ -340,10 +392,13 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     };
     const pause = setTimeout(end, PAUSE_MS);
     const latest = setTimeout(end, LAST_QUERY_MS);
+    const lastRead = setTimeout(() => {
+      this.#isOver = true;
+      end();
+    }, LAST_READ_MS);
     this.#socket.on('data', () => pause.refresh());
     await ended;
-    clearTimeout(pause);
-    clearTimeout(latest);
+    for (const timer of [pause, latest, lastRead]) clearTimeout(timer);
   }
 
   /** Answers the received queries, as far as this connection's turn allows. */

@@ -72,6 +72,39 @@ describe('a server that is asked over TCP connections that are kept', () => {
     },
   );
 
+  it('gets another connection at the greatest age of one, although that is in use', async () => {
+    const { server, upstream } = await serve(addressOfName);
+    upstream.encrypted!.maxAgeMs = 60_000;
+    const seconds: number[] = [];
+    for (let second = 0; second < 180; second += 5) {
+      const before = connectionsOf(server);
+      expect(await Promise.all(askMany(upstream.sockets, 1))).toEqual(addressesOf(1));
+      if (connectionsOf(server) > before) seconds.push(second);
+      fixture.wait(5_000);
+    }
+    // One lives for 45 to 60 s.
+    expect(seconds[0]).toBe(0);
+    const ages = seconds.slice(1).map((second, at) => second - seconds[at]!);
+    expect(ages.length).toBeGreaterThanOrEqual(2);
+    for (const age of ages) expect(age >= 45 && age <= 60).toBe(true);
+  });
+
+  it('answers over a connection that has reached its age what it was asked there', async () => {
+    const held = new HeldAnswers();
+    const { server, upstream } = await serve(held.script);
+    const first = askMany(upstream.sockets, 3);
+    await until(() => server.requests.length === 3);
+    upstream.encrypted!.maxAgeMs = 10;
+    fixture.wait(20);
+    const second = askMany(upstream.sockets, 3, 3);
+    await until(() => server.requests.length === 6);
+    expect(connectionsOf(server)).toBe(2);
+    held.release();
+    expect(await Promise.all([...first, ...second])).toEqual(addressesOf(6));
+    fixture.wait(20);
+    await until(() => upstream.encrypted!.connections === 0);
+  });
+
   it('fails at once when it closes each connection without an answer', async () => {
     const { server, upstream } = await serve((request) => {
       request.socket?.destroy();

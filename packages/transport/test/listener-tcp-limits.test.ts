@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
+import { held, ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
-import { holdClock } from './held-timers.js';
+import { holdClock, holdTimeouts } from './held-timers.js';
 import { answerWith, manyAddresses, replyTo } from './messages.js';
 import { idOf, oneAddress, question, start, startDeferring } from './tcp-listening.js';
 
@@ -95,6 +95,95 @@ describe('limits over TCP', () => {
     const next = await connect();
     expect(idOf(await next.ask(question(2)))).toBe(2);
     expect(listener.counters.tcpRefused).toBe(0);
+  });
+});
+
+describe('the age of a connection over TCP', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  it('ends it between two questions: the client opens another one', async () => {
+    const { listener, client, connect } = await start(opened, oneAddress, { maxAgeMs: 100 });
+    expect(idOf(await client.ask(question(1)))).toBe(1);
+    await client.closed;
+    expect(listener.counters).toMatchObject({ tcpAgeClosed: 1, tcpIdleClosed: 0, tcpRefused: 0 });
+    expect(client.hasEnded).toBe(true);
+    const next = await connect();
+    expect(idOf(await next.ask(question(2)))).toBe(2);
+  });
+
+  it('does not end it while an answer is due', async () => {
+    const { listener, client, connect, deferred, send } = await startDeferring(opened, {
+      maxAgeMs: 40,
+    });
+    client.send(question(1));
+    await until(() => deferred.length === 1);
+    await until(() => listener.counters.tcpAgeClosed === 1);
+    // One that is idle ends, although it is younger.
+    await (
+      await connect()
+    ).closed;
+    expect(client.hasEnded).toBe(false);
+    send(0);
+    expect(idOf(await client.inbox.next())).toBe(1);
+    await client.closed;
+  });
+
+  it('ends one on which there is always an answer due when those that came in 3 s are sent', async () => {
+    holdTimeouts();
+    const { listener, client, deferred, send } = await startDeferring(opened, { maxAgeMs: 40 });
+    client.send(question(1));
+    await until(() => deferred.length === 1 && listener.counters.tcpAgeClosed === 1);
+    jest.advanceTimersByTime(2_999);
+    client.send(question(2));
+    await until(() => deferred.length === 2);
+    send(0);
+    expect(idOf(await client.inbox.next())).toBe(1);
+    expect(client.hasEnded).toBe(false);
+    jest.advanceTimersByTime(1);
+    client.send(question(3));
+    send(1);
+    expect(idOf(await client.inbox.next())).toBe(2);
+    await client.closed;
+    expect([client.hasEnded, deferred.length]).toEqual([true, 2]);
+  });
+
+  it('is ten minutes at most unless it is given, and another one for each', async () => {
+    jest.useFakeTimers(held('performance', 'setInterval', 'clearInterval'));
+    const { listener, connect } = await start(opened, oneAddress, { idleTimeoutMs: 60_000 });
+    const CLIENTS = 60;
+    for (let i = 1; i < CLIENTS; i++) await connect();
+    await until(() => listener.counters.tcpOpen === CLIENTS);
+    const { counters } = listener;
+    jest.advanceTimersByTime(449_000);
+    expect(counters.tcpAgeClosed).toBe(0);
+    let most = 0;
+    for (let seconds = 449; seconds < 602; seconds++) {
+      const before = counters.tcpAgeClosed;
+      jest.advanceTimersByTime(1_000);
+      most = Math.max(most, counters.tcpAgeClosed - before);
+    }
+    expect(counters.tcpAgeClosed).toBe(CLIENTS);
+    expect(most).toBeLessThan(CLIENTS / 4);
+  });
+
+  it('has no limit where that is 0', async () => {
+    jest.useFakeTimers(held('performance', 'setInterval', 'clearInterval'));
+    const { listener, client } = await start(opened, oneAddress, { maxAgeMs: 0 });
+    jest.advanceTimersByTime(86_400_000);
+    expect(idOf(await client.ask(question(1)))).toBe(1);
+    expect(listener.counters.tcpAgeClosed).toBe(0);
+  });
+
+  it('cuts off a client that does not close its side, whatever it sends', async () => {
+    jest.useFakeTimers(held('performance', 'setInterval', 'clearInterval'));
+    const { listener, client } = await start(opened, oneAddress, { maxAgeMs: 60_000 });
+    while (listener.counters.tcpAgeClosed === 0) jest.advanceTimersByTime(1_000);
+    await client.closed;
+    expect([client.hasEnded, listener.counters.tcpOpen]).toEqual([true, 1]);
+    client.send(question(1));
+    jest.advanceTimersByTime(10_000);
+    await until(() => listener.counters.tcpOpen === 0);
+    expect(listener.counters).toMatchObject({ tcpAgeClosed: 1, tcpIdleClosed: 0 });
   });
 });
 

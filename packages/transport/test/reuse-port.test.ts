@@ -176,7 +176,7 @@ describe('a listener that leaves its port to others', () => {
       holdTimeouts();
       const left = leaving.leave();
       // Once it has left UDP, a timeout of each kind runs.
-      await until(() => jest.getTimerCount() === 2);
+      await until(() => jest.getTimerCount() === 3);
       for (let ms = 0; ms + STEP_MS < (pauses ? PAUSE_MS : LAST_QUERY_MS); ms += STEP_MS) {
         jest.advanceTimersByTime(STEP_MS);
         if (!pauses) await ask();

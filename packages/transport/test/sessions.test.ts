@@ -22,14 +22,14 @@ const DSO = Buffer.from(
   }),
 );
 const NOTIMP = 4;
-async function start(receive?: SessionService['receive'], limit = 0) {
+async function start(receive?: SessionService['receive'], limit = 0, maxAgeMs = 0) {
   const failures: unknown[] = [];
   const listener = opened(
     await listen({
       answerer: { answer: oneAddress },
       address: '127.0.0.1',
       port: 0,
-      tcp: { idleTimeoutMs: 60_000, maxConnections: 2 },
+      tcp: { idleTimeoutMs: 60_000, maxConnections: 2, maxAgeMs },
       onFailure: (error) => void failures.push(error),
       ...(receive && { sessions: { receive, limit } }),
     }),
@@ -105,6 +105,19 @@ describe('a session over TCP', () => {
     await listener.close();
     await Promise.all(sessions.map(({ closed }) => closed));
     expect(listener.counters.tcpOpen).toBe(0);
+  });
+
+  it('that stays has no greatest age', async () => {
+    const { connect, listener } = await start((_, session) => session.stay(), 1, 40);
+    const session = await connect();
+    session.send(DSO);
+    expect(idOf(await session.ask(question(7)))).toBe(7);
+    const { tcpAgeClosed } = listener.counters;
+    await (
+      await connect()
+    ).closed;
+    expect(listener.counters.tcpAgeClosed).toBe(tcpAgeClosed + 1);
+    expect(idOf(await session.ask(question(8)))).toBe(8);
   });
 
   it('is accepted with many others before one of them is read, up to the sessions that there may be', async () => {

@@ -22,6 +22,7 @@ const COUNTS = Object.assign(new ListenerCounters(), {
   tcpConnections: 14,
   tcpRefused: 15,
   tcpIdleClosed: 16,
+  tcpAgeClosed: 24,
   tcpOpen: 17,
 });
 const LISTENER: CountedListener = { engine: 'dgram', counters: COUNTS };
@@ -62,6 +63,7 @@ describe('the metrics of listeners', () => {
       'tcp_connections_total{event="accepted"} 14',
       'tcp_connections_total{event="refused"} 15',
       'tcp_connections_total{event="idle_closed"} 16',
+      'tcp_connections_total{event="age_closed"} 24',
       'truncated_answers_total 11',
       'udp_engine_info{engine="dgram"} 1',
     ]);

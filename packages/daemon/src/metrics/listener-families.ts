@@ -18,10 +18,7 @@ export function listenerFamilies(
   { counter, gauge }: MetricPrefix,
   listeners: () => readonly CountedListener[],
 ): MetricFamily[] {
-  const sum = (read: Read) =>
-    listeners().reduce((total, { counters }) => total + read(counters), 0);
-  const sums = (parts: Readonly<Record<string, Read>>) => () =>
-    Object.entries(parts).map(([key, read]) => [key, sum(read)] as const);
+  const { sum, sums } = sumsOf(listeners);
   return [
     counter(
       'messages_total',
@@ -72,6 +69,22 @@ export function listenerFamilies(
       () => sum((c) => c.failures),
     ),
     counter('send_errors_total', 'Answers that could not be sent.', () => sum((c) => c.sendErrors)),
+    ...tcpFamilies({ counter, gauge }, listeners),
+    gauge(
+      'udp_engine_info',
+      'The active UDP engine; always 1.',
+      by('engine', () => new Map(listeners().map(({ engine }) => [engine, 1]))),
+    ),
+  ];
+}
+
+/** Those of the TCP connections alone. */
+export function tcpFamilies(
+  { counter, gauge }: Pick<MetricPrefix, 'counter' | 'gauge'>,
+  listeners: () => readonly CountedListener[],
+): MetricFamily[] {
+  const { sum, sums } = sumsOf(listeners);
+  return [
     counter(
       'tcp_connections_total',
       'TCP connections, by event.',
@@ -81,16 +94,20 @@ export function listenerFamilies(
           accepted: (c) => c.tcpConnections,
           refused: (c) => c.tcpRefused,
           idle_closed: (c) => c.tcpIdleClosed,
+          age_closed: (c) => c.tcpAgeClosed,
         }),
       ),
     ),
     gauge('tcp_connections_open', 'Open TCP connections.', () => sum((c) => c.tcpOpen)),
-    gauge(
-      'udp_engine_info',
-      'The active UDP engine; always 1.',
-      by('engine', () => new Map(listeners().map(({ engine }) => [engine, 1]))),
-    ),
   ];
+}
+
+function sumsOf(listeners: () => readonly CountedListener[]) {
+  const sum = (read: Read) =>
+    listeners().reduce((total, { counters }) => total + read(counters), 0);
+  const sums = (parts: Readonly<Record<string, Read>>) => () =>
+    Object.entries(parts).map(([key, read]) => [key, sum(read)] as const);
+  return { sum, sums };
 }
 
 /** Every answer that was sent, including refusals of messages that are not queries. */

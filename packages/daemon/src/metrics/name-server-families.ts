@@ -62,7 +62,9 @@ export interface CountedNameServer {
 }
 
 /** The part of an upstream server that the metrics of its encryption need. */
-export type EncryptedNameServer = Pick<UpstreamServer, 'text' | 'encrypted'>;
+export interface EncryptedNameServer extends Pick<UpstreamServer, 'text'> {
+  readonly encrypted?: EncryptedStatus;
+}
 
 /** What the metrics of a forwarder and its upstream servers are read from. */
 export interface UpstreamSources {

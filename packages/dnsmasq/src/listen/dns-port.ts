@@ -125,7 +125,7 @@ function servePort({
   engine,
   log,
 }: ServePortOptions): Promise<ServedPort> {
-  const { port, maxTcpConnections, maxUdpBytes, binding, reusesPort } = options;
+  const { port, maxTcpConnections, maxTcpAgeMs, maxUdpBytes, binding, reusesPort } = options;
   const listenOptions: Omit<ListenOptions, 'address'> = {
     answerer,
     notifies,
@@ -136,7 +136,7 @@ function servePort({
     maxUdpBytes,
     engine,
     reusesPort,
-    tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
+    tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS, maxAgeMs: maxTcpAgeMs },
     onFailure: (error) => log.error(`answering: ${errorText(error)}`),
   };
   // The wildcard socket also serves addresses that are added later.

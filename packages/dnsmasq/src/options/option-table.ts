@@ -3,6 +3,7 @@ import { type ClientNetworks, nearest } from '@kube-dns/base';
 import type { PrefetchOptions } from '@kube-dns/resolver';
 import {
   COOKIELESS_PER_SECOND,
+  DEFAULT_TCP_AGE_MS,
   type FastRetry,
   UDP_ENGINES,
   type UdpEngineChoice,
@@ -62,6 +63,7 @@ import {
   parseAlias,
   parseNotifyRule,
   parsePrefetch,
+  durationMs,
   parseStale,
   parseSubnets,
   parseClientNetworks,
@@ -177,6 +179,15 @@ const FIELDS = {
   maxTcpConnections: field<number | undefined>(
     undefined,
     setting('--max-tcp-connections=', 'maximum of open TCP connections', positive),
+  ),
+  /** How old a TCP connection of a client gets at most, in milliseconds; 0 is no limit. */
+  maxTcpAgeMs: field(
+    DEFAULT_TCP_AGE_MS,
+    setting(
+      '--tcp-max-age=',
+      'extension: oldest that a TCP connection of a client gets (default 10m), so that clients spread over new replicas; 0: no limit',
+      durationMs,
+    ),
   ),
   maxUdpBytes: field(
     1232,

@@ -239,7 +239,8 @@ export function parseStale(value: string): StaleOptions {
   return { timeoutMs, maxAgeSeconds, ttlSeconds: Math.min(ttlSeconds, maxAgeSeconds) };
 }
 
-function durationMs(text: string): number {
+/** Parses a Go duration or a number of seconds, as milliseconds; throws an OptionError. */
+export function durationMs(text: string): number {
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : durationOf(text);
   if (!(ms >= 0) || ms > Number.MAX_SAFE_INTEGER) throw notDuration(text);
   return ms;

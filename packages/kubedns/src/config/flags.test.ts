@@ -36,6 +36,7 @@ describe('the flags', () => {
       'notify-key': '',
       status: false,
       subscribers: undefined,
+      'tcp-max-age': 600_000,
       'tls-ca': '',
       pods: 'insecure',
       profiling: false,

@@ -26,7 +26,12 @@ import {
   VERSION,
 } from '@kube-dns/daemon';
 import { DNSTAP_FLAG } from '@kube-dns/telemetry';
-import { COOKIELESS_PER_SECOND, type ServerAddress, UDP_ENGINES } from '@kube-dns/transport';
+import {
+  COOKIELESS_PER_SECOND,
+  DEFAULT_TCP_AGE_MS,
+  type ServerAddress,
+  UDP_ENGINES,
+} from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS, MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../watch/cluster-watch.js';
 import { ENDPOINT_NAMES } from '../watch/projections.js';
@@ -168,6 +173,10 @@ export const KUBEDNS_FLAGS = {
   status: STATUS_FLAG,
   subscribers: networksFlag(
     'who may subscribe to changes besides this machine or pod; default: everyone',
+  ),
+  'tcp-max-age': waitFlag(
+    DEFAULT_TCP_AGE_MS,
+    'oldest that a TCP connection of a client gets, so that clients spread over new replicas; 0: no limit',
   ),
   'tls-ca': stringFlag(
     '',

@@ -166,6 +166,7 @@ describe('the metrics of the program', () => {
     counters.udpQueries = 4;
     counters.formErrors = 3;
     counters.tcpIdleClosed = 2;
+    counters.tcpAgeClosed = 7;
     counters.truncated = 1;
     counters.rcodes[3] = 6;
     counters.tcpOpen = 5;
@@ -174,6 +175,7 @@ describe('the metrics of the program', () => {
         'kubedns_messages_total{protocol="udp"} 4',
         'kubedns_refused_messages_total{reason="formerr"} 3',
         'kubedns_tcp_connections_total{event="idle_closed"} 2',
+        'kubedns_tcp_connections_total{event="age_closed"} 7',
         'kubedns_truncated_answers_total 1',
         'kubedns_answers_total{rcode="NXDOMAIN"} 6',
         'kubedns_answers_total{rcode="FORMERR"} 3',

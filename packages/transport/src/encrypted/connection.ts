@@ -31,6 +31,8 @@ const CONNECT_MS = 1_500;
 /** Queries wait, and nothing has arrived for so long: the server is asked for a sign of life, which takes as long at most. */
 const SILENCE_MS = 500;
 const IDLE_MS = 30_000;
+/** Of a greatest age: connections that were opened together do not end together. */
+const RANDOM_PART = 1 / 4;
 /** A handshake is 1–2 ms of work for this process: so many at a time. */
 const MAX_HANDSHAKES = 2;
 /** One whose server says nothing for so long is no work; it does not hold up the others. */
@@ -95,6 +97,9 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
   certificateEndsAt = Number.POSITIVE_INFINITY;
   /** Its number among those to the server. */
   readonly serial: number;
+  /** When its handshake was over; and which part of the greatest age it reaches. */
+  #openedAtMs = Number.POSITIVE_INFINITY;
+  readonly #ageShare = 1 - RANDOM_PART * Math.random();
   readonly #handler: ConnectionHandler;
   readonly #outstanding = new SentTable<EncryptedQuery>();
   #socket: Socket | undefined;
@@ -115,6 +120,11 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
     this.serial = serial;
     this.#handler = handler;
     this.#sinceMs = handler.share.nowMs;
+  }
+
+  /** Whether it has reached its part of a greatest age. */
+  isOlderThan(maxAgeMs: number): boolean {
+    return this.#handler.share.nowMs - this.#openedAtMs >= maxAgeMs * this.#ageShare;
   }
 
   get hasReplied(): boolean {
@@ -319,7 +329,7 @@ export class Connection implements CarrierHandler, HandshakeWaiter {
     const { share } = this.#handler;
     share.handshakes.release(this);
     if (this.#state === 'over') return;
-    this.#sinceMs = share.nowMs;
+    this.#sinceMs = this.#openedAtMs = share.nowMs;
     this.#carrier = createCarrier();
     this.#state = 'open';
     this.#handler.onOpen(this, encrypted && certificateEnd(encrypted));

@@ -146,18 +146,29 @@ export interface EncryptedStatus {
   readonly certificateEndsAt: number;
 }
 
+/** The same, and how old its connections get. */
+export interface KeptConnections extends EncryptedStatus {
+  /**
+   * A connection takes no more queries at an age between three quarters of this and all of it, in milliseconds, drawn at
+   * random, and is closed after the last reply: the next may lead to another process behind the address. 0, the default, is no
+   * limit. Who asks the server sets it.
+   */
+  maxAgeMs: number;
+}
+
 /**
  * The connections to one encrypted server. It is never asked in another way: without a connection queries wait, and
  * then fail.
  */
 export class ServerConnections
-  implements ServerSockets, QuerySocket, ConnectionHandler, EncryptedStatus
+  implements ServerSockets, QuerySocket, ConnectionHandler, KeptConnections
 {
   readonly share: EncryptedServers;
   readonly target: UpstreamTarget;
   readonly trust: TlsTrust;
   handshakes = 0;
   certificateEndsAt = 0;
+  maxAgeMs = 0;
   readonly #onFailure: (why: Unreachable) => void;
   #connections: Connection[] = [];
   readonly #waiting = new Set<EncryptedQuery>();
@@ -276,6 +287,7 @@ export class ServerConnections
     for (const connection of [...this.#connections]) {
       // The next handshake refuses the certificate, or has another.
       if (nowSeconds >= connection.certificateEndsAt) connection.retire();
+      if (this.maxAgeMs > 0 && connection.isOlderThan(this.maxAgeMs)) connection.retire();
       connection.tick(nowMs);
     }
     this.#openMore();

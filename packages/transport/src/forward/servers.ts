@@ -1,7 +1,7 @@
 import type { Trace } from '@kube-dns/base';
 import { buildQuery, encodeKey, type Query, ROOT_NAME, TYPE, writeUint16 } from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
-import type { EncryptedStatus } from '../encrypted/pool.js';
+import type { KeptConnections } from '../encrypted/pool.js';
 import { TlsTrust } from '../encrypted/tls.js';
 import { ExchangeError, type ExchangeErrorCode } from '../errors.js';
 import { type Exchange, exchange, type ExchangeDone } from '../exchange.js';
@@ -50,7 +50,7 @@ export interface UpstreamServer extends ServerAddress {
   /** Its connections over plain TCP. */
   readonly tcpSlots: ServerTcpSlots;
   /** The connections to it, where they are kept. */
-  readonly encrypted?: EncryptedStatus;
+  readonly encrypted?: KeptConnections;
   readonly counts: ServerCounter;
   /** Over UDP. */
   readonly health: ServerHealth;
