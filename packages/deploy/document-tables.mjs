@@ -92,9 +92,10 @@ function constantOf(place) {
   const [path, constant] = place.replaceAll('`', '').split(' ');
   const [name, field] = constant.split('.');
   const text = source(`packages/${path.replace('/', '/src/')}`);
-  const initial = new RegExp(`const ${name}(?:: \\w+)? = ([^;]+);`).exec(text)?.[1] ?? '';
+  const initial = new RegExp(`const ${name}(?:: [^=]+)? = ([^;]+);`).exec(text)?.[1] ?? '';
   const value = field === undefined ? initial : new RegExp(`${field}: ([^,}]+)`).exec(initial)?.[1];
-  const factors = (value ?? '').replaceAll('_', '').trim().split(' * ');
+  if (value === undefined) throw new Error(`SECURITY.md: there is no ${place}`);
+  const factors = value.replaceAll('_', '').trim().split(' * ');
   return factors.reduce((product, factor) => product * Number(factor), 1);
 }
 

@@ -68,6 +68,8 @@ runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
   const server = new NodeCacheServer({
     engine,
     reusesPort: options.reusesPort,
+    maxTcpAgeMs: options.maxTcpAgeMs,
+    snapshotFile: options.snapshotFile,
     drainMs: options.drainMs,
     clusterServer: (): ServerAddress | undefined => {
       const address = lookup(service);

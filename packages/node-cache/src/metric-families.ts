@@ -7,6 +7,7 @@ import {
   type MetricFamily,
   metricPrefix,
   type ProgramFacts,
+  tcpFamilies,
 } from '@kube-dns/daemon';
 import { subscriptionFamilies } from '@kube-dns/push';
 import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
@@ -42,6 +43,8 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...cacheFamilies(() => server.points.all),
     ...forwardFamilies(server),
     ...pluginFamilies(server),
+    ...tcpFamilies(OWN, () => server.points.all.map(({ listener }) => listener)),
+    ...(server.snapshot?.families(OWN) ?? []),
     ...telemetryFamilies(OWN, () => telemetry),
     counter('reload_failed_total', 'Corefiles that were refused.', () => source.errors.refused),
     counter(

@@ -11,6 +11,7 @@ import type {
 } from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import { Blocks } from './answer/blocks.js';
+import { ClusterSnapshot } from './answer/cluster-snapshot.js';
 import { Upstreams } from './answer/upstreams.js';
 import type { ServerBlock } from './corefile/server-block.js';
 import { HealthEndpoints } from './http-endpoints.js';
@@ -21,6 +22,10 @@ import type { NetworkSetup } from './network/network-setup.js';
 interface NodeCacheServerOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
+  /** Of the TCP connections of clients, in milliseconds; 0 is no limit. */
+  readonly maxTcpAgeMs: number;
+  /** The file that cached answers of the cluster are in through a restart; '' for none. */
+  readonly snapshotFile: string;
   /** How long it answers after `close` was called, in milliseconds; `lameduck` of the Corefile counts where it is longer. */
   readonly drainMs: number;
   /** The address of the cluster's DNS, once it is known. */
@@ -44,6 +49,8 @@ export class NodeCacheServer {
   readonly blocks: Blocks;
   readonly endpoints: HealthEndpoints;
   readonly probe: SelfProbe;
+  /** Undefined without a file. */
+  readonly snapshot: ClusterSnapshot | undefined;
   readonly #options: NodeCacheServerOptions;
   readonly #loops: LoopDetector;
   #served: readonly ServerBlock[] = [];
@@ -56,13 +63,14 @@ export class NodeCacheServer {
 
   /** Builds the parts, each from those above it. */
   constructor(options: NodeCacheServerOptions) {
-    const { engine, reusesPort, observer, clusterServer, exchanges, log } = options;
+    const { engine, reusesPort, maxTcpAgeMs, observer, clusterServer, exchanges, log } = options;
     this.#options = options;
     const loops = new LoopDetector(log);
     const subscriptions = new Subscriptions({ log });
     this.probe = new SelfProbe(reusesPort);
     const questions = { probe: this.probe, loops };
-    const points = new ListenPoints({ engine, reusesPort, own: questions, observer, log });
+    const served = { engine, reusesPort, maxTcpAgeMs, own: questions, observer, log };
+    const points = new ListenPoints(served);
     const upstreams = new Upstreams({ engine, own: points, loops, subscriptions, log });
     subscriptions.reportTo(upstreams);
     this.#loops = loops;
@@ -78,6 +86,10 @@ export class NodeCacheServer {
       exchanges,
       log,
     });
+    const { snapshotFile: path } = options;
+    const { blocks } = this;
+    this.snapshot =
+      path === '' ? undefined : new ClusterSnapshot({ path, blocks, subscriptions, log });
     this.endpoints = new HealthEndpoints({ isReady: () => this.isReady, log });
   }
 
@@ -114,6 +126,7 @@ export class NodeCacheServer {
     this.#loops.close();
     await this.points.leave();
     await this.blocks.settle();
+    await this.snapshot?.close();
     await this.points.close();
     await network.removeInterface();
     await this.endpoints.close();
@@ -132,6 +145,7 @@ export class NodeCacheServer {
     try {
       this.blocks.apply(blocks);
       this.#served = blocks;
+      await this.snapshot?.start();
     } finally {
       // After a failure those before, which closes what was opened for the others.
       await this.points.serve(this.blocks.all);

@@ -27,7 +27,11 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
   const nowMs = () => performance.now();
   return {
     notReady: () => notReadyReasons(server),
-    problems: () => [...serverProblems(groups(), nowMs()), ...zoneProblems(subscriptions.rows())],
+    problems: () => [
+      ...serverProblems(groups(), nowMs()),
+      ...zoneProblems(subscriptions.rows()),
+      ...(server.snapshot?.problems() ?? []),
+    ],
     configuration: () => configurationOf(parts),
     sections: () => ({
       Servers: serverRows({
@@ -44,6 +48,7 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
         ...flightFacts(block.resolver.describe().forwarder),
       })),
       Node: nodeFacts(network.state),
+      ...(server.snapshot && { Snapshot: server.snapshot.facts() }),
       ...telemetry.top.sections(),
     }),
   };
@@ -73,10 +78,11 @@ function blockRow(served: ServedBlock): StatusFacts {
   };
 }
 
-function forwardText({ targets, protocol, except }: ForwardRules): string {
+function forwardText({ targets, protocol, except, maxAgeMs }: ForwardRules): string {
   const words = [targets.length === 0 ? 'no server yet' : targets.map(targetText).join(', ')];
   if (protocol === 'tcp') words.push('force_tcp');
   if (protocol === 'udp') words.push('prefer_udp');
+  if (maxAgeMs > 0) words.push(`max_age ${maxAgeMs / 1_000} s`);
   if (except.length > 0) words.push(`except ${except.join(', ')}`);
   return words.join(' ');
 }

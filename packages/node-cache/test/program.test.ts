@@ -119,6 +119,29 @@ unless(needsIpv6(), it)(
   },
 );
 
+it('knows the answers of the cluster after a restart, whether it was ended or killed', async () => {
+  const testbed = opened(await ProgramTestbed.create());
+  const { port, upstream } = testbed;
+  testbed.env = {
+    KUBE_DNS_SERVICE_HOST: '127.0.0.1',
+    KUBE_DNS_SERVICE_PORT: `${upstream.port}`,
+  };
+  const flag = `-snapshot-file=${testbed.file('snapshot')}`;
+  const first = await testbed.start(flag);
+  await testbed.answer('a.cluster.local');
+  first.signal('SIGTERM');
+  expect(await first.ended).toBe(0);
+  await upstream.close();
+  for (const signal of ['SIGKILL', 'SIGTERM', 'SIGTERM'] as const) {
+    const program = await testbed.start(flag);
+    const known = await ask(port, 'a.cluster.local');
+    expect([known.texts, known.ttls]).toEqual([['A 10.0.0.1'], [5]]);
+    expect((await ask(port, 'b.cluster.local')).rcode).toBe('SERVFAIL');
+    program.signal(signal);
+    await program.ended;
+  }
+});
+
 it('gives its port to another process, which loses no question that is asked twice', async () => {
   const testbed = opened(await ProgramTestbed.create());
   const { port, httpPort, metricsPort } = testbed;

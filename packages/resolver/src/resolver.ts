@@ -34,7 +34,9 @@ import {
   type CacheFacts,
   type EntryCounts,
   type Hit,
+  type SnapshotAnswer,
 } from './cache/answer-cache.js';
+import type { CacheableAnswer } from './cache/cacheable-answer.js';
 import { type ReplyPolicy, ReplyPipeline } from './reply-pipeline.js';
 import { type ServerFacts, serverFacts } from './status/server-facts.js';
 
@@ -301,6 +303,23 @@ export class Resolver implements ChangeSink {
   /** Every cached answer: see `AnswerCache.answers`. */
   cachedAnswers(): Iterable<CachedAnswer> {
     return this.cache.answers();
+  }
+
+  // A snapshot.
+
+  /** The answers that clients may get when they have expired: see `AnswerCache.snapshotAnswers`. */
+  snapshotAnswers(maxBytes: number, moreBytes: number): Iterable<SnapshotAnswer> {
+    return this.cache.snapshotAnswers(maxBytes, moreBytes);
+  }
+
+  /** Stores an answer of before: see `AnswerCache.restore`. */
+  restore(answer: CacheableAnswer, ageSeconds: number, expiredSeconds: number): boolean {
+    return this.cache.restore(answer, ageSeconds, expiredSeconds);
+  }
+
+  /** No client gets an answer of a snapshot any more. */
+  dropRestored(): void {
+    this.cache.dropRestored();
   }
 
   /** The cached answers by the zone of their names, counted in turns of the event loop. */

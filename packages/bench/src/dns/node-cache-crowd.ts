@@ -66,6 +66,8 @@ export class NodeCacheCrowd implements NodeCacheCrowdMethods {
         new NodeCacheServer({
           engine,
           reusesPort: false,
+          maxTcpAgeMs: 0,
+          snapshotFile: '',
           drainMs: 0,
           clusterServer: () => server,
           network: NO_NETWORK,

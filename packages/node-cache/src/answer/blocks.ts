@@ -1,5 +1,5 @@
 import type { LoopDetector } from '@kube-dns/resolver';
-import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
+import type { ServerAddress, ServerGroup, UpstreamServer } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { type BlockParts, OneTtlReader, ServedBlock } from './served-block.js';
@@ -145,9 +145,24 @@ export class Blocks {
   }
 
   #retain(): void {
-    const used = this.#all.flatMap(({ group }) => group?.servers ?? []);
-    this.#options.upstreams.retain([...new Set(used)]);
+    // Blocks that forward to one server share its connections: the shortest `max_age` counts.
+    const ages = new Map<UpstreamServer, number>();
+    for (const { group, block } of this.#all) {
+      const maxAgeMs = block.forward?.maxAgeMs ?? 0;
+      for (const server of group?.servers ?? []) {
+        ages.set(server, shorterAge(ages.get(server) ?? 0, maxAgeMs));
+      }
+    }
+    for (const [{ encrypted }, maxAgeMs] of ages) {
+      if (encrypted !== undefined) encrypted.maxAgeMs = maxAgeMs;
+    }
+    this.#options.upstreams.retain([...ages.keys()]);
   }
+}
+
+/** Of two greatest ages; 0 is no limit. */
+function shorterAge(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }
 
 /** What makes two blocks one: where it stands in the Corefile does not matter, nor what there is beside its answers. */
@@ -160,7 +175,7 @@ function keyOf(block: ServerBlock, isOfCluster: boolean): string {
     each.periodMs,
     each.showsFirst,
   ]);
-  const rules = forward && { ...forward, line: 0 };
+  const rules = forward && { ...forward, line: 0, maxAgeMs: 0 };
   const names = zones.map(({ zone, port }) => `${zone}:${port}`).sort();
   const answers = [cache, rules, hosts, maxUdpBytes, rotatesRecords, isOfCluster];
   return JSON.stringify([addresses, names, ...answers, logsErrors, patterns]);

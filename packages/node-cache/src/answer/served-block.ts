@@ -159,6 +159,20 @@ export class ServedBlock implements ResolverPolicy {
     return fromHosts > 0 ? fromHosts : this.resolver.resolve(query, out, client);
   }
 
+  /**
+   * Stores an answer of a snapshot as an expired one, checked as a reply of a server is; `outdated` where no client would get it:
+   * see `AnswerCache.restore`.
+   */
+  restore(
+    message: Buffer,
+    ageSeconds: number,
+    expiredSeconds: number,
+  ): 'restored' | 'outdated' | 'unsound' {
+    const answer = this.replies?.readAnswer(message);
+    if (answer === undefined) return 'unsound';
+    return this.resolver.restore(answer, ageSeconds, expiredSeconds) ? 'restored' : 'outdated';
+  }
+
   // What its resolver asks for.
 
   groupOf(): ServerGroup | undefined {
@@ -283,6 +297,15 @@ class BlockReplies implements ReplyPolicy {
   finish(reply: Buffer): Buffer {
     setMessageTtl(reply, this.#oneTtl.ttlSeconds, this.#cursor);
     return reply;
+  }
+
+  /** Reads a message that was an answer here before, as if a server had sent it; undefined where that would not be cached. */
+  readAnswer(message: Buffer): CacheableAnswer | undefined {
+    const isResponse = (readUint16(message, 2) & FLAG.QR) !== 0;
+    if (!isResponse || this.judge(message) !== undefined || !this.reader.read(message))
+      return undefined;
+    const { answer } = this.reader;
+    return this.mayStore(answer, message) ? answer : undefined;
   }
 
   #isCached(reply: Buffer, isDenial: boolean): boolean {

@@ -24,9 +24,11 @@ describe('the options', () => {
       guardPipe: '',
       drainMs: 5_000,
       reusesPort: false,
+      maxTcpAgeMs: 600_000,
       udpEngine: 'auto',
       metricsAddress: { host: '0.0.0.0', port: 9353 },
       pidFile: '',
+      snapshotFile: '',
       isQuiet: false,
       corefile: {
         templateFile: '/etc/coredns/Corefile.base',

@@ -21,7 +21,7 @@ import {
   STATUS_FLAG,
 } from '@kube-dns/daemon';
 import { DNSTAP_FLAG, type DnstapTarget } from '@kube-dns/telemetry';
-import { UDP_ENGINES, type UdpEngineChoice } from '@kube-dns/transport';
+import { DEFAULT_TCP_AGE_MS, UDP_ENGINES, type UdpEngineChoice } from '@kube-dns/transport';
 import { type HttpAddress, parseHttpAddress } from '../corefile/server-block.js';
 
 const SECOND = 1_000;
@@ -114,7 +114,16 @@ export const FLAGS = {
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
   ),
+  'snapshot-file': stringFlag(
+    '',
+    'file with the cached answers of the cluster, which are known as expired ones after a restart; default: none',
+    'path',
+  ),
   status: STATUS_FLAG,
+  'tcp-max-age': waitFlag(
+    DEFAULT_TCP_AGE_MS,
+    'oldest that a TCP connection of a client gets, so that clients spread over processes with one port; 0: no limit',
+  ),
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',
@@ -139,6 +148,8 @@ interface NodeCacheOptions {
   readonly guardPipe: string;
   readonly drainMs: number;
   readonly reusesPort: boolean;
+  /** How old a TCP connection of a client gets at most; 0 is no limit. */
+  readonly maxTcpAgeMs: number;
   readonly udpEngine: UdpEngineChoice;
   /** Unless the ConfigMap has others. */
   readonly queryLog: QueryLogRules;
@@ -147,6 +158,7 @@ interface NodeCacheOptions {
   readonly metricsAddress: HttpAddress;
   /** '' for none. */
   readonly pidFile: string;
+  readonly snapshotFile: string;
   readonly isQuiet: boolean;
   readonly corefile: CorefileOptions;
 }
@@ -187,11 +199,13 @@ export function readOptions(values: FlagValues<typeof FLAGS>): NodeCacheOptions 
     guardPipe: values.guard,
     drainMs: values['drain-time'],
     reusesPort: values['reuse-port'],
+    maxTcpAgeMs: values['tcp-max-age'],
     udpEngine: values['udp-engine'],
     queryLog: values['query-log'],
     dnstap: values.dnstap,
     metricsAddress: readHttpAddress('metrics-listen-address', values['metrics-listen-address']),
     pidFile: values.pidfile,
+    snapshotFile: values['snapshot-file'],
     isQuiet: values.quiet,
     corefile: {
       templateFile: values.basecorefile,

@@ -47,6 +47,7 @@ describe('the plugins', () => {
       'policy sequential',
       'max_fails 0',
       'expire 30s',
+      'max_age 5m',
       'max_concurrent 1000',
       'health_check 2s',
       'tls /ca.pem',
@@ -68,11 +69,28 @@ describe('the plugins', () => {
       policy: 'sequential',
       maxFails: 0,
       expireMs: 30_000,
+      maxAgeMs: 300_000,
       maxConcurrent: 1000,
       healthCheckMs: 2_000,
       tlsCaFile: '/ca.pem',
       failsFastWhenAllDown: true,
     });
+  });
+
+  it.each([
+    ['max_age 9s', 'max_age is shorter than expire'],
+    ['expire 1m\nmax_age 59s', 'max_age is shorter than expire'],
+    ['max_age', 'DURATION'],
+    ['max_age 10', '10'],
+    ['max_age -1s', '-1s'],
+  ])('do not take the option %j of forward', (lines, reason) => {
+    expect(() => block('forward . 192.0.2.1 {', lines, '}')).toThrow(reason);
+  });
+
+  it('take max_age as CoreDNS does: none unless it is given, and 0 is none', () => {
+    const maxAgeMs = (...lines: string[]) =>
+      block('forward . 192.0.2.1 {', ...lines, '}').forward?.maxAgeMs;
+    expect([maxAgeMs(), maxAgeMs('max_age 0s'), maxAgeMs('max_age 10s')]).toEqual([0, 0, 10_000]);
   });
 
   it('take a certificate’s name from a target, and HTTPS with CoreDNS’s path', () => {

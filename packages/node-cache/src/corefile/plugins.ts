@@ -297,7 +297,6 @@ const NOT_OBEYED: ReadonlyMap<string, string> = new Map([
   ['next_on_nodata', 'an answer of a server is the answer: leave it out'],
   ['failover', 'which rcodes are asked of another server is fixed: leave it out'],
   ['max_connect_attempts', 'how often a question is sent is limited by time: leave it out'],
-  ['max_age', 'a connection ends when it is idle: use expire'],
   ['max_idle_conns', 'few connections are used at once: leave it out'],
   ['read_timeout', 'a silent server is left out at once: leave it out'],
   ['doh_method', 'questions over HTTPS are POSTs: leave it out'],
@@ -320,6 +319,7 @@ function readForward(each: Directive, draft: Draft<ServerBlock>): void {
     policy: 'random',
     maxFails: MAX_FAILS,
     expireMs: EXPIRE_MS,
+    maxAgeMs: 0,
     maxConcurrent: 0,
     healthCheckMs: HEALTH_CHECK_MS,
     tlsCaFile: '',
@@ -339,6 +339,9 @@ function readForward(each: Directive, draft: Draft<ServerBlock>): void {
       return fail(each, `${quote(target)}: ${errorText(error)}`);
     }
   });
+  // plugin/forward/setup.go, parseStanza: idle ones are not ended here, but what CoreDNS refuses is not obeyed.
+  if (rules.maxAgeMs > 0 && rules.maxAgeMs < rules.expireMs)
+    fail(each, 'max_age is shorter than expire');
   if (targets.length > MAX_TARGETS) fail(each, `more than ${MAX_TARGETS} servers`);
   draft.forward = rules;
 }
@@ -371,6 +374,9 @@ function readForwardOption(option: Directive, rules: Draft<ForwardRules>): void 
       return;
     case 'expire':
       rules.expireMs = durationMs(option, oneWord(option, 'DURATION'));
+      return;
+    case 'max_age':
+      rules.maxAgeMs = durationMs(option, oneWord(option, 'DURATION'));
       return;
     case 'health_check':
       if (option.args.length > 1)

@@ -88,6 +88,7 @@ describe('the server blocks of a Corefile', () => {
         policy: 'random',
         maxFails: 2,
         expireMs: 10_000,
+        maxAgeMs: 0,
         maxConcurrent: 0,
         healthCheckMs: 500,
         tlsCaFile: '',

@@ -107,6 +107,8 @@ export interface ForwardRules {
   readonly maxFails: number;
   /** How long an idle connection is kept, in milliseconds. */
   readonly expireMs: number;
+  /** How old a connection gets, idle or not, in milliseconds; 0 is no limit. */
+  readonly maxAgeMs: number;
   /** The most questions in flight; 0 is no limit of the Corefile's. */
   readonly maxConcurrent: number;
   readonly healthCheckMs: number;

@@ -38,6 +38,8 @@ const MAX_TCP_CONNECTIONS = 1_000;
 interface ListenPointsOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
+  /** Of TCP connections; 0 is no limit. */
+  readonly maxTcpAgeMs: number;
   readonly own: OwnQuestions;
   /** Sees the queries and their answers, but those of `own`. */
   readonly observer?: AnswerObserver | undefined;
@@ -134,7 +136,7 @@ export class ListenPoints {
   }
 
   async #open(address: string, port: number): Promise<ListenPoint> {
-    const { engine, reusesPort, own, observer, log } = this.#options;
+    const { engine, reusesPort, maxTcpAgeMs, own, observer, log } = this.#options;
     const isEvery = address === EVERY_ADDRESS;
     const isOfIpv6 = isIPv6(address);
     // One socket has both families.
@@ -148,7 +150,7 @@ export class ListenPoints {
       reusesPort,
       cookies: this.#cookies,
       observer,
-      tcp: { maxConnections: MAX_TCP_CONNECTIONS },
+      tcp: { maxConnections: MAX_TCP_CONNECTIONS, maxAgeMs: maxTcpAgeMs },
       onFailure: (error) => log.error(`answering: ${errorText(error)}`),
     });
     const host = isEvery ? '' : isOfIpv6 ? `[${address}]` : address;

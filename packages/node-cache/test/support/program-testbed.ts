@@ -20,6 +20,8 @@ export class ProgramTestbed implements Closable {
   readonly port: number;
   readonly httpPort: number;
   readonly metricsPort: number;
+  /** Of the processes, beside that of the test. */
+  env: Readonly<Record<string, string>> = {};
   readonly #cache: NodeCache;
 
   private constructor(cache: NodeCache, upstream: ScriptedNameServer) {
@@ -73,6 +75,7 @@ ${more}`);
   start(...flags: readonly string[]): Promise<RunningProgram> {
     const { config, ports } = this.#cache;
     return this.#cache.start({
+      env: this.env,
       flags: [
         `-kubednscm=${config.path}`,
         `-dns.port=${ports.dns}`,

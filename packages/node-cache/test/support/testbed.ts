@@ -53,7 +53,12 @@ export class Testbed {
   /** Whether the address of the cluster's DNS is known. */
   isClusterKnown = true;
 
-  private constructor(port: number, upstream: ScriptedNameServer, engine: Engine) {
+  private constructor(
+    port: number,
+    upstream: ScriptedNameServer,
+    engine: Engine,
+    snapshotFile: string,
+  ) {
     this.port = port;
     this.upstream = upstream;
     const note = (what: string) => () => {
@@ -64,6 +69,8 @@ export class Testbed {
     this.server = new NodeCacheServer({
       engine,
       reusesPort: false,
+      maxTcpAgeMs: 0,
+      snapshotFile,
       observer: this.sources,
       drainMs: 0,
       clusterServer: () => (this.isClusterKnown ? this.#cluster : undefined),
@@ -78,9 +85,11 @@ export class Testbed {
     });
   }
 
-  static async create(script: Script): Promise<Testbed> {
+  /** With a file, the cached answers of the cluster are there through a restart. */
+  static async create(script: Script, snapshotFile = ''): Promise<Testbed> {
     const { engine } = await chooseUdpEngine('auto');
-    return new Testbed(await freePort(), await ScriptedNameServer.start(script), engine);
+    const upstream = await ScriptedNameServer.start(script);
+    return new Testbed(await freePort(), upstream, engine, snapshotFile);
   }
 
   /** The questions that reached the DNS of the cluster, without probes, which are for the root. */

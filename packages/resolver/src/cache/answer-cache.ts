@@ -70,6 +70,16 @@ export interface CachedAnswer {
   readonly secondsLeft: number;
 }
 
+/** An answer that clients may get when it has expired, for a snapshot; times are in seconds. */
+export interface SnapshotAnswer {
+  /** As in a CachedAnswer. */
+  readonly message: Uint8Array;
+  /** Since it was stored. */
+  readonly ageSeconds: number;
+  /** Since it expired; negative where it has not: it does after so long, unless its server announces changes until then. */
+  readonly expiredSeconds: number;
+}
+
 /** What is known of one cached answer; times are in seconds. */
 export interface CachedEntry {
   readonly rcode: number;
@@ -96,6 +106,8 @@ export interface CachedEntry {
   readonly triedAtMs: number;
   /** The number of the subscription that announces its changes; 0 is none. */
   readonly subscription: number;
+  /** It is of a snapshot: it was stored before this process began. */
+  readonly isRestored: boolean;
 }
 
 /** A cache as a whole. */
@@ -105,6 +117,8 @@ export interface CacheFacts {
   readonly negative: number;
   readonly records: number;
   readonly maxRecords: number;
+  /** Of the answers, those of a snapshot. */
+  readonly restored: number;
   /** Bytes of names and records, their maximum so far, and allocated memory. */
   readonly usedBytes: number;
   readonly peakBytes: number;
@@ -138,6 +152,7 @@ const MIN_BYTES = 128 * 1024;
 const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
 /** How long an expired answer of the cluster stays at most. */
 const MAX_STALE_CLUSTER_SECONDS = 60;
+const NEVER = Number.NEGATIVE_INFINITY;
 /** The key of entries that any change invalidates. */
 const ANY_KEY = 0;
 /** Entries that are checked for expiry in one step. */
@@ -233,6 +248,8 @@ export class AnswerCache {
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   /** When expired entries were removed last, and the slot up to which. */
   #sweptAtSecond = -1;
+  /** Answers of a snapshot are of use. */
+  #takesRestored = true;
   #sweptSlot = 0;
 
   constructor(options: AnswerCacheOptions) {
@@ -296,6 +313,7 @@ export class AnswerCache {
       negative: this.denialCount,
       records: this.recordCount,
       maxRecords: this.maxRecords,
+      restored: this.#takesRestored ? this.#store.restored : 0,
       usedBytes: this.usedBytes,
       peakBytes: this.#store.peakBytes,
       takenBytes: this.takenBytes,
@@ -360,6 +378,66 @@ export class AnswerCache {
     for (let slot = 0; slot < this.#store.capacity; slot++) {
       if (this.#store.isUsed(slot)) yield this.#messageOf(slot);
     }
+  }
+
+  /**
+   * The answers that clients may get when they have expired, for a snapshot, those that were used last at the end: as many of
+   * these as have so many bytes together, where each has `moreBytes` beside its message. What changes meanwhile may be missing.
+   */
+  *snapshotAnswers(maxBytes: number, moreBytes = 0): Generator<SnapshotAnswer> {
+    const store = this.#store;
+    // A slot may have another entry by its turn.
+    const slots: number[] = [];
+    const serials: number[] = [];
+    let bytes = 0;
+    let remaining = SWEPT_ENTRIES;
+    const { older, serial: serialOf } = store.columns;
+    for (let slot = store.newest; slot !== NONE && remaining > 0; slot = older[slot]!) {
+      remaining--;
+      if (!this.#mayBeStale(slot)) continue;
+      bytes += this.#messageBytes(slot) + moreBytes;
+      if (bytes > maxBytes) break;
+      slots.push(slot);
+      serials.push(serialOf[slot]!);
+    }
+    for (let at = slots.length - 1; at >= 0; at--) {
+      const slot = slots[at]!;
+      const now = this.#now();
+      const { serial, storedAt } = store.columns;
+      if (!store.isUsed(slot) || serial[slot] !== serials[at]) continue;
+      if (!this.#isGiven(slot, now)) continue;
+      const { message } = this.#messageOf(slot);
+      const ageSeconds = now - storedAt[slot]!;
+      yield { message, ageSeconds, expiredSeconds: now - this.#endOf(slot) };
+    }
+  }
+
+  /**
+   * Stores an answer of a snapshot as an expired one, of which at least `expiredSeconds` have passed since its end. False where
+   * no client would get it: it is too old, there is another answer of its question or its name is denied, there is no room, or
+   * `dropRestored` was called. The answer is consumed.
+   */
+  restore(answer: CacheableAnswer, ageSeconds: number, expiredSeconds: number): boolean {
+    if (!this.#takesRestored) return false;
+    const store = this.#store;
+    const { name, nameLength, type } = answer;
+    const now = this.#now();
+    const nameHash = store.hashOf(name, 0, nameLength);
+    for (const each of [type, EVERY_TYPE]) {
+      if (this.#find(name, nameLength, nameHash, each, now) !== NONE) return false;
+    }
+    const weight = this.#countsAnswers ? 1 : answer.weight;
+    if (this.#isFull(weight, EntryStore.bytesOf(answer))) return false;
+    const times = { storedAt: now - ageSeconds, expiresAt: now - Math.max(0, expiredSeconds) };
+    const slot = store.addRestored(answer, nameHash, weight, times);
+    if (!this.#isGone(slot, now) && this.#mayBeStale(slot)) return true;
+    store.remove(slot);
+    return false;
+  }
+
+  /** No client gets an answer of a snapshot from now on, and none is restored any more. */
+  dropRestored(): void {
+    this.#takesRestored = false;
   }
 
   /** Counts the entries by the zone of their names, in turns of the event loop. */
@@ -548,9 +626,23 @@ export class AnswerCache {
   }
 
   #goneAt(slot: number): number {
+    if (!this.#takesRestored && this.#store.columns.isRestored[slot] === 1) return NEVER;
     const isOfCluster = this.#store.columns.isOfCluster[slot] === 1;
     const limit = isOfCluster ? MAX_STALE_CLUSTER_SECONDS : Number.POSITIVE_INFINITY;
     return this.#endOf(slot) + Math.min(this.#maxStaleSeconds, limit);
+  }
+
+  /** Whether clients get it when it has expired: it is not too old, and no newer answer is in front of it. */
+  #isGiven(slot: number, now: number): boolean {
+    const store = this.#store;
+    if (this.#isGone(slot, now) || !this.#mayBeStale(slot)) return false;
+    const length = store.copyName(slot, this.#name);
+    if (this.#drop.includes(slot, this.#name, length)) return false;
+    if (store.nxdomains === 0 || store.columns.type[slot] === EVERY_TYPE) return true;
+    const nameHash = store.hashOf(this.#name, 0, length);
+    const nxdomain = store.find(this.#name, length, nameHash, EVERY_TYPE);
+    if (nxdomain === NONE || this.#isGone(nxdomain, now)) return true;
+    return !this.#denies(nxdomain, store.columns.type[slot]!);
   }
 
   // Hits.
@@ -775,6 +867,7 @@ export class AnswerCache {
       isPrefetched: hits === PREFETCHED,
       triedAtMs: columns.triedAtMs[slot]!,
       subscription: columns.subscription[slot]!,
+      isRestored: columns.isRestored[slot] === 1,
     };
   }
 
@@ -795,16 +888,22 @@ export class AnswerCache {
     else if (subscription[slot] !== 0) counts.pinned++;
   }
 
+  #messageBytes(slot: number): number {
+    const { nameBytes, recordBytes } = this.#store.columns;
+    return QUESTION_OFFSET + nameBytes[slot]! + QUESTION_FIXED_BYTES + recordBytes[slot]!;
+  }
+
   #messageOf(slot: number): CachedAnswer {
     const { columns } = this.#store;
     const questionEnd = QUESTION_OFFSET + columns.nameBytes[slot]! + QUESTION_FIXED_BYTES;
-    const message = new Uint8Array(questionEnd + columns.recordBytes[slot]!);
+    const message = new Uint8Array(this.#messageBytes(slot));
     this.#store.copyName(slot, message, QUESTION_OFFSET);
     this.#store.copyRecords(slot, message, questionEnd);
     writeUint16(message, questionEnd - 4, columns.type[slot]!);
     writeUint16(message, questionEnd - 2, CLASS.IN);
     const answers = columns.cnames[slot]! + columns.setSize[slot]!;
-    writeResponseHeader(message, 0, columns.flags[slot]!, answers, columns.authorities[slot]!);
+    const flags = FLAG.QR | columns.flags[slot]!;
+    writeResponseHeader(message, 0, flags, answers, columns.authorities[slot]!);
     return { message, secondsLeft: Math.floor(columns.expiresAt[slot]! - this.#now()) };
   }
 }

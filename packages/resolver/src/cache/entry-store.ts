@@ -40,6 +40,8 @@ const KINDS = {
   hits: Uint8Array,
   /** Whether it is of the cluster, where an address soon has another owner. */
   isOfCluster: Uint8Array,
+  /** Whether it is of a snapshot: it was stored before this process began. */
+  isRestored: Uint8Array,
   /**
    * When it was asked for in vain after its end, in milliseconds by the forwarder's clock; 0 is never, and negative
    * when no server replied to anything.
@@ -90,17 +92,19 @@ export class EntryStore {
   columns: Columns = createColumns(0);
   /** The least recently used entry; NONE when there is none. */
   oldest = NONE;
-  /** The entries, those of them that say NXDOMAIN, and those without records of the type. */
+  /** The entries, those of them that say NXDOMAIN, those without records of the type, and those of a snapshot. */
   size = 0;
   nxdomains = 0;
   denials = 0;
+  restored = 0;
   /** The sum of their weights. */
   records = 0;
   /** That of the entry that was stored last. */
   lastSerial = 0;
   /** Slots are below this number; which of them are in use `isUsed` says. */
   capacity = 0;
-  #newest = NONE;
+  /** The most recently used entry; NONE when there is none. */
+  newest = NONE;
   #free = NONE;
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
   /** The same of the entries with a subscription, by their keys; empty until there is one. */
@@ -179,6 +183,7 @@ export class EntryStore {
     columns.subscription[slot] = columns.server[slot] = 0;
     columns.hits[slot] = 0;
     columns.isOfCluster[slot] = Number(answer.isOfCluster);
+    columns.isRestored[slot] = 0;
     columns.triedAtMs[slot] = 0;
     columns.storedAt[slot] = now;
     // A TTL of 0, which only a cache that serves stale answers stores, is good for the moment.
@@ -186,6 +191,20 @@ export class EntryStore {
     chain(this.#buckets, columns.next, columns.hash, slot);
     this.#append(slot);
     this.#count(slot, 1);
+    return slot;
+  }
+
+  /** The same for one of a snapshot, which was stored and has expired at these times. */
+  addRestored(
+    answer: CacheableAnswer,
+    nameHash: number,
+    weight: number,
+    { storedAt, expiresAt }: { readonly storedAt: number; readonly expiresAt: number },
+  ): number {
+    const slot = this.add(answer, nameHash, weight, storedAt);
+    this.columns.expiresAt[slot] = expiresAt;
+    this.columns.isRestored[slot] = 1;
+    this.restored++;
     return slot;
   }
 
@@ -251,14 +270,14 @@ export class EntryStore {
     for (const count of this.#ofServer) count?.clear();
     this.columns.cell.fill(NONE);
     this.#cells.clear();
-    this.size = this.nxdomains = this.denials = this.records = 0;
-    this.#newest = this.oldest = this.#free = NONE;
+    this.size = this.nxdomains = this.denials = this.restored = this.records = 0;
+    this.newest = this.oldest = this.#free = NONE;
     this.#freeFrom(0);
   }
 
   /** Makes an entry the most recently used one. */
   touch(slot: number): void {
-    if (this.#newest === slot) return;
+    if (this.newest === slot) return;
     this.#unlink(slot);
     this.#append(slot);
   }
@@ -300,11 +319,12 @@ export class EntryStore {
 
   /** Counts an entry in the totals, or out of them. */
   #count(slot: number, by: 1 | -1): void {
-    const { type, setSize, weight } = this.columns;
+    const { type, setSize, weight, isRestored } = this.columns;
     this.size += by;
     this.records += by * weight[slot]!;
     if (type[slot] === EVERY_TYPE) this.nxdomains += by;
     if (setSize[slot] === 0) this.denials += by;
+    if (isRestored[slot] === 1) this.restored += by;
   }
 
   #putBytes({ name, nameLength, bytes, length, reasons }: CacheableAnswer): number {
@@ -316,11 +336,11 @@ export class EntryStore {
 
   #append(slot: number): void {
     const { older, newer } = this.columns;
-    older[slot] = this.#newest;
+    older[slot] = this.newest;
     newer[slot] = NONE;
-    if (this.#newest !== NONE) newer[this.#newest] = slot;
+    if (this.newest !== NONE) newer[this.newest] = slot;
     else this.oldest = slot;
-    this.#newest = slot;
+    this.newest = slot;
   }
 
   #unlink(slot: number): void {
@@ -330,7 +350,7 @@ export class EntryStore {
     if (before !== NONE) newer[before] = after;
     else this.oldest = after;
     if (after !== NONE) older[after] = before;
-    else this.#newest = before;
+    else this.newest = before;
   }
 
   #grow(): void {

@@ -112,7 +112,8 @@ export function skippedSteps(
 
 function entryText(entry: CachedEntry, { type, stale }: CacheLook): string {
   const { state, ageSeconds, secondsLeft, expiredSeconds, staleSecondsLeft } = entry;
-  const what = contentText(entry, type);
+  const from = entry.isRestored ? ' from the snapshot' : '';
+  const what = `${contentText(entry, type)}${from}`;
   const age = `stored ${secondsText(ageSeconds)} ago`;
   switch (state) {
     case 'fresh':
@@ -159,6 +160,7 @@ function entryFacts(entry: CachedEntry) {
     }),
     hits: entry.hits ?? null,
     isPrefetched: entry.isPrefetched,
+    ...(entry.isRestored && { isRestored: true }),
   };
 }
 
