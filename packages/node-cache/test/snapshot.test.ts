@@ -386,6 +386,6 @@ describe('the snapshot of node-cache', () => {
       'snapshot_writes_total{result="ok"} 0',
     ])
       expect(text).toContain(`\nnodecache_${line}\n`);
-    expect(text).toMatch(/\nnodecache_snapshot_written_timestamp_seconds \d{10}\n/);
+    expect(text).toMatch(/\nnodecache_snapshot_last_write_timestamp_seconds \d{10}\n/);
   });
 });

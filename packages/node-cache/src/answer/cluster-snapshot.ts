@@ -188,7 +188,7 @@ export class ClusterSnapshot implements ChangeListener {
     return [
       gauge('snapshot_entries', 'Cached answers that came from the snapshot.', () => this.entries),
       gauge(
-        'snapshot_written_timestamp_seconds',
+        'snapshot_last_write_timestamp_seconds',
         'When the snapshot was written last, in seconds since the epoch; 0 without one.',
         () => Math.round(this.#writtenMs / 1_000),
       ),
