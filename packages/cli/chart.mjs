@@ -71,6 +71,23 @@ data:
 {{- end }}
 `;
 
+/**
+ * The token that the replicas share: made at the first installation and kept from then on, as far as Helm sees the cluster.
+ */
+const SECRET = `{{- if .Values.snapshotSecret }}
+{{- $old := lookup "v1" "Secret" .Release.Namespace "kube-dns-snapshot" }}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: kube-dns-snapshot
+  namespace: "{{ .Release.Namespace }}"
+  labels:
+    k8s-app: kube-dns
+data:
+  token: "{{ dig "data" "token" (randAlphaNum 43 | b64enc) $old }}"
+{{- end }}
+`;
+
 const { objects } = renderKustomization(readTemplate);
 const [{ spec }] = read('deployment.yaml');
 const { version, description, license } = JSON.parse(
@@ -80,8 +97,11 @@ const { version, description, license } = JSON.parse(
 mkdirSync(join(folder, 'templates'), { recursive: true });
 const write = (file, text) => writeFileSync(join(folder, file), text);
 for (const object of objects) {
-  write(join('templates', `${object.kind.toLowerCase()}.yaml`), template(object));
+  const { kind, metadata } = object;
+  const file = metadata.name === 'kube-dns' ? kind : `${kind}-${metadata.name}`;
+  write(join('templates', `${file.toLowerCase()}.yaml`), template(object));
 }
+write(join('templates', 'secret.yaml'), SECRET);
 write(
   'Chart.yaml',
   stringify({
@@ -107,6 +127,9 @@ replicas: ${spec.replicas}
 images:
 ${images.map(({ name, newName }) => `  ${name}: ${newName}\n`).join('')}# Their tag; the version of the chart unless one is given.
 tag: ''
+# The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is
+# yours, as where the chart is rendered without the cluster (helm template, Argo CD), which would make another each time.
+snapshotSecret: true
 # stubDomains and upstreamNameservers of the ConfigMap kube-dns, JSON each.
 config: {}
 `,

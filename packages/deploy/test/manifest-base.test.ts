@@ -1,6 +1,8 @@
+import { dirname } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
 import { parsePod } from '@kube-dns/cli';
+import { memoryBytes } from '@kube-dns/testkit';
 import {
   containersOf,
   type Deployment,
@@ -9,8 +11,17 @@ import {
 } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT, BASE_OBJECTS } from './support/base-deployment.js';
 
-/** The original's dnsmasq does not know the first, nor its nanny the second. */
-const OWN_ARGUMENTS = ['--negcache=push', '-metrics-addr=127.0.0.1:10056'];
+/** The original's dnsmasq does not know the first, nor its nanny the second, nor its kubedns the others. */
+const OWN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  dnsmasq: ['--negcache=push', '-metrics-addr=127.0.0.1:10056'],
+  kubedns: [
+    '--snapshot-file=/var/lib/kube-dns/snapshot',
+    '--snapshot-replicas=kube-dns-replicas.kube-system.svc.cluster.local',
+    '--snapshot-token=/var/run/secrets/kube-dns/token',
+  ],
+};
+/** Of packages/daemon/src/snapshot.ts. */
+const MAX_SNAPSHOT_BYTES = 64 * 2 ** 20;
 const stockDeployment = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');
 
 describe('the base compared with the manifest of the original', () => {
@@ -47,15 +58,17 @@ describe('the base compared with the manifest of the original', () => {
     expect(own?.volumes).toEqual(expect.arrayContaining([...volumes]));
   });
 
-  it('has the same containers, with the same arguments when the domain is put in, and two more', () => {
+  it('has the same containers, with the same arguments when the domain is put in, and our own', () => {
     const linesOf = (deployment: Deployment) =>
-      parsePod(JSON.stringify(deployment), 'deployment.json').containers.map(({ name, args }) => ({
-        name,
-        args: args.filter((arg) => !OWN_ARGUMENTS.includes(arg)),
-      }));
-    expect(linesOf(BASE_DEPLOYMENT)).toEqual(linesOf(stockDeployment));
-    const [dnsmasq] = containersOf(BASE_DEPLOYMENT).filter(({ name }) => name === 'dnsmasq');
-    expect(dnsmasq?.args).toEqual(expect.arrayContaining(OWN_ARGUMENTS));
+      parsePod(JSON.stringify(deployment), 'deployment.json').containers;
+    const own = linesOf(BASE_DEPLOYMENT);
+    const withoutOwn = own.map(({ name, args }) => ({
+      name,
+      args: args.filter((arg) => OWN_ARGUMENTS[name]?.includes(arg) !== true),
+    }));
+    expect(withoutOwn).toEqual(linesOf(stockDeployment).map(({ name, args }) => ({ name, args })));
+    for (const { name, args } of own)
+      expect(args).toEqual(expect.arrayContaining([...(OWN_ARGUMENTS[name] ?? [])]));
   });
 
   it.each(containersOf(stockDeployment))(
@@ -92,5 +105,49 @@ describe('the service of manifests/kube-dns', () => {
     } finally {
       await api.close();
     }
+  });
+});
+
+describe('the snapshot of kubedns', () => {
+  const { volumes = [] } = BASE_DEPLOYMENT.spec.template.spec;
+  const kubedns = containersOf(BASE_DEPLOYMENT).find(({ name }) => name === 'kubedns');
+  const { args = [] } =
+    parsePod(JSON.stringify(BASE_DEPLOYMENT), 'deployment.json').containers.find(
+      ({ name }) => name === 'kubedns',
+    ) ?? {};
+  const valueOf = (flag: string) =>
+    args.find((arg) => arg.startsWith(`--${flag}=`))?.slice(flag.length + 3) ?? '';
+  const volumeAt = (file: string) => {
+    const mount = kubedns?.volumeMounts?.find(({ mountPath }) => mountPath === dirname(file));
+    return volumes.find(({ name }) => name === mount?.name);
+  };
+
+  it('has a volume with room for the largest file and its successor', () => {
+    const limit = memoryBytes(volumeAt(valueOf('snapshot-file'))?.emptyDir?.sizeLimit);
+    expect(limit).toBeGreaterThan(2 * MAX_SNAPSHOT_BYTES);
+  });
+
+  it('is asked of the pods that are ready, at the port of /readiness', () => {
+    const service = findObject(BASE_OBJECTS, 'Service', 'kube-dns-replicas');
+    expect(valueOf('snapshot-replicas')).toBe(
+      `${service.metadata.name}.${service.metadata.namespace}.svc.cluster.local`,
+    );
+    expect(service.spec).toMatchObject({
+      clusterIP: 'None',
+      publishNotReadyAddresses: false,
+      selector: BASE_DEPLOYMENT.spec.template.metadata.labels,
+      ports: [{ port: kubedns?.readinessProbe?.httpGet.port }],
+    });
+  });
+
+  it('is for those who have the token, which is there only where somebody has made it', () => {
+    expect(volumeAt(valueOf('snapshot-token'))).toEqual({
+      name: 'snapshot-token',
+      secret: { secretName: 'kube-dns-snapshot', optional: true },
+    });
+    const holders = containersOf(BASE_DEPLOYMENT).filter(({ volumeMounts = [] }) =>
+      volumeMounts.some(({ name }) => name === 'snapshot-token'),
+    );
+    expect(holders.map(({ name }) => name)).toEqual(['kubedns']);
   });
 });

@@ -71,6 +71,8 @@ describe('manifests/README.md', () => {
       'coredns',
       'components',
       'local',
+      'components/snapshot-on-node',
+      'components/network-policy',
     ]);
     const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
       (match) => match[1] ?? '',

@@ -5,6 +5,7 @@ import { needsPrograms, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
+  fieldFaults,
   findObject,
   type KubeManifest,
   MANIFESTS,
@@ -186,14 +187,80 @@ withKubectl('the overlay beside', () => {
   it('is the base under other names, that nothing else selects', () => {
     const objects = overlay('beside');
     const deployment = findObject(objects, 'Deployment', NAME);
-    // But for the ConfigMap, which is its own.
-    expect(containersOf(deployment)).toEqual(containersOf(kubeDns(base())));
-    expect(objects).toHaveLength(base().length);
-    for (const { metadata } of objects) {
-      expect([metadata.name, metadata.labels]).toEqual([NAME, { 'k8s-app': NAME }]);
-    }
+    // But for the ConfigMap, which is its own, and the replicas that are asked for a snapshot.
+    const asBase = JSON.stringify(containersOf(deployment)).replace(
+      'kube-dns-replicas-beside.',
+      'kube-dns-replicas.',
+    );
+    expect(JSON.parse(asBase)).toEqual(containersOf(kubeDns(base())));
+    const names = base().map(({ kind, metadata }) => [kind, `${metadata.name}-beside`]);
+    expect(objects.map(({ kind, metadata }) => [kind, metadata.name])).toEqual(names);
+    for (const { metadata } of objects) expect(metadata.labels).toEqual({ 'k8s-app': NAME });
     // Not even a preference of the scheduler looks at the pods of the cluster's DNS.
     expect(JSON.stringify(deployment)).not.toMatch(/"kube-dns"/);
     expect(JSON.stringify(deployment)).not.toContain('priorityClassName');
+  });
+});
+
+/** An overlay of one's own: a kustomization with these components on top of a folder. */
+function withComponents(
+  resource: string,
+  components: readonly string[],
+  check: (objects: readonly KubeManifest[]) => void,
+): Promise<void> {
+  return withManifestsCopy((copy) => {
+    const mine = join(copy, '..', 'mine');
+    mkdirSync(mine);
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: [`../manifests/${resource}`],
+      components: components.map((name) => `../manifests/components/${name}`),
+    };
+    writeFileSync(join(mine, 'kustomization.yaml'), JSON.stringify(kustomization));
+    check(render(mine));
+  });
+}
+
+withKubectl('the component snapshot-on-node', () => {
+  it('has the snapshot in a folder of the node that belongs to the user of kubedns', async () => {
+    await withComponents('kube-dns', ['snapshot-on-node', 'monitoring'], (objects) => {
+      expect(objects.flatMap(fieldFaults)).toEqual([]);
+      const { volumes = [], initContainers = [] } = kubeDns(objects).spec.template.spec;
+      expect(volumes.find(({ name }) => name === 'snapshot')).toEqual({
+        name: 'snapshot',
+        hostPath: { path: '/var/lib/kube-dns', type: 'DirectoryOrCreate' },
+      });
+      const { image, securityContext } = containerOf(kubeDns(objects), 'kubedns');
+      expect(initContainers.map((each) => each.image)).toEqual([image]);
+      const [first] = initContainers;
+      const { runAsUser, runAsGroup } = securityContext ?? {};
+      expect(first?.command?.at(-1)).toBe(
+        `require('fs').chownSync('${first?.volumeMounts?.[0]?.mountPath}', ${runAsUser}, ${runAsGroup})`,
+      );
+      expect(first?.securityContext?.capabilities).toEqual({ drop: ['ALL'], add: ['CHOWN'] });
+    });
+  });
+});
+
+withKubectl('the component network-policy', () => {
+  it('leaves each port open that the pods declare, and port 8081 to these pods alone', async () => {
+    await withComponents('kube-dns', ['network-policy', 'monitoring'], (objects) => {
+      expect(objects.flatMap(fieldFaults)).toEqual([]);
+      const { metadata, spec } = findObject(objects, 'NetworkPolicy', 'kube-dns');
+      expect(metadata.namespace).toBe('kube-system');
+      const [open, own] = spec.ingress;
+      const declared = containersOf(kubeDns(objects))
+        .flatMap(({ ports = [] }) => ports)
+        .map(({ containerPort }) => containerPort);
+      expect(open?.from).toBeUndefined();
+      const allowed = open?.ports.map(({ port }) => port);
+      expect(allowed).toEqual(expect.arrayContaining(declared));
+      expect(allowed).not.toContain(8081);
+      expect(own).toEqual({
+        from: [{ podSelector: { matchLabels: kubeDns(objects).spec.template.metadata.labels } }],
+        ports: [{ port: 8081, protocol: 'TCP' }],
+      });
+    });
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { renderFolder } from '@kube-dns/cli';
 import { needsPrograms, unless } from '@kube-dns/testkit';
-import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
+import { findObject, MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
 import { parse, stringify } from 'yaml';
 import { kustomized } from './support/kustomized.js';
 import { ROOT } from './support/root.js';
@@ -13,8 +13,17 @@ import { ROOT } from './support/root.js';
 const BASE = join(MANIFESTS, 'kube-dns');
 const withKubectl = unless(needsPrograms('kubectl'), it);
 
-const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>
-  [...objects].sort((one, other) => String(one.kind).localeCompare(String(other.kind)));
+/** By kind and name. */
+function inOrder<T extends { readonly kind?: unknown; readonly metadata?: unknown }>(
+  objects: readonly T[],
+): T[] {
+  const place = ({ kind, metadata }: T) => JSON.stringify([kind, (metadata as Named).name]);
+  return [...objects].sort((one, other) => place(one).localeCompare(place(other)));
+}
+
+interface Named {
+  readonly name: string;
+}
 
 withKubectl('renderFolder makes the objects that kubectl kustomize makes', () => {
   expect(inOrder(renderFolder(BASE).objects)).toEqual(inOrder(kustomized('kube-dns')));
@@ -35,8 +44,34 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
   const template = (...args: string[]) =>
     inOrder(readObjects(run('helm', 'template', 'kube-dns', join(folder, 'chart'), ...args)));
 
-  it('renders what kubectl kustomize renders', () => {
-    expect(template('--namespace=kube-system')).toEqual(inOrder(kustomized('kube-dns')));
+  const ofBase = (objects: readonly { readonly kind: string }[]) =>
+    objects.filter(({ kind }) => kind !== 'Secret');
+
+  it('renders what kubectl kustomize renders, and a Secret', () => {
+    const rendered = template('--namespace=kube-system');
+    expect(ofBase(rendered)).toEqual(inOrder(kustomized('kube-dns')));
+    expect(rendered).toHaveLength(kustomized('kube-dns').length + 1);
+    expect(template('--namespace=kube-system', '--set=snapshotSecret=false')).toEqual(
+      inOrder(kustomized('kube-dns')),
+    );
+  });
+
+  it('makes a token of its own for each installation, in the Secret that kubedns mounts', () => {
+    const secrets = [template('--namespace=dns'), template('--namespace=dns')].map((objects) =>
+      findObject(objects, 'Secret', 'kube-dns-snapshot'),
+    );
+    const tokens = secrets.map(({ metadata, data }) => {
+      expect(metadata.namespace).toBe('dns');
+      return Buffer.from(data?.token ?? '', 'base64').toString();
+    });
+    for (const token of tokens) expect(token).toMatch(/^[A-Za-z0-9]{43}$/);
+    expect(new Set(tokens).size).toBe(2);
+    const { volumes = [] } = findObject(kustomized('kube-dns'), 'Deployment', 'kube-dns').spec
+      .template.spec;
+    expect(volumes).toContainEqual({
+      name: 'snapshot-token',
+      secret: { secretName: 'kube-dns-snapshot', optional: true },
+    });
   });
 
   it('renders the same as the base when both have other values', () => {
@@ -75,7 +110,7 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
     };
     const file = join(folder, 'values.yaml');
     writeFileSync(file, stringify(values));
-    expect(template('--namespace=dns', `--values=${file}`)).toEqual(inOrder(render(own)));
+    expect(ofBase(template('--namespace=dns', `--values=${file}`))).toEqual(inOrder(render(own)));
   });
 
   it('has a value for each of its expressions, and passes helm lint', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigVolume, untilEqual } from '@kube-dns/testkit';
 import { ROOT } from './root.js';
@@ -59,6 +59,11 @@ export class ClusterFixture {
       namespace: 'kube-system',
     };
     this.#volumes.set('api-access', await ConfigVolume.create(access));
+    for (const name of ['snapshot', 'snapshot-token']) {
+      this.#volumes.set(name, await ConfigVolume.create());
+    }
+    // Kubelet makes it for fsGroup.
+    chmodSync(this.folderOf('snapshot'), 0o777);
     const node = process.execPath;
     const objects = `--manifests=${ROOT}manifests/local/objects`;
     const apiServer = `${ROOT}packages/apiserver/dist/apiserver.cjs`;

@@ -125,7 +125,7 @@ export class CriPod {
       mounts: mounts.map(({ volume, mountPath }) => ({
         container_path: mountPath,
         host_path: this.cluster.folderOf(volume),
-        readonly: true,
+        readonly: volume !== 'snapshot',
       })),
       log_path: `${name}.log`,
       linux: {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parsePod, planPlacedPod, type ContainerPlan, type PodSpec } from '@kube-dns/cli';
@@ -15,6 +15,8 @@ import { ROOT } from './root.js';
 
 /** The ports of the pod; each test maps them to free ports of this machine. */
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
+/** The file in its volume. */
+const SNAPSHOT = 'snapshot';
 /** `timeoutSeconds` of the manifest's probes. */
 const PROBE_TIMEOUT_MS = 2_000;
 /** Of a page that is no probe, also where others use the cores. */
@@ -28,6 +30,8 @@ export interface StartOptions {
   readonly edit?: (container: string, args: readonly string[]) => readonly string[];
   /** A command before each program, such as `setpriv`, which executes it. */
   readonly wrapper?: readonly string[];
+  /** What kubedns has written before. */
+  readonly snapshot?: Uint8Array;
 }
 
 /** How long a client waits for an answer. */
@@ -41,6 +45,7 @@ const ANSWER_MS = 60_000;
 export class DeployedPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-deployed-'));
   readonly config = join(this.folder, 'config');
+  readonly #snapshot = join(this.folder, 'snapshot');
   readonly #spec: PodSpec;
   readonly #ports = new Map<number, number>();
   #upstream: LoopbackUpstream | undefined;
@@ -52,14 +57,22 @@ export class DeployedPod {
 
   /** Starts the containers without waiting for them. */
   async start(apiUrl: string, options: StartOptions = {}): Promise<void> {
-    const { only, edit, wrapper = [] } = options;
+    const { only, edit, wrapper = [], snapshot } = options;
     await Promise.all(PORTS.map(async (port) => this.#ports.set(port, await freePort())));
     this.#upstream = await LoopbackUpstream.start();
     mkdirSync(this.config);
+    mkdirSync(this.#snapshot);
+    if (snapshot !== undefined) writeFileSync(join(this.#snapshot, SNAPSHOT), snapshot);
+    const noToken = join(this.folder, 'no-token');
+    mkdirSync(noToken);
     this.configure('upstreamNameservers', JSON.stringify([`127.0.0.1:${this.#upstream.port}`]));
     const placement = {
       ports: this.#ports,
-      volumes: { 'kube-dns-config': this.config },
+      volumes: {
+        'kube-dns-config': this.config,
+        snapshot: this.#snapshot,
+        'snapshot-token': noToken,
+      },
       apiUrl,
       edit: (name: string, args: readonly string[]) => {
         const own = quickArgs(name, args);
@@ -116,6 +129,12 @@ export class DeployedPod {
 
   signal(container: string, signal: NodeJS.Signals): void {
     this.#programs.get(container)?.signal(signal);
+  }
+
+  /** Ends kubedns as kubelet does, and returns the snapshot that it leaves. */
+  async lastSnapshot(): Promise<Uint8Array> {
+    await this.#programs.get('kubedns')?.close('SIGTERM');
+    return readFileSync(join(this.#snapshot, SNAPSHOT));
   }
 
   /** The exit code of a container, once it has ended. */

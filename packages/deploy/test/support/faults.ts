@@ -9,6 +9,8 @@ export interface Fault extends StartOptions {
   readonly strike?: (pod: DeployedPod, server: ApiServer) => Promise<void> | void;
   /** The API server of kubedns, in place of the normal one. */
   readonly api?: 'missing' | 'denying';
+  /** kubedns has seen the cluster before, and has its file. */
+  readonly hasSnapshot?: boolean;
   /** The row shows only after many seconds of silence: it begins first. */
   readonly isSlow?: boolean;
 }
@@ -33,7 +35,18 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'the service account has no rights': { api: 'denying' },
   'the API server is not there at the start': { api: 'missing' },
+  'the API server is not there at the start, and there is a snapshot': {
+    api: 'missing',
+    hasSnapshot: true,
+  },
   'the API server goes away later': { strike: (_pod, server) => server.close() },
+  'kubedns is cut off from the API server, which says nothing': {
+    isSlow: true,
+    strike: async (pod, server) => {
+      await until('a subscription', () => pod.log.includes('announces the changes of'));
+      server.hang();
+    },
+  },
   'dnsmasq may not have port 53': {
     ...(WITHOUT_PORT_53 !== undefined && { wrapper: WITHOUT_PORT_53 }),
     edit: (container, args) => {

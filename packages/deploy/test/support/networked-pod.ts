@@ -49,6 +49,7 @@ export class NetworkedPod {
   readonly #family: PodFamily;
   readonly #network = PodNetwork.create();
   readonly #folder = new TemporaryFolder();
+  readonly #snapshot = new TemporaryFolder();
   readonly #programs = new Map<string, RunningProgram>();
 
   constructor(family: PodFamily) {
@@ -98,6 +99,7 @@ export class NetworkedPod {
   async close(): Promise<void> {
     await this.#network.close();
     await this.#folder.close();
+    await this.#snapshot.close();
   }
 
   async #connect(): Promise<void> {
@@ -123,7 +125,11 @@ export class NetworkedPod {
     const spec = parsePod(JSON.stringify(BASE_DEPLOYMENT), 'deployment.yaml');
     const placement = {
       ports: new Map(),
-      volumes: { 'kube-dns-config': this.#folder.path },
+      volumes: {
+        'kube-dns-config': this.#folder.path,
+        snapshot: this.#snapshot.path,
+        'snapshot-token': this.#snapshot.path,
+      },
       apiUrl,
       edit: (name: string, args: readonly string[]) => {
         const own = quickArgs(name, args);
@@ -132,7 +138,9 @@ export class NetworkedPod {
     };
     const wrapper = ipv6Off === 'kernel' ? [process.execPath, WITHOUT_IPV6] : [];
     for (const { name, file, args, env } of planPlacedPod(spec, placement, PACKAGES)) {
-      const variables = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+      // Kubelet adds the addresses of the services.
+      const service = { KUBE_DNS_SERVICE_HOST: this.#family.addresses[0] };
+      const variables = Object.entries({ ...env, ...service }).map(([key, value]) => `${key}=${value}`); // prettier-ignore
       const words = [...wrapper, file, ...args];
       this.#programs.set(name, this.#network.start('env', '-i', ...variables, ...words));
     }

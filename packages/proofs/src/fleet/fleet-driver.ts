@@ -11,6 +11,7 @@ import {
 } from '@kube-dns/testkit';
 import { answerText } from '../fixtures/answer-text.js';
 import { TcpRelay } from '../fixtures/relays.js';
+import { Crowd, type CrowdAnswer, type CrowdAnswers, type CrowdPoint } from '../outage/crowd.js';
 import { Random } from '../random.js';
 import {
   createSlots,
@@ -81,24 +82,56 @@ export interface FleetResult {
   readonly stallMs: number;
 }
 
+/** What the API server of the lab has at the start. */
+export interface FleetObjects {
+  readonly slotsPerKind: number;
+  /** Further services, see {@link crowdName}. */
+  readonly crowd: number;
+  /** The addresses of the DNS pods, behind the headless service `kube-dns-replicas`. */
+  readonly pods: readonly string[];
+}
+
 /** The methods of the host of the API server and of the clients. */
 export interface FleetDriverMethods {
-  /** Serves the API at this address, at a port for each kubedns, and the names outside. */
-  start(address: string, servers: number, slotsPerKind: number): Promise<void>;
+  /** Serves the API at this address, at a port for each server that follows it, and the names outside. */
+  start(address: string, servers: number, objects: FleetObjects): Promise<void>;
   /** From now on a kubedns sees each event so much later. */
   setDelay(server: number, delayMs: number): void;
   /** From now on the API server can be reached by a kubedns, or no more: its connections end. */
   setReachable(server: number, isReachable: boolean): void;
-  /** The status of a page; 0 without an answer. */
-  status(url: string): Promise<number>;
+  /** From now on no server reaches the API server, or all do. */
+  setApi(way: ApiWay): Promise<void>;
+  /** A page, without an answer of status 0. */
+  page(url: string): Promise<FleetPage>;
   /** Whether a server answers a name of the cluster. */
   answers(address: string): Promise<boolean>;
   /** Makes changes until all are made; may run beside faults. */
   run(plan: ChangePlan): Promise<FleetResult>;
+  /** Asks a server for all services of the crowd. */
+  askCrowd(address: string, port: number): Promise<CrowdAnswers>;
+  /** Asks a server for one name, again for so long as there is no answer, 5 s at most. */
+  askOne(address: string, port: number, name: string): Promise<CrowdAnswer>;
+  /** Changes so many services of the crowd, and creates and deletes as many. */
+  changeCrowd(each: number): void;
+  /**
+   * Lets all servers reach the API server again, and asks these for what has changed meanwhile: resolves to how long each took until
+   * all of its answers were right, in milliseconds; Infinity after `limitMs`.
+   */
+  reopen(points: readonly CrowdPoint[], limitMs: number): Promise<readonly number[]>;
   /** How many changes `run` has made so far. */
   progress(): number;
   /** From now on, or no more, old answers of these caches are those of caches that are cut off. */
   setCutOff(points: readonly string[], isCutOff: boolean): void;
+}
+
+/** Refused: the ports are closed. Silent: connections are taken, and nothing is said. */
+export type ApiWay = 'open' | 'refused' | 'silent';
+
+/** A page of a program. */
+export interface FleetPage {
+  /** 0 without an answer. */
+  readonly status: number;
+  readonly text: string;
 }
 
 const DNS_PORT = 53;
@@ -355,17 +388,25 @@ class ChangeRun {
 export class FleetDriver implements FleetDriverMethods {
   readonly #relays: TcpRelay[] = [];
   readonly #lives: Live[] = [];
+  readonly #crowd = new Crowd();
+  #address = '';
+  #isRefused = false;
   #api: ApiServer | undefined;
   #run: ChangeRun | undefined;
 
-  async start(address: string, servers: number, slotsPerKind: number): Promise<void> {
+  async start(
+    address: string,
+    servers: number,
+    { slotsPerKind, crowd, pods }: FleetObjects,
+  ): Promise<void> {
     const slots = createSlots(slotsPerKind);
     // Each kubedns reaches it at the port of its relay, which an API server of one address would refuse.
     const api = await createApiServer({
       host: '0.0.0.0',
       historyLimit: 10_000,
       seed: (objects) => {
-        objects.load(firstObjects(slots));
+        objects.load(firstObjects(slots, pods));
+        objects.load(this.#crowd.create(crowd));
       },
     });
     this.#api = api;
@@ -373,9 +414,8 @@ export class FleetDriver implements FleetDriverMethods {
       slot.states[0].write(api);
       this.#lives.push({ slot, state: 0, isBusy: false, changedMs: 0 });
     }
-    for (let i = 0; i < servers; i++) {
-      this.#relays.push(await TcpRelay.start(address, API_PORT + i, api.port));
-    }
+    this.#address = address;
+    for (let i = 0; i < servers; i++) this.#relays.push(await this.#relay(i));
     await ScriptedNameServer.start(
       ({ name, type }) => {
         if (!name.endsWith(OUTSIDE)) return { rcode: 'NXDOMAIN' };
@@ -393,15 +433,42 @@ export class FleetDriver implements FleetDriverMethods {
     this.#relays[server]!.way = isReachable ? 'open' : 'closed';
   }
 
-  async status(url: string): Promise<number> {
+  async setApi(way: ApiWay): Promise<void> {
+    for (const [i, relay] of this.#relays.entries()) {
+      if (way === 'refused') await relay.close();
+      else if (this.#isRefused) this.#relays[i] = await this.#relay(i);
+      this.#relays[i]!.way = way === 'refused' ? 'closed' : way;
+    }
+    this.#isRefused = way === 'refused';
+  }
+
+  async page(url: string): Promise<FleetPage> {
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(PAGE_LIMIT_MS) });
-      await response.arrayBuffer();
-      return response.status;
+      return { status: response.status, text: await response.text() };
     } catch {
       // no server listens, or none answers
-      return 0;
+      return { status: 0, text: '' };
     }
+  }
+
+  askCrowd(address: string, port: number): Promise<CrowdAnswers> {
+    return this.#crowd.askAll({ address, port });
+  }
+
+  askOne(address: string, port: number, name: string): Promise<CrowdAnswer> {
+    return this.#crowd.askOne({ address, port }, name);
+  }
+
+  changeCrowd(each: number): void {
+    if (this.#api === undefined) throw new Error('there is no API server');
+    this.#crowd.change(this.#api, each);
+  }
+
+  async reopen(points: readonly CrowdPoint[], limitMs: number): Promise<readonly number[]> {
+    const openedMs = monotonicMs();
+    await this.setApi('open');
+    return Promise.all(points.map((point) => this.#crowd.freshMs(point, openedMs, limitMs)));
   }
 
   async answers(address: string): Promise<boolean> {
@@ -427,5 +494,9 @@ export class FleetDriver implements FleetDriverMethods {
     for (const client of this.#run?.clients ?? []) {
       if (points.includes(client.name)) client.setCutOff(isCutOff);
     }
+  }
+
+  #relay(server: number): Promise<TcpRelay> {
+    return TcpRelay.start(this.#address, API_PORT + server, this.#api!.port);
   }
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderFolder } from '@kube-dns/cli';
 import {
@@ -13,7 +14,8 @@ import {
 } from '@kube-dns/testkit';
 import { HostNetwork } from '../fixtures/host-network.js';
 import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
-import { API_PORT, type FleetDriverMethods, type Point } from './fleet-driver.js';
+import type { CrowdPoint } from '../outage/crowd.js';
+import { API_PORT, type FleetDriverMethods, type FleetPage, type Point } from './fleet-driver.js';
 
 /** How many of each, and with what they are started. */
 export interface FleetOptions {
@@ -25,6 +27,10 @@ export interface FleetOptions {
   readonly servers: number;
   readonly nodeCaches: number;
   readonly slotsPerKind: number;
+  /** Further services, 0 unless given. */
+  readonly crowd?: number;
+  /** Where each kubedns has its snapshot; none has one unless given. */
+  readonly snapshots?: string;
 }
 
 /** A program of the lab: what can happen to it. */
@@ -38,6 +44,8 @@ export interface FleetProgram {
   readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
   /** The process ID of the last one of it. */
   readonly pid: () => number;
+  /** Where it keeps its snapshot; '' where it has none. */
+  readonly snapshot: string;
   /** What the last one of it has printed. */
   readonly output: () => string;
 }
@@ -120,7 +128,8 @@ export class FleetLab {
       return { address, port: PORT.dns, ofPort, clients, backends: new Map<string, string>() };
     };
     this.#services = [
-      service(DNS_SERVICE, PORT.dns, nodes),
+      // A kubedns of a pod looks its replicas up there.
+      service(DNS_SERVICE, PORT.dns, [...nodes, ...pods]),
       ...(options.servers > 0 ? [service(KUBEDNS_SERVICE, PORT.kubedns, pods)] : []),
     ];
   }
@@ -170,14 +179,18 @@ export class FleetLab {
   }
 
   async #startAll(): Promise<void> {
-    const { servers, pods, nodeCaches, slotsPerKind } = this.#options;
+    const { servers, pods, nodeCaches, slotsPerKind, crowd = 0 } = this.#options;
     const kubednsHosts = servers > 0 ? named('server', servers) : named('pod', pods);
-    await this.driver.call('start', CLUSTER_ADDRESS, kubednsHosts.length, slotsPerKind);
+    await this.driver.call('start', CLUSTER_ADDRESS, kubednsHosts.length, {
+      slotsPerKind,
+      crowd,
+      pods: named('pod', pods).map((pod) => this.#addresses[pod]!),
+    });
     const nameServers = { upstreamNameservers: JSON.stringify([CLUSTER_ADDRESS]) };
     this.#config = this.#owned.add(await ConfigVolume.create(nameServers));
     for (const { clients } of this.#services) {
       for (const host of clients) {
-        await this.network.run(host, 'ip route add 10.96.0.0/16 dev eth0');
+        await this.network.run(host, 'ip route replace 10.96.0.0/16 dev eth0');
       }
     }
     for (const [i, host] of kubednsHosts.entries()) this.#addKubedns(i, host);
@@ -205,11 +218,13 @@ export class FleetLab {
     host: string,
     start: () => Promise<RunningProgram>,
     isReady: () => Promise<boolean>,
+    snapshot = '',
   ): void {
     let program: RunningProgram | undefined;
     this.programs.set(name, {
       name,
       host,
+      snapshot,
       kill: async () => program?.close(),
       signal: (signal) => program?.signal(signal),
       pid: () => program?.pid ?? 0,
@@ -229,19 +244,31 @@ export class FleetLab {
 
   #addKubedns(i: number, host: string): void {
     const address = this.#addresses[host]!;
+    const name = `kubedns-${i + 1}`;
+    const { snapshots } = this.#options;
+    const snapshot = snapshots === undefined ? '' : join(snapshots, name);
     const flags = [
       `--kube-master-url=http://${CLUSTER_ADDRESS}:${API_PORT + i}`,
       `--config-dir=${this.#config.path}`,
       `--nameservers=${CLUSTER_ADDRESS}`,
+      ...(snapshots === undefined
+        ? []
+        : [
+            `--snapshot-file=${snapshot}`,
+            `--snapshot-replicas=kube-dns-replicas.kube-system.svc.cluster.local`,
+            `--snapshot-token=${join(snapshots, 'token')}`,
+          ]),
     ];
     const ports = { dns: PORT.kubedns, readiness: PORT.readiness, metrics: PORT.metrics };
     const through = this.network.entrance(host);
-    const start = { ...this.#start, through, flags, ports, address: '0.0.0.0' };
+    const env = { KUBE_DNS_SERVICE_HOST: DNS_SERVICE };
+    const start = { ...this.#start, through, flags, ports, env, address: '0.0.0.0' };
     this.#add(
-      `kubedns-${i + 1}`,
+      name,
       host,
       async () => (await startKubedns(start)).server,
-      async () => (await this.#status(address, PORT.readiness, '/readiness')) === 200,
+      async () => (await this.#page(address, PORT.readiness, '/readiness')).status === 200,
+      snapshot,
     );
   }
 
@@ -274,6 +301,7 @@ export class FleetLab {
     await this.network.run(host, `ip address add ${LOCAL_ADDRESS}/32 dev lo`);
     const cache = this.#owned.add(await NodeCache.create());
     await cache.putTemplate(shippedCorefile());
+    const name = `node-${i + 1}`;
     const start = {
       node: this.#options.node,
       nodeFlags: [...imageStart('node-cache').nodeFlags, ...this.#options.nodeFlags],
@@ -290,15 +318,27 @@ export class FleetLab {
       },
     };
     this.#add(
-      `node-${i + 1}`,
+      name,
       host,
       () => cache.start(start),
       () => this.driver.call('answers', address),
     );
   }
 
-  #status(address: string, port: number, path: string): Promise<number> {
-    return this.driver.call('status', `http://${address}:${port}${path}`);
+  /** A page of the n-th kubedns, from 1 on. */
+  page(server: number, port: 'readiness' | 'metrics', path: string): Promise<FleetPage> {
+    const { host } = this.program(`kubedns-${server}`);
+    return this.#page(this.#addresses[host]!, PORT[port], path);
+  }
+
+  /** Where the n-th kubedns, from 1 on, answers itself. */
+  kubednsPoint(server: number): CrowdPoint {
+    const { host } = this.program(`kubedns-${server}`);
+    return { address: this.#addresses[host]!, port: PORT.kubedns };
+  }
+
+  #page(address: string, port: number, path: string): Promise<FleetPage> {
+    return this.driver.call('page', `http://${address}:${port}${path}`);
   }
 
   async #setBackend(service: Service, host: string, isReady: boolean): Promise<void> {

@@ -26,6 +26,8 @@ export interface Slot {
   readonly first: readonly KubeObject[];
 }
 
+const REPLICAS = 'kube-dns-replicas';
+
 type SlotOf = (i: number) => Omit<Slot, 'kind' | 'type' | 'first'> & Partial<Slot>;
 
 const octets = (i: number) => `${i >> 8}.${i & 0xff}`;
@@ -162,11 +164,18 @@ export function outsideAddress(name: string): string {
   return `198.18.${Number(target)}.${Number(i) & 0xff}`;
 }
 
-/** The objects that are there at the start: every slot has its first state. */
-export function firstObjects(slots: readonly Slot[]): readonly KubeObject[] {
+/** The objects that are there at the start: every slot has its first state, and the DNS pods have their services. */
+export function firstObjects(
+  slots: readonly Slot[],
+  pods: readonly string[],
+): readonly KubeObject[] {
   const spaces = ['default', 'kube-system', ...SPACES].map(namespace);
-  const dns = service('kube-dns', '10.96.0.10', 'kube-system');
-  return [...spaces, dns, ...slots.flatMap(({ first }) => first)];
+  const dns = [
+    service('kube-dns', '10.96.0.10', 'kube-system'),
+    service(REPLICAS, 'None', 'kube-system'),
+    slice(REPLICAS, pods, 1, 'kube-system'),
+  ];
+  return [...spaces, ...dns, ...slots.flatMap(({ first }) => first)];
 }
 
 /** So many slots of each kind. */

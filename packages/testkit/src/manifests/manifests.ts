@@ -54,6 +54,7 @@ interface Selector {
 
 interface PodSpec {
   readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
   readonly serviceAccountName?: string;
   readonly automountServiceAccountToken?: boolean;
   readonly hostNetwork?: boolean;
@@ -69,6 +70,7 @@ interface PodSpec {
   readonly volumes?: readonly {
     readonly name: string;
     readonly hostPath?: { readonly path: string };
+    readonly emptyDir?: { readonly sizeLimit?: string };
     readonly projected?: { readonly sources: readonly { readonly serviceAccountToken?: object }[] };
   }[];
 }
@@ -102,6 +104,11 @@ interface Subject {
   readonly namespace?: string;
 }
 
+interface PolicyIngress {
+  readonly from?: readonly object[];
+  readonly ports: readonly { readonly port: number; readonly protocol: string }[];
+}
+
 /** The kinds that the manifests have, with the fields that tests read. */
 export interface ManifestKinds {
   ClusterRole: KubeManifest & { readonly rules: readonly PolicyRule[] };
@@ -113,7 +120,9 @@ export interface ManifestKinds {
   DaemonSet: DaemonSet;
   Deployment: Deployment;
   PodDisruptionBudget: KubeManifest & { readonly spec: { readonly selector: Selector } };
+  NetworkPolicy: KubeManifest & { readonly spec: { readonly ingress: readonly PolicyIngress[] } };
   PrometheusRule: KubeManifest;
+  Secret: KubeManifest & { readonly data?: Texts };
   Service: KubeManifest & {
     readonly spec: {
       readonly clusterIP: string;
