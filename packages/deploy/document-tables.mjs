@@ -157,6 +157,7 @@ const OTHERS = [
   bench.FAN_OUT,
   bench.INTERNALS,
   bench.NODE_CACHE,
+  bench.OVERLOAD,
   bench.POD_CHANGES,
   bench.QUERY_LOG,
   bench.SUBSCRIPTION_COST,
@@ -198,6 +199,7 @@ export const DOCUMENTS = {
     'pod-changes-options': options(atMost(optionsOf(bench.POD_CHANGES))),
     'query-log-options': options(atMost(optionsOf(bench.QUERY_LOG))),
     'fan-out-options': options(atMost(optionsOf(bench.FAN_OUT))),
+    'overload-options': options(atMost(optionsOf(bench.OVERLOAD))),
     'subscription-cost-options': options(atMost(optionsOf(bench.SUBSCRIPTION_COST))),
     'page-options': options(
       exactly(['only', ...optionsOf(bench.PAGE).filter((name) => !(name in bench.DNS.options))]),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { errorText } from '@kube-dns/base';
 import { type Closable, until } from '@kube-dns/testkit';
 
+/** As kubelet has it. */
 const PERIOD_US = 100_000;
 /** The most that there is: `cpu.weight` of version 2, `cpu.shares` of version 1. */
 const MAX_WEIGHT = 10_000;
@@ -88,12 +89,12 @@ export class ControlGroup implements Closable {
     else this.#write('cpu.shares', `${MAX_SHARES}`);
   }
 
-  /** From now on its processes have this many thousandths of a CPU together; undefined: as many as there are. */
-  limitCpu(milliCpus: number | undefined): void {
-    const quotaUs = milliCpus === undefined ? undefined : (milliCpus * PERIOD_US) / 1_000;
-    if (this.#isVersion2) this.#write('cpu.max', `${quotaUs ?? 'max'} ${PERIOD_US}`);
+  /** From now on its processes have this many thousandths of a CPU together, in each period; undefined: as many as there are. */
+  limitCpu(milliCpus: number | undefined, periodUs = PERIOD_US): void {
+    const quotaUs = milliCpus === undefined ? undefined : (milliCpus * periodUs) / 1_000;
+    if (this.#isVersion2) this.#write('cpu.max', `${quotaUs ?? 'max'} ${periodUs}`);
     else {
-      this.#write('cpu.cfs_period_us', `${PERIOD_US}`);
+      this.#write('cpu.cfs_period_us', `${periodUs}`);
       this.#write('cpu.cfs_quota_us', `${quotaUs ?? -1}`);
     }
   }

@@ -7,6 +7,7 @@ export { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 export { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
 export { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
 export { NODE_CACHE } from './commands/node-cache.js';
+export { OVERLOAD } from './commands/overload.js';
 export { PAGE } from './commands/page.js';
 export { POD_CHANGES } from './commands/pod-changes.js';
 export { QUERY_LOG } from './commands/query-log.js';

@@ -8,6 +8,7 @@ import { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
 import { NODE_CACHE } from './commands/node-cache.js';
 import { POD_CHANGES } from './commands/pod-changes.js';
+import { OVERLOAD } from './commands/overload.js';
 import { PAGE } from './commands/page.js';
 import { QUERY_LOG } from './commands/query-log.js';
 import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
@@ -21,6 +22,7 @@ const COMMANDS = [
   commandEntry(KUBEDNS_CHANGES),
   commandEntry(KUBEDNS_QUERIES),
   commandEntry(NODE_CACHE),
+  commandEntry(OVERLOAD),
   commandEntry(PAGE),
   commandEntry(POD_CHANGES),
   commandEntry(QUERY_LOG),

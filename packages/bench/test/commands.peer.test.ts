@@ -153,6 +153,26 @@ describe('the bench', () => {
   });
 
   it(
+    'measures what honest clients get when a server is asked too much',
+    async () => {
+      const { figures } = await measure(
+        'overload',
+        ...['--runs=1', '--seconds=2', '--only=one domain', '--servers=dnsmasq real-dnsmasq'],
+      );
+      for (const attack of ['one client', '100 clients against one domain']) {
+        for (const server of ['our dnsmasq', 'dnsmasq']) {
+          const figure = (name: string) => figures.get(`${attack}: ${server}: ${name}`);
+          expect(figure('capacity')).toBeGreaterThan(0);
+          expect(figure('asked')).toBeGreaterThan(0);
+          expect(figure('honest clients answered')).toBeGreaterThan(0);
+          expect(figure('their answers p99')).toBeGreaterThan(0);
+        }
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
     'measures what many subscribers get, and that they come back',
     async () => {
       const { figures } = await measure(

@@ -38,6 +38,7 @@ export { metricsHandler, renderFamilies } from './metrics/exposition.js';
 export {
   type CountedListener,
   listenerFamilies,
+  overloadFamilies,
   tcpFamilies,
 } from './metrics/listener-families.js';
 export {
@@ -93,6 +94,7 @@ export {
   type SnapshotRules,
 } from './snapshot.js';
 export { CookieSecretFile, readTlsCa, readTsigKey } from './startup-files.js';
+export { limitedClientRows, overloadProblems } from './status/overload-status.js';
 export { openStatusPaths, STATUS_FLAG, statusPage } from './status/status-page.js';
 export {
   type ConfigStatus,

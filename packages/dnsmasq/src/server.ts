@@ -194,6 +194,7 @@ export class DnsmasqServer {
     });
     this.status = dnsmasqStatus({
       ...parts,
+      port: this.#port,
       upstreams: this.#upstreams,
       subscribers: relay.publisher,
       telemetry: this.telemetry,

@@ -1,10 +1,12 @@
-import type {
-  ConfigDirectory,
-  ConfigStatus,
-  LocalPage,
-  Setting,
-  StatusFacts,
-  StatusSource,
+import {
+  type ConfigDirectory,
+  type ConfigStatus,
+  limitedClientRows,
+  type LocalPage,
+  overloadProblems,
+  type Setting,
+  type StatusFacts,
+  type StatusSource,
 } from '@kube-dns/daemon';
 import {
   type Publisher,
@@ -29,13 +31,14 @@ import {
   type ServerStatistics,
 } from '@kube-dns/resolver';
 import { explainPages, type Telemetry } from '@kube-dns/telemetry';
-import type { ServerGroup, UpstreamServers } from '@kube-dns/transport';
+import type { Listener, ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import { explainAnswer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
 import type { AppliedConfig } from './metrics.js';
 import type { DnsmasqOptions } from './options/option-table.js';
 import type { Router } from './routing/router.js';
 
 interface DnsmasqStatusParts {
+  readonly port: { readonly listeners: readonly Pick<Listener, 'overloads'>[] };
   readonly options: DnsmasqOptions;
   readonly resolver: Pick<Resolver, 'describe' | 'cachedByZone' | 'nowMs'>;
   readonly statistics: ServerStatistics;
@@ -63,6 +66,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
       ...serverProblems(groups(), resolver.nowMs),
       ...zoneProblems(subscriptions.rows()),
       ...subscriberProblems(subscribers),
+      ...overloadProblems(parts.port.listeners),
       ...(groups().length === 0 ? ['no server is configured'] : []),
     ],
     settings: () => settingsOf(options),
@@ -86,6 +90,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
         Cache: { ...cacheFacts(facts.cache), ...countFacts(facts) },
         'Cache by zone': cacheRows(zones),
         'Questions in flight': flightFacts(facts.forwarder),
+        'Limited clients': limitedClientRows(parts.port.listeners),
         ...parts.telemetry.top.sections(),
       };
     },

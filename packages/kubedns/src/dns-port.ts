@@ -62,6 +62,7 @@ export class DnsPort {
         cookies: this.#cookies,
         observer: this.#observer,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
+        onOverload: (text) => this.#log.warn(text),
       });
     } catch (error) {
       failStartup(error, ListenError, EXIT_CANNOT_BIND);

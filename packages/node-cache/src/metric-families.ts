@@ -6,6 +6,7 @@ import {
   type LabelledValue,
   type MetricFamily,
   metricPrefix,
+  overloadFamilies,
   type ProgramFacts,
   tcpFamilies,
 } from '@kube-dns/daemon';
@@ -45,6 +46,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...pluginFamilies(server),
     ...tcpFamilies(OWN, () => server.points.all.map(({ listener }) => listener)),
     ...(server.snapshot?.families(OWN) ?? []),
+    ...overloadFamilies(OWN, () => server.points.all.map(({ listener }) => listener)),
     ...telemetryFamilies(OWN, () => telemetry),
     counter('reload_failed_total', 'Corefiles that were refused.', () => source.errors.refused),
     counter(

@@ -1,4 +1,12 @@
-import type { ConfigStatus, LocalPage, Setting, StatusFacts, StatusSource } from '@kube-dns/daemon';
+import {
+  type ConfigStatus,
+  limitedClientRows,
+  type LocalPage,
+  overloadProblems,
+  type Setting,
+  type StatusFacts,
+  type StatusSource,
+} from '@kube-dns/daemon';
 import { zoneProblems, zoneRows } from '@kube-dns/push';
 import { cacheFacts, flightFacts, serverProblems, serverRows } from '@kube-dns/resolver';
 import { explainPages, type Telemetry } from '@kube-dns/telemetry';
@@ -25,12 +33,14 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
   const { blocks, upstreams, subscriptions } = server;
   const groups = () => blocks.all.flatMap(({ group }) => group ?? []);
   const nowMs = () => performance.now();
+  const listeners = () => server.points.all.map(({ listener }) => listener);
   return {
     notReady: () => notReadyReasons(server),
     problems: () => [
       ...serverProblems(groups(), nowMs()),
       ...zoneProblems(subscriptions.rows()),
       ...(server.snapshot?.problems() ?? []),
+      ...overloadProblems(listeners()),
     ],
     configuration: () => configurationOf(parts),
     sections: () => ({
@@ -49,6 +59,7 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
       })),
       Node: nodeFacts(network.state),
       ...(server.snapshot && { Snapshot: server.snapshot.facts() }),
+      'Limited clients': limitedClientRows(listeners()),
       ...telemetry.top.sections(),
     }),
   };

@@ -23,6 +23,16 @@ export class ListenerCounters {
   failures = 0;
   /** Answers that the system did not accept. */
   sendErrors = 0;
+  /**
+   * Datagrams that the system dropped because they did not find room in the socket, and because their client asks more than its
+   * part in an overload, which it counts as one: the parts are estimates. Several that came merged count as one.
+   */
+  droppedFull = 0;
+  droppedLimited = 0;
+  /** Datagrams that were received, but had waited for too long. */
+  droppedOld = 0;
+  /** How often more arrived than could be answered. */
+  overloads = 0;
   tcpConnections = 0;
   /** Connections that are open now. */
   tcpOpen = 0;

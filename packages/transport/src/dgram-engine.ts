@@ -40,6 +40,7 @@ const LISTENER_BUFFER_BYTES = 1 << 22;
 
 /** The UDP socket of a listener on node:dgram: one system call per datagram. */
 class DgramSocket implements DatagramSocket {
+  readonly overloads = [];
   readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #counters: ListenerCounters;
   #socket: Socket | undefined;

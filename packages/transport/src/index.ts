@@ -42,7 +42,13 @@ export {
   type ServerHostsOptions,
 } from './server-hosts.js';
 export type { TcpLimits } from './tcp-listener.js';
-export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
+export {
+  type LimitedClient,
+  type Overload,
+  UDP_ENGINES,
+  type UdpEngine,
+  type UdpEngineChoice,
+} from './udp-engine.js';
 export { NO_OPTIONS, retryPlan } from './forward/contract.js';
 export type {
   AddedOptions,

@@ -14,7 +14,7 @@ import { type AnsweringOptions, MessageHandler } from './message-handler.js';
 import type { ServerAddress } from './server-address.js';
 import { type AnswerCookie, ServerCookies, withRoom } from './server-cookies.js';
 import { type TcpLimits, TcpListener } from './tcp-listener.js';
-import type { DatagramSocket, Peer, UdpEngine } from './udp-engine.js';
+import type { DatagramSocket, Overload, Peer, UdpEngine } from './udp-engine.js';
 
 export interface ListenOptions extends AnsweringOptions {
   /**
@@ -36,6 +36,8 @@ export interface ListenOptions extends AnsweringOptions {
   readonly reusesPort?: boolean;
   /** Makes the cookies of the answers (RFC 7873); the listeners of a process share it. */
   readonly cookies?: ServerCookies;
+  /** Gets a line for the log when more arrives than can be answered, and when that is over: once a minute at most. */
+  readonly onOverload?: (text: string) => void;
 }
 
 /** A DNS server on one address, over UDP and TCP. */
@@ -44,6 +46,8 @@ export interface Listener {
   /** The name of the UDP engine. */
   readonly engine: string;
   readonly counters: ListenerCounters;
+  /** Where more arrives over UDP than can be answered, now. */
+  readonly overloads: readonly Overload[];
   /**
    * With `reusesPort`: leaves the port to the other processes and resolves when all received queries are
    * answered, after 5 s at most. `close` alone loses queries that wait in the socket. Without the option it
@@ -102,7 +106,7 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
     cookies,
     observer,
   });
-  const udp = new UdpListener(engine.createSocket(counters), handler);
+  const udp = new UdpListener(engine.createSocket(counters, options.onOverload), handler);
   const limits = { maxSessions: sessions?.limit ?? 0, ...DEFAULT_TCP_LIMITS, ...options.tcp };
   const tcp = new TcpListener(handler, limits, counters);
   const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {
@@ -123,6 +127,9 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
     port: udp.boundPort,
     engine: engine.name,
     counters,
+    get overloads() {
+      return udp.overloads;
+    },
     leave: async () => {
       if (!reusesPort) return;
       const limit = delay(LEAVE_LIMIT_MS, undefined, { ref: false });
@@ -158,6 +165,10 @@ class UdpListener implements AddressedClient {
 
   get boundPort(): number {
     return this.#socket.port;
+  }
+
+  get overloads(): readonly Overload[] {
+    return this.#socket.overloads;
   }
 
   get port(): number {

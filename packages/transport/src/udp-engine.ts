@@ -6,13 +6,37 @@ import type { ServerAddress } from './server-address.js';
 export const UDP_ENGINES = ['auto', 'batch', 'dgram'] as const;
 export type UdpEngineChoice = (typeof UDP_ENGINES)[number];
 
+/** A client that asks more than its part in an overload. */
+export interface LimitedClient {
+  /** Its IPv4 address, or IPv6 /64. */
+  readonly client: string;
+  /** Datagrams a second that it sends, and of them those that are received; both are estimates. */
+  readonly perSecond: number;
+  readonly passing: number;
+}
+
+/** A UDP socket gets more than can be answered. */
+export interface Overload {
+  /** For how long. */
+  readonly seconds: number;
+  /** Datagrams a second that arrive, an estimate, and that are received. */
+  readonly arriving: number;
+  readonly answering: number;
+  /** How many clients are limited, and the first ten, highest rate first. */
+  readonly limited: number;
+  readonly clients: readonly LimitedClient[];
+}
+
 /** A way to move datagrams: one per system call (`dgram`) or many (`batch`). */
 export interface UdpEngine {
   readonly name: 'batch' | 'dgram';
   /** The number of the batch of datagrams that is handled now; 0 when none is. What is sent meanwhile can leave together. */
   readonly batch: number;
-  /** A socket for a listener; it counts there what it cannot send. */
-  createSocket(counters: ListenerCounters): DatagramSocket;
+  /**
+   * A socket for a listener; it counts there what it cannot send, and what is lost in an overload, whose begin and end
+   * `onOverload` gets as lines for the log.
+   */
+  createSocket(counters: ListenerCounters, onOverload?: (text: string) => void): DatagramSocket;
   openUpstreamPort: OpenUpstreamPort;
   /** Runs `work`, which sends many deferred answers; they leave in one system call where possible. */
   sendTogether(work: () => void): void;
@@ -42,6 +66,8 @@ export type DatagramHandler = (bytes: Uint8Array, length: number, peer: Peer) =>
 
 /** The UDP socket of a listener, which moves datagrams as its engine does. */
 export interface DatagramSocket {
+  /** Where more arrives than can be answered, now; the dgram engine does not know. */
+  readonly overloads: readonly Overload[];
   /** The port that is bound; valid once `open` has resolved. */
   readonly port: number;
   /**

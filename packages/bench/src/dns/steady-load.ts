@@ -23,13 +23,14 @@ export interface LoadResult {
 export interface SteadyLoadMethods {
   /**
    * Asks these questions in turn from now on, `rate` of them each second: all of them a server at one address (default: at
-   * 127.0.0.1), then the next one.
+   * 127.0.0.1), then the next one. With `clients` each question is one of the next of these addresses, to 127.0.0.1.
    */
   start(
     port: number,
     rate: number,
     expectations: readonly Expectation[],
     addresses?: readonly string[],
+    clients?: readonly string[],
   ): Promise<void>;
   /** Ends the load, waits for outstanding answers, and returns the results. */
   finish(): Promise<LoadResult>;
@@ -51,6 +52,7 @@ export class SteadyLoad implements SteadyLoadMethods {
   readonly #question = new Int32Array(MAX_IDS).fill(FREE);
   readonly #sentMs = new Float64Array(MAX_IDS);
   #sockets: readonly Socket[] = [];
+  #isByClient = false;
   #ticker: Ticker | undefined;
   #startMs = 0;
   #sent = 0;
@@ -63,12 +65,16 @@ export class SteadyLoad implements SteadyLoadMethods {
     rate: number,
     expectations: readonly Expectation[],
     addresses: readonly string[] = ['127.0.0.1'],
+    clients: readonly string[] = [],
   ): Promise<void> {
     this.#asked = expectations.map((expectation) => new Asked(expectation));
     this.#names = expectations.map(({ name, type }) => `${name} ${type}`);
     const onMessage = (message: Buffer) => this.#receive(message);
+    this.#isByClient = clients.length > 0;
     this.#sockets = await Promise.all(
-      addresses.map((address) => connectUdp(port, onMessage, address)),
+      this.#isByClient
+        ? clients.map((client) => connectUdp(port, onMessage, '127.0.0.1', client))
+        : addresses.map((address) => connectUdp(port, onMessage, address)),
     );
     this.#startMs = monotonicMs();
     this.#ticker = new Ticker(TICK_MS, (nowMs) => {
@@ -100,14 +106,14 @@ export class SteadyLoad implements SteadyLoadMethods {
 
   #ask(nowMs: number): void {
     const question = this.#sent % this.#asked.length;
-    const server = Math.floor(this.#sent / this.#asked.length) % this.#sockets.length;
+    const turns = this.#isByClient ? this.#sent : Math.floor(this.#sent / this.#asked.length);
     const id = this.#sent % MAX_IDS;
     this.#sent++;
     this.#question[id] = question;
     this.#sentMs[id] = nowMs;
     const query = Buffer.from(this.#asked[question]!.query);
     writeUint16(query, 0, id);
-    sendQuietly(this.#sockets[server]!, query);
+    sendQuietly(this.#sockets[turns % this.#sockets.length]!, query);
   }
 
   #receive(message: Buffer): void {

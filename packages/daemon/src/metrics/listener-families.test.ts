@@ -19,13 +19,18 @@ const COUNTS = Object.assign(new ListenerCounters(), {
   cookieless: 23,
   failures: 12,
   sendErrors: 13,
+  droppedFull: 24,
+  droppedLimited: 25,
+  droppedOld: 26,
+  overloads: 27,
   tcpConnections: 14,
   tcpRefused: 15,
   tcpIdleClosed: 16,
   tcpAgeClosed: 24,
   tcpOpen: 17,
 });
-const LISTENER: CountedListener = { engine: 'dgram', counters: COUNTS };
+const overload = { seconds: 1, arriving: 2, answering: 3, limited: 28, clients: [] };
+const LISTENER: CountedListener = { engine: 'dgram', counters: COUNTS, overloads: [overload] };
 
 /** The lines with values. */
 async function scrape(...listeners: CountedListener[]): Promise<string[]> {
@@ -50,8 +55,13 @@ describe('the metrics of listeners', () => {
       'cookies_total{result="old"} 19',
       'cookies_total{result="bad"} 20',
       'cookies_total{result="none"} 21',
+      'limited_clients 28',
+      'lost_queries_total{reason="full"} 24',
+      'lost_queries_total{reason="limited"} 25',
+      'lost_queries_total{reason="old"} 26',
       'messages_total{protocol="udp"} 10',
       'messages_total{protocol="tcp"} 4',
+      'overloads_total 27',
       'refused_messages_total{reason="formerr"} 7',
       'refused_messages_total{reason="notimp"} 8',
       'refused_messages_total{reason="badvers"} 9',

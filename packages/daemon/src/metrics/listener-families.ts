@@ -4,7 +4,7 @@ import { RCODE_NAMES } from '@kube-dns/wire';
 import { by, type MetricFamily, type MetricPrefix } from './metric-family.js';
 
 /** The part of a DNS listener that its metrics need. */
-export type CountedListener = Pick<Listener, 'engine' | 'counters'>;
+export type CountedListener = Pick<Listener, 'engine' | 'counters' | 'overloads'>;
 
 /** Any code without a name, of an upstream server, is shown as a number. */
 const LAST_RCODE = 15;
@@ -15,9 +15,10 @@ type Read = (counts: ListenerCounters) => number;
 
 /** The metrics of all listeners of a program together; `listeners` may be empty at first. */
 export function listenerFamilies(
-  { counter, gauge }: MetricPrefix,
+  prefix: MetricPrefix,
   listeners: () => readonly CountedListener[],
 ): MetricFamily[] {
+  const { counter, gauge } = prefix;
   const { sum, sums } = sumsOf(listeners);
   return [
     counter(
@@ -69,7 +70,8 @@ export function listenerFamilies(
       () => sum((c) => c.failures),
     ),
     counter('send_errors_total', 'Answers that could not be sent.', () => sum((c) => c.sendErrors)),
-    ...tcpFamilies({ counter, gauge }, listeners),
+    ...tcpFamilies(prefix, listeners),
+    ...overloadFamilies(prefix, listeners),
     gauge(
       'udp_engine_info',
       'The active UDP engine; always 1.',
@@ -99,6 +101,36 @@ export function tcpFamilies(
       ),
     ),
     gauge('tcp_connections_open', 'Open TCP connections.', () => sum((c) => c.tcpOpen)),
+  ];
+}
+
+/** What is lost when more arrives over UDP than can be answered; the part of `listenerFamilies` that node-cache has, too. */
+export function overloadFamilies(
+  { counter, gauge }: MetricPrefix,
+  listeners: () => readonly CountedListener[],
+): MetricFamily[] {
+  const { sum, sums } = sumsOf(listeners);
+  return [
+    counter(
+      'lost_queries_total',
+      'Queries over UDP that were dropped unread, by reason.',
+      by(
+        'reason',
+        sums({
+          full: (c) => c.droppedFull,
+          limited: (c) => c.droppedLimited,
+          old: (c) => c.droppedOld,
+        }),
+      ),
+    ),
+    counter('overloads_total', 'Times that more queries arrived than could be answered.', () =>
+      sum((c) => c.overloads),
+    ),
+    gauge('limited_clients', 'Clients that get a part of what they ask, in an overload.', () =>
+      listeners()
+        .flatMap(({ overloads }) => overloads)
+        .reduce((total, { limited }) => total + limited, 0),
+    ),
   ];
 }
 

@@ -138,6 +138,7 @@ function servePort({
     reusesPort,
     tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS, maxAgeMs: maxTcpAgeMs },
     onFailure: (error) => log.error(`answering: ${errorText(error)}`),
+    onOverload: (text) => log.warn(text),
   };
   // The wildcard socket also serves addresses that are added later.
   const isForAll = addresses.length === 0 && !choosesAddresses(options);

@@ -170,7 +170,9 @@ describe('the metrics of the program', () => {
     counters.truncated = 1;
     counters.rcodes[3] = 6;
     counters.tcpOpen = 5;
-    expect(await scrape({ dnsPort: { listeners: [{ engine: 'dgram', counters }] } })).toEqual(
+    expect(
+      await scrape({ dnsPort: { listeners: [{ engine: 'dgram', overloads: [], counters }] } }),
+    ).toEqual(
       expect.arrayContaining([
         'kubedns_messages_total{protocol="udp"} 4',
         'kubedns_refused_messages_total{reason="formerr"} 3',

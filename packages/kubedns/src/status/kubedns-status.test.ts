@@ -32,7 +32,7 @@ const { top } = new Telemetry();
 function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
   return kubednsStatus({
     flags: { domain: 'cluster.local.', 'ready-without-api': true },
-    dnsPort: { isOpen: true },
+    dnsPort: { isOpen: true, listeners: [] },
     watch: {
       isSynced: true,
       isOverLimit: false,
@@ -100,7 +100,7 @@ describe('the status of kubedns', () => {
     const failing = watch({ isConnected: false, lastFailure: 'connect ECONNREFUSED' });
     const starting = status(
       {
-        dnsPort: { isOpen: false },
+        dnsPort: { isOpen: false, listeners: [] },
         configuration: { status: undefined, isActive: false },
         watch: {
           isSynced: false,

@@ -1,10 +1,12 @@
 import { formatHostPort } from '@kube-dns/base';
-import type {
-  CountedNameServer,
-  Setting,
-  StatusFacts,
-  StatusSections,
-  StatusSource,
+import {
+  type CountedNameServer,
+  limitedClientRows,
+  overloadProblems,
+  type Setting,
+  type StatusFacts,
+  type StatusSections,
+  type StatusSource,
 } from '@kube-dns/daemon';
 import {
   type Publisher,
@@ -14,6 +16,7 @@ import {
 } from '@kube-dns/push';
 import { serverProblems, serverRows } from '@kube-dns/resolver';
 import type { Telemetry } from '@kube-dns/telemetry';
+import type { Listener } from '@kube-dns/transport';
 import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
@@ -26,7 +29,10 @@ import type { ClusterZone } from '../zone/cluster-zone.js';
 /** The parts of kubedns that its status page reads, at each request. */
 export interface KubednsParts {
   readonly flags: Pick<KubednsFlags, 'domain' | 'ready-without-api'>;
-  readonly dnsPort: { readonly isOpen: boolean };
+  readonly dnsPort: {
+    readonly isOpen: boolean;
+    readonly listeners: readonly Pick<Listener, 'overloads'>[];
+  };
   readonly watch: Pick<
     ClusterWatch,
     'isSynced' | 'isOverLimit' | 'pending' | 'statistics' | 'noContactMs' | 'snapshot'
@@ -53,6 +59,7 @@ export function kubednsStatus(parts: KubednsParts): StatusSource {
     problems: () => [
       ...snapshotProblems(parts),
       ...Array.from(parts.watch.statistics).flatMap(watchProblems),
+      ...overloadProblems(parts.dnsPort.listeners),
       ...subscriberProblems(parts.subscribers),
       ...serverProblems(parts.servers.groups, performance.now()),
     ],
@@ -136,6 +143,7 @@ function sections(parts: KubednsParts): StatusSections {
         region: federations.locality?.region ?? null,
       })),
     }),
+    'Limited clients': limitedClientRows(parts.dnsPort.listeners),
     ...telemetry.top.sections(),
   };
 }

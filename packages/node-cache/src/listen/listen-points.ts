@@ -152,6 +152,7 @@ export class ListenPoints {
       observer,
       tcp: { maxConnections: MAX_TCP_CONNECTIONS, maxAgeMs: maxTcpAgeMs },
       onFailure: (error) => log.error(`answering: ${errorText(error)}`),
+      onOverload: (text) => log.warn(text),
     });
     const host = isEvery ? '' : isOfIpv6 ? `[${address}]` : address;
     const label = `dns://${host}:${listener.port}`;

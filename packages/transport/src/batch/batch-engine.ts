@@ -8,18 +8,26 @@ import {
   type DatagramHandler,
   type DatagramSocket,
   DISCARD_PORT,
+  type Overload,
   type Peer,
   type PortOwner,
   type UdpEngine,
   type UpstreamPort,
   type UpstreamPortOptions,
 } from '../udp-engine.js';
-import { BatchPeer, encodeSocketName, MAX_NAME_BYTES, portOf } from './batch-peer.js';
+import {
+  BatchPeer,
+  encodeSocketName,
+  MAX_NAME_BYTES,
+  portOf,
+  sourceStartAt,
+} from './batch-peer.js';
 import * as linux from './constants.js';
 import { MSG_TRUNC } from './constants.js';
 import type { Libc, ReadyEvents, Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
+import { limitedSocket, SourceLimits } from './source-limits.js';
 
 /** UDP through recvmmsg and sendmmsg: many datagrams per system call when many come. */
 export class BatchEngine implements UdpEngine {
@@ -39,8 +47,11 @@ export class BatchEngine implements UdpEngine {
     return this.#hub.batch;
   }
 
-  createSocket(counters: ListenerCounters): DatagramSocket {
-    return new BatchListenerSocket(this.#hub, counters);
+  createSocket(
+    counters: ListenerCounters,
+    onOverload: (text: string) => void = () => undefined,
+  ): DatagramSocket {
+    return new BatchListenerSocket(this.#hub, counters, onOverload);
   }
 
   sendTogether(work: () => void): void {
@@ -70,6 +81,7 @@ const MAX_POOLED_PEERS = 2_048;
 class BatchListenerSocket implements DatagramSocket, SocketHandler {
   readonly #hub: BatchHub;
   readonly #counters: ListenerCounters;
+  readonly #onOverload: (text: string) => void;
   /** The sender of the current datagram. */
   readonly #sender: BatchPeer;
   readonly #peerPool: BatchPeer[] = [];
@@ -77,14 +89,21 @@ class BatchListenerSocket implements DatagramSocket, SocketHandler {
   #ipv6: BatchSocket | undefined;
   #onDatagram: DatagramHandler = () => undefined;
 
-  constructor(hub: BatchHub, counters: ListenerCounters) {
+  constructor(hub: BatchHub, counters: ListenerCounters, onOverload: (text: string) => void) {
     this.#hub = hub;
     this.#counters = counters;
+    this.#onOverload = onOverload;
     this.#sender = BatchPeer.inArena(hub.inbox);
   }
 
   get port(): number {
     return (this.#ipv6 ?? this.#ipv4)?.port ?? 0;
+  }
+
+  get overloads(): readonly Overload[] {
+    return [this.#ipv4?.limits?.overload, this.#ipv6?.limits?.overload].filter(
+      (overload) => overload !== undefined,
+    );
   }
 
   get out(): Uint8Array {
@@ -187,6 +206,7 @@ class BatchListenerSocket implements DatagramSocket, SocketHandler {
       answersFromSameAddress: address === EVERY_IPV4_ADDRESS || address === EVERY_IPV6_ADDRESS,
       merges: true,
       receiveBufferBytes: LISTENER_BUFFER_BYTES,
+      overload: { counters: this.#counters, onOverload: this.#onOverload },
     };
     return new BatchSocket(this.#hub, options, this);
   }
@@ -311,15 +331,20 @@ class BatchHub {
 
   /** Receives what waits in a socket, up to MAX_DATAGRAMS, and sends the answers and queries that result. */
   drain(socket: BatchSocket): void {
+    const { limits } = socket;
     this.#isDraining = true;
     try {
       for (let datagrams = 0; datagrams < MAX_DATAGRAMS && !socket.isClosed;) {
         this.#batches++;
         const messages = socket.receive(this.inbox);
         if (messages > 0) holdClock();
+        if (messages > 1) limits?.noteUse();
         datagrams += this.#takeAll(socket, messages);
         this.flush();
-        if (messages < SLOTS) break;
+        if (messages < SLOTS) {
+          limits?.noteEmpty();
+          break;
+        }
       }
     } finally {
       releaseClock();
@@ -365,13 +390,25 @@ class BatchHub {
   /** Returns how many datagrams the messages are. */
   #takeAll(socket: BatchSocket, messages: number): number {
     const { inbox } = this;
+    const limits = socket.limits?.isOverload === true ? socket.limits : undefined;
     let datagrams = 0;
     for (let slot = 0; slot < messages; slot++) {
-      const segmentBytes = inbox.takeSegmentBytes(slot);
-      datagrams += this.#takeMessage(socket, slot, segmentBytes || inbox.lengthOf(slot));
+      const segmentBytes = inbox.takeSegmentBytes(slot) || inbox.lengthOf(slot);
+      if (limits === undefined || this.#isAdmitted(limits, slot, segmentBytes)) {
+        datagrams += this.#takeMessage(socket, slot, segmentBytes);
+      } else datagrams++;
       inbox.allowReceive(slot);
     }
     return datagrams;
+  }
+
+  #isAdmitted(limits: SourceLimits, slot: number, segmentBytes: number): boolean {
+    const { words } = this.inbox;
+    const nameAt = this.inbox.nameAt(slot);
+    const isEmpty = segmentBytes === 0;
+    const datagrams = isEmpty ? 1 : Math.ceil(this.inbox.lengthOf(slot) / segmentBytes);
+    const at = sourceStartAt(words, nameAt);
+    return limits.admit(networkOrder(words[at]!), networkOrder(words[at + 1]!), datagrams);
   }
 
   #takeMessage(socket: BatchSocket, slot: number, segmentBytes: number): number {
@@ -411,6 +448,11 @@ interface BatchSocketOptions {
   readonly receiveBufferBytes: number;
   /** No ICMP message, which anyone can forge, changes the size of fragments. */
   readonly ignoresPathMtu?: boolean;
+  /** Of a listener: what is counted and said when more arrives than can be answered. */
+  readonly overload?: {
+    readonly counters: ListenerCounters;
+    readonly onOverload: (text: string) => void;
+  };
 }
 
 /** Receives what arrives at a socket. */
@@ -443,6 +485,8 @@ class BatchSocket implements OutboxSocket {
   readonly port: number;
   readonly joining: Joining | undefined;
   readonly handler: SocketHandler;
+  /** Of a listener. */
+  readonly limits: SourceLimits | undefined;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
@@ -464,6 +508,15 @@ class BatchSocket implements OutboxSocket {
       this.#setUp(options);
       this.port = this.#boundPort();
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
+      const { overload, isIpv6 } = options;
+      if (overload !== undefined) {
+        this.limits = new SourceLimits({
+          socket: limitedSocket(libc, this.fd, isIpv6, () => {
+            this.#growReceiveBuffer(options.receiveBufferBytes);
+          }),
+          ...overload,
+        });
+      }
     } catch (error) {
       libc.close(this.fd);
       throw error;
@@ -535,6 +588,7 @@ class BatchSocket implements OutboxSocket {
     this.#hub.flush();
     this.isClosed = true;
     this.#held.length = 0;
+    this.limits?.close();
     this.#watch.close();
     this.#hub.libc.close(this.fd);
   }
@@ -622,6 +676,11 @@ class BatchSocket implements OutboxSocket {
     }
     return portOf(name);
   }
+}
+
+/** The number that four bytes of the network are, from a word of this machine, which is little-endian here. */
+function networkOrder(word: number): number {
+  return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
 }
 
 /** An error as Node throws it. */

@@ -137,6 +137,12 @@ function leaveRouteOpen(words: Int32Array, controlAt: number, controlBytes: numb
   }
 }
 
+/** The place of the first word of the address in the socket name at this word. */
+export function sourceStartAt(words: Int32Array, nameAt: number): number {
+  const isIpv4 = (words[nameAt]! & FAMILY_MASK) === AF_INET;
+  return nameAt + (isIpv4 ? IPV4_NAME_WORD : IPV6_NAME_WORD);
+}
+
 const SLOT_BITS = 10;
 /** Of a socket name: the family, and the words of an address. */
 const TEXT_WORDS = 5;

@@ -7,6 +7,11 @@ export const SOCK_CLOEXEC = 0o2000000;
 export const SOL_SOCKET = 1;
 export const SO_RCVBUF = 8;
 export const SO_REUSEPORT = 15;
+/** A classic BPF program decides what a socket receives; needs no right. */
+export const SO_ATTACH_FILTER = 26;
+export const SO_DETACH_FILTER = 27;
+/** Memory of a socket, and what it has dropped: numbers of 32 bits, see SocketMemory (Linux 4.12). */
+export const SO_MEMINFO = 55;
 export const SO_RCVBUFFORCE = 33;
 export const IPPROTO_IP = 0;
 export const IP_PKTINFO = 8;

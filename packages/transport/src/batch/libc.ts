@@ -22,6 +22,14 @@ export interface Libc {
   connect(fd: number, name: Uint8Array, length: number): number;
   getsockname(fd: number, name: Uint8Array, length: Int32Array): number;
   setsockopt(fd: number, level: number, option: number, value: Int32Array, length: number): number;
+  /** `length` has one number: the bytes of `value`, and of them those that were written. */
+  getsockopt(
+    fd: number,
+    level: number,
+    option: number,
+    value: Uint32Array,
+    length: Int32Array,
+  ): number;
   close(fd: number): number;
   recvmmsg(fd: number, headers: Uint8Array, count: number, flags: number, timeout: null): number;
   sendmmsg(fd: number, headers: Uint8Array, count: number, flags: number): number;
@@ -47,6 +55,7 @@ const PROTOTYPES = {
   connect: 'int connect(int, void *, uint32_t)',
   getsockname: 'int getsockname(int, void *, void *)',
   setsockopt: 'int setsockopt(int, int, int, void *, uint32_t)',
+  getsockopt: 'int getsockopt(int, int, int, void *, void *)',
   close: 'int close(int)',
   recvmmsg: 'int recvmmsg(int, void *, unsigned int, int, void *)',
   sendmmsg: 'int sendmmsg(int, void *, unsigned int, int)',

@@ -76,6 +76,7 @@ class MemoryEngine implements UdpEngine {
   createSocket(): Socket {
     return {
       port: 0,
+      overloads: [],
       out: new Uint8Array(MAX_MESSAGE_BYTES),
       open: (_address, _port, onDatagram) => {
         this.#handler = onDatagram;

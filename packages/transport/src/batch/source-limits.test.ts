@@ -1,0 +1,331 @@
+import { describe, expect, it } from '@jest/globals';
+import { OverloadedSocket, seededRandom } from '../../test/overloaded-socket.js';
+import { ListenerCounters } from '../counters.js';
+import { SourceLimits } from './source-limits.js';
+
+/** A step of the model, in ms, and messages that are received in one call. */
+const STEP_MS = 1;
+const BATCH = 8;
+
+/** Who asks, and how often in a second. */
+interface Asker {
+  readonly source: readonly [first: number, second: number];
+  readonly rate: number;
+}
+
+interface World {
+  /** Answers a second. */
+  readonly capacity: number;
+  /** Datagrams that the socket has room for. */
+  readonly room?: number;
+  readonly isIpv6?: boolean;
+  readonly maxInstructions?: number;
+  /** Datagrams a second, each from another source. */
+  readonly forgedRate?: number;
+}
+
+/** A socket, its limits and who asks it, in virtual time. */
+class Model {
+  readonly socket: OverloadedSocket;
+  readonly counters = new ListenerCounters();
+  readonly lines: string[] = [];
+  readonly limits: SourceLimits;
+  readonly #capacity: number;
+  readonly #random = seededRandom(0x1234_5678);
+  readonly #timers: { readonly atMs: number; readonly callback: () => void }[] = [];
+  nowMs = 0;
+  #serving = 0;
+  readonly #forgedRate: number;
+
+  constructor({ capacity, room = 500, forgedRate = 0, ...kernel }: World) {
+    this.#forgedRate = forgedRate;
+    this.#capacity = capacity;
+    this.socket = new OverloadedSocket({ room, random: this.#random, ...kernel });
+    this.limits = new SourceLimits({
+      socket: this.socket,
+      counters: this.counters,
+      onOverload: (text) => void this.lines.push(text),
+      now: () => this.nowMs,
+      startTimer: (callback, ms) => {
+        const timer = { atMs: this.nowMs + ms, callback };
+        this.#timers.push(timer);
+        return { close: () => void this.#timers.splice(this.#timers.indexOf(timer), 1) };
+      },
+    });
+  }
+
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  /** Returns of each source what it asked, its answers, and how long the slowest one in 100 of them took. */
+  run(seconds: number, askers: readonly Asker[]) {
+    const asked = new Map<number, number>();
+    const answered = new Map<number, number>();
+    const waits: number[] = [];
+    let answers = 0;
+    const endMs = this.nowMs + seconds * 1_000;
+    while (this.nowMs < endMs) {
+      for (const { source, rate } of askers) {
+        for (let n = this.#poisson((rate * STEP_MS) / 1_000); n > 0; n--) {
+          asked.set(source[0], (asked.get(source[0]) ?? 0) + 1);
+          this.socket.arrive({ source, atMs: this.nowMs });
+        }
+      }
+      for (let n = this.#poisson((this.#forgedRate * STEP_MS) / 1_000); n > 0; n--) {
+        this.socket.arrive({ source: [this.#random(), 0], atMs: this.nowMs });
+      }
+      this.nowMs += STEP_MS;
+      for (const { source, atMs } of this.#serve()) {
+        answers++;
+        answered.set(source[0], (answered.get(source[0]) ?? 0) + 1);
+        waits.push(this.nowMs - atMs);
+      }
+      this.#fire();
+    }
+    waits.sort((one, other) => one - other);
+    const part = (source: number) => (answered.get(source) ?? 0) / (asked.get(source) ?? 0);
+    const partOf = (some: readonly Asker[]) => {
+      const sum = (of: Map<number, number>) =>
+        some.reduce((total, { source }) => total + (of.get(source[0]) ?? 0), 0);
+      return sum(answered) / sum(asked);
+    };
+    return {
+      part,
+      partOf,
+      perSecond: answers / seconds,
+      waitMs: waits[Math.floor(0.99 * waits.length)] ?? 0,
+    };
+  }
+
+  /** What is answered in a step. */
+  #serve(): readonly { readonly source: Asker['source']; readonly atMs: number }[] {
+    const { limits } = this;
+    const { queue } = this.socket;
+    const answered: { readonly source: Asker['source']; readonly atMs: number }[] = [];
+    this.#serving = Math.min(this.#serving, 0) + (this.#capacity * STEP_MS) / 1_000;
+    while (this.#serving > 0) {
+      const batch = queue.splice(0, BATCH);
+      if (batch.length > 1) limits.noteUse();
+      for (const each of batch) {
+        const { source } = each;
+        const isAdmitted = !limits.isOverload || limits.admit(source[0], source[1], 1);
+        // To receive one costs a tenth of an answer in this model.
+        this.#serving -= isAdmitted ? 1 : 0.1;
+        if (isAdmitted) answered.push(each);
+      }
+      if (batch.length < BATCH) {
+        limits.noteEmpty();
+        break;
+      }
+    }
+    return answered;
+  }
+
+  #fire(): void {
+    for (const timer of [...this.#timers]) {
+      if (timer.atMs > this.nowMs || !this.#timers.includes(timer)) continue;
+      this.#timers.splice(this.#timers.indexOf(timer), 1);
+      timer.callback();
+    }
+  }
+
+  /** Knuth's method; above some 30 as the sum of several. */
+  #poisson(mean: number): number {
+    let count = 0;
+    for (; mean > 30; mean -= 30) count += this.#poisson(30);
+    const limit = Math.exp(-mean);
+    for (let product = 1; ; count++) {
+      product *= (this.#random() + 1) / 0x1_0000_0001;
+      if (product <= limit) return count;
+    }
+  }
+}
+
+const HONEST = 0x7f01_0000;
+const FLOOD = 0x0a00_0000;
+const sources = (start: number, count: number, rate: number): Asker[] =>
+  Array.from({ length: count }, (_, i) => ({ source: [start + i, 0], rate }));
+const honest = sources(HONEST, 20, 10);
+const SECONDS = 10;
+
+/** Without what is lost until the limits are known. */
+function expectFair(model: Model, capacity: number, flood: readonly Asker[]): void {
+  const onset = model.run(1, [...honest, ...flood]);
+  const { partOf, perSecond, waitMs } = model.run(SECONDS, [...honest, ...flood]);
+  expect(partOf(honest)).toBeGreaterThanOrEqual(0.99);
+  expect(waitMs).toBeLessThanOrEqual(100);
+  expect(perSecond).toBeGreaterThanOrEqual(0.9 * capacity);
+  // Of a minute, this is less than one in a hundred.
+  expect(1 - onset.partOf(honest)).toBeLessThan(0.6);
+}
+
+describe('a socket that gets ten times what can be answered', () => {
+  it.each([
+    ['one client', 2_000, sources(FLOOD, 1, 20_000)],
+    ['one client, with a little more than all', 2_000, sources(FLOOD, 1, 2_500)],
+    ['ten clients', 2_000, sources(FLOOD, 10, 2_000)],
+    ['a thousand clients', 15_000, sources(FLOOD, 1_000, 150)],
+    ['two, one of which asks more', 2_000, [...sources(FLOOD, 1, 18_000), ...sources(9, 1, 1_500)]],
+  ])('answers honest clients: %s', (_, capacity, flood) => {
+    expectFair(new Model({ capacity }), capacity, flood);
+  });
+
+  it('gives each of the heavy ones the same, and the others all that they ask', () => {
+    const model = new Model({ capacity: 3_000 });
+    const flood = [
+      ...sources(1, 1, 20_000),
+      ...sources(2, 1, 10_000),
+      ...sources(3, 1, 5_000),
+      ...sources(4, 1, 500),
+    ];
+    model.run(2, [...honest, ...flood]);
+    const { part } = model.run(SECONDS, [...honest, ...flood]);
+    expect(part(4)).toBeGreaterThan(0.97);
+    const rates = [20_000 * part(1), 10_000 * part(2), 5_000 * part(3)];
+    expect(Math.max(...rates) / Math.min(...rates)).toBeLessThan(1.2);
+    expect(rates.reduce((sum, rate) => sum + rate, 0)).toBeGreaterThan(0.85 * (3_000 - 700));
+  });
+
+  it('counts the /64 of IPv6 addresses as one client', () => {
+    const model = new Model({ capacity: 2_000, isIpv6: true });
+    const one: Asker = { source: [0x2001_0db8, 0x0001_0002], rate: 20_000 };
+    expectFair(model, 2_000, [one]);
+    expect(model.limits.overload?.clients[0]?.client).toBe('2001:db8:1:2::/64');
+  });
+
+  it('limits fewer where the kernel has no memory for more', () => {
+    const model = new Model({ capacity: 2_000, maxInstructions: 40 });
+    const flood = [...sources(FLOOD, 3, 5_000), ...sources(1, 200, 30)];
+    model.run(2, [...honest, ...flood]);
+    expect(model.socket.refused).toBeGreaterThan(0);
+    expect(model.run(SECONDS, [...honest, ...flood]).part(FLOOD)).toBeLessThan(0.4);
+  });
+
+  it('does not answer what has waited for longer than clients wait, when it begins', () => {
+    // 10 s of work.
+    const model = new Model({ capacity: 1_000, room: 10_000 });
+    const flood = sources(FLOOD, 1, 10_000);
+    model.run(2, [...honest, ...flood]);
+    expect(model.counters.droppedOld).toBeGreaterThan(5_000);
+    expect(model.socket.hasWholeRoom).toBe(false);
+    expect(model.run(SECONDS, [...honest, ...flood]).waitMs).toBeLessThanOrEqual(100);
+    model.run(2, honest);
+    expect(model.socket.hasWholeRoom).toBe(true);
+  });
+});
+
+describe('the end of an overload', () => {
+  it('is seen within a second: nothing is limited or counted any more', () => {
+    const model = new Model({ capacity: 2_000 });
+    model.run(5, [...honest, ...sources(FLOOD, 5, 4_000)]);
+    expect(model.socket.hasFilter).toBe(true);
+    model.run(1, [...honest, ...sources(FLOOD, 5, 10)]);
+    expect(model.socket.hasFilter).toBe(false);
+    expect(model.limits.isOverload).toBe(false);
+    expect(model.limits.overload).toBeUndefined();
+    const { part } = model.run(2, sources(FLOOD, 1, 10));
+    expect(part(FLOOD)).toBe(1);
+  });
+
+  it('needs no timer when nobody asks', () => {
+    const model = new Model({ capacity: 2_000 });
+    model.run(1, sources(FLOOD, 1, 4_000));
+    expect(model.timers).toBe(1);
+    model.run(3, []);
+    expect(model.timers).toBe(0);
+  });
+});
+
+describe('no overload', () => {
+  it('is what can be answered, and a burst that the socket has no room for', () => {
+    const model = new Model({ capacity: 2_000, room: 50 });
+    const { part } = model.run(2, sources(FLOOD, 1, 1_500));
+    expect(part(FLOOD)).toBeGreaterThan(0.99);
+    for (let i = 0; i < 200; i++) model.socket.arrive({ source: [FLOOD, 0], atMs: model.nowMs });
+    model.run(2, sources(FLOOD, 1, 100));
+    expect(model.socket.attached).toBe(0);
+    expect(model.lines).toEqual([]);
+    expect(model.limits.isOverload).toBe(false);
+    expect(model.counters).toMatchObject({ overloads: 0, droppedLimited: 0 });
+    expect(model.counters.droppedFull).toBeGreaterThanOrEqual(150);
+  });
+
+  it('is looked for no more where the kernel does not tell', () => {
+    const timers: (() => void)[] = [];
+    const limits = new SourceLimits({
+      socket: {
+        isIpv6: false,
+        readMemory: () => false,
+        attach: () => false,
+        detach: () => undefined,
+        setBuffer: () => undefined,
+      },
+      counters: new ListenerCounters(),
+      onOverload: () => undefined,
+      startTimer: (callback) => {
+        timers.push(callback);
+        return { close: () => undefined };
+      },
+    });
+    limits.noteUse();
+    expect(timers).toEqual([]);
+    expect(limits.isOverload).toBe(false);
+  });
+});
+
+describe('many forged sources', () => {
+  it('are not limited, and said so; one that asks much beside them is', () => {
+    const model = new Model({ capacity: 2_000, forgedRate: 10_000 });
+    model.run(5, honest);
+    expect(model.limits.overload).toMatchObject({ limited: 0, clients: [] });
+    expect(model.lines).toEqual([
+      expect.stringMatching(
+        /^more queries than can be answered: \d+ a second arrive, \d+ can be answered; no client/,
+      ),
+    ]);
+    model.run(5, [...honest, ...sources(FLOOD, 1, 10_000)]);
+    expect(model.limits.overload?.clients[0]?.client).toBe('10.0.0.0');
+  });
+});
+
+describe('the log', () => {
+  it('has a line when an overload begins and when it ends, with who asks most; once a minute at most', () => {
+    const model = new Model({ capacity: 2_000 });
+    for (let i = 0; i < 10; i++) {
+      model.run(2, [...honest, ...sources(FLOOD, 1, 20_000)]);
+      model.run(2, honest);
+    }
+    expect(model.lines).toEqual([
+      expect.stringMatching(
+        /^more queries than can be answered: \d{4,5} a second arrive, [12]\d{3} can be answered; each of these gets 1\d{3} of them: 10\.0\.0\.0 \(\d{4,5} a second\)$/,
+      ),
+      expect.stringMatching(/^all queries are answered again, after \d s: \d{5} were lost$/),
+    ]);
+    model.run(60, []);
+    model.run(2, [...honest, ...sources(FLOOD, 1, 20_000)]);
+    expect(model.lines).toHaveLength(3);
+  });
+
+  it('names five, and counts the others', () => {
+    const model = new Model({ capacity: 2_000 });
+    model.run(3, sources(FLOOD, 8, 2_500));
+    expect(model.limits.overload).toMatchObject({ limited: 8 });
+    expect(model.lines[0]).toMatch(/ 3 more$|lose alike$/);
+  });
+});
+
+describe('counters', () => {
+  it('add up to what was lost', () => {
+    const model = new Model({ capacity: 2_000 });
+    const flood = [...honest, ...sources(FLOOD, 3, 6_000)];
+    const { partOf } = model.run(5, flood);
+    model.run(2, []);
+    const { droppedFull, droppedLimited, droppedOld } = model.counters;
+    const lost = droppedFull + droppedLimited + droppedOld;
+    const asked = lost / (1 - partOf(flood));
+    expect(asked).toBeGreaterThan(0.9 * 5 * 18_200);
+    expect(asked).toBeLessThan(1.1 * 5 * 18_200);
+    expect(droppedLimited).toBeGreaterThan(0.5 * lost);
+  });
+});

@@ -1,0 +1,707 @@
+import { addressText, finishHash, randomSeed } from '@kube-dns/wire';
+import type { ListenerCounters } from '../counters.js';
+import type { LimitedClient, Overload } from '../udp-engine.js';
+import * as linux from './constants.js';
+import type { Libc } from './libc.js';
+import {
+  CLASSES,
+  classOf,
+  keyOf,
+  MAX_LIMITED,
+  passingPart,
+  SourceFilter,
+  type SourceKeys,
+} from './source-filter.js';
+
+/** What the kernel does for the limits of a socket. */
+export interface LimitedSocket {
+  readonly isIpv6: boolean;
+  /** Reads what SO_MEMINFO has: numbers as in `MEMORY`. False where the kernel does not tell. */
+  readMemory(into: Uint32Array): boolean;
+  /** False when the kernel refuses the program; the one before stays in force. */
+  attach(filter: SourceFilter): boolean;
+  detach(): void;
+  /** Gives what waits so much memory; undefined: as much as before the first call. */
+  setBuffer(bytes: number | undefined): void;
+}
+
+/** That of a descriptor. */
+export function limitedSocket(
+  libc: Libc,
+  fd: number,
+  isIpv6: boolean,
+  growBuffer: () => void,
+): LimitedSocket {
+  const { SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_MEMINFO } = linux;
+  return {
+    isIpv6,
+    readMemory: (into) => {
+      const length = Int32Array.of(into.byteLength);
+      return libc.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, into, length) === 0;
+    },
+    attach: ({ bytes, length }: SourceFilter) => {
+      // struct sock_fprog: the number of instructions, and where they are.
+      const program = BigUint64Array.of(BigInt(length), libc.addressOf(bytes));
+      const value = new Int32Array(program.buffer);
+      return libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, value, value.byteLength) === 0;
+    },
+    detach: () => void libc.setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, Int32Array.of(0), 4),
+    setBuffer: (bytes) => {
+      // The kernel doubles it.
+      if (bytes === undefined) growBuffer();
+      else libc.setsockopt(fd, SOL_SOCKET, linux.SO_RCVBUF, Int32Array.of(bytes / 2), 4);
+    },
+  };
+}
+
+/**
+ * Of SO_MEMINFO (include/uapi/linux/sock_diag.h): bytes that wait in the socket, that may wait, and datagrams it has dropped, for any
+ * reason.
+ */
+export const MEMORY = { QUEUED_BYTES: 0, BUFFER_BYTES: 1, DROPPED: 8, NUMBERS: 9 } as const;
+
+/** A timer that the limits start; `unref` as of Node. */
+export type StartTimer = (callback: () => void, ms: number) => { close(): void };
+
+interface SourceLimitsOptions {
+  readonly socket: LimitedSocket;
+  readonly counters: ListenerCounters;
+  /** Gets a line for the log when an overload begins and when it is over. */
+  readonly onOverload: (text: string) => void;
+  /** In milliseconds. */
+  readonly now?: () => number;
+  readonly startTimer?: StartTimer;
+}
+
+/** Between two looks at a socket that is in use; in an overload a look also decides on the limits. */
+const LOOK_MS = 100;
+/** To the first look in an overload: until then all sources lose alike. */
+const FIRST_LOOK_MS = 40;
+/** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
+const LOOK_MS_OF_LIMITED = 0.3;
+/** What a source asked counts for so long, less and less. */
+const MEMORY_SECONDS = 2;
+/** There is a backlog when the socket was never empty, or more than this part of what the limits let pass was lost. */
+const LOST_PART = 0.1;
+/** This many standard deviations are no chance. */
+const SURE = 3;
+/**
+ * At a look with a backlog the sources get so much less together, and so much more at each one without; with a backlog between
+ * these parts of what was answered.
+ */
+const LESS = 0.97;
+const MORE = 1.03;
+const MORE_AT_FIRST = 1.25;
+const HIGHEST = 1.25;
+const LEAST = 0.9;
+const MOST = 1.05;
+/** A backlog is answered in this time: until then the sources get less, but this part of what they would get at least. */
+const DRAIN_SECONDS = 0.3;
+const LEAST_DRAINED = 0.2;
+/** How much the newest look counts in what can be answered. */
+const NEWEST = 0.3;
+/** What waits in the socket in an overload is so much work at most: a container has no CPU time for most of such a period. */
+const BUFFER_SECONDS = 0.1;
+const LEAST_BUFFER = 1 << 16;
+/** Looks in a row without an overload that end it. */
+const CALM_LOOKS = 4;
+/** A question that waits longer is not answered when an overload begins: it is asked again by then, behind new ones. */
+const PATIENCE_SECONDS = 0.15;
+/** Of a short datagram in the socket, at least: struct sk_buff, and its data with a struct skb_shared_info. */
+const QUEUED_BYTES = 768;
+/** How sure it is that a source asks more than its part: so many standard deviations of a count. */
+const DEVIATIONS = 2;
+/** Lines for the log come no more often; overloads in between are in the metrics alone. */
+const LOG_PAUSE_MS = 60_000;
+/** The first one comes when there are limits and the backlog is answered, or after this time. */
+const LOG_DELAY_MS = 1_000;
+/** Clients that ask for less than this part of all are not why. */
+const LITTLE = 0.1;
+const LOGGED_CLIENTS = 5;
+const SHOWN_CLIENTS = 10;
+/** A kernel that refuses a program with so few has no such filter. */
+const LEAST_LIMITED = 16;
+
+const PASSING = Float64Array.from({ length: CLASSES }, (_, limitClass) => passingPart(limitClass));
+
+/**
+ * Limits the sources of a UDP socket that gets more than can be answered. The kernel then drops datagrams without regard for
+ * whose they are, so a client that asks ten times a second loses as many of its questions as one that floods. In an overload the
+ * datagrams are counted by source, an IPv4 address or an IPv6 /64, and a filter in the kernel drops those of the heavy ones, so
+ * that each gets an equal part of what can be answered, and the others are not limited (max-min fairness). Dropping there
+ * costs this process nothing; to receive a datagram costs nearly what an answer does.
+ *
+ *     in use ──(the kernel has dropped)──► overload: count, decide each 100 ms ──(all would fit, four times)──► in use
+ *
+ * Outside of an overload nothing is counted.
+ */
+export class SourceLimits {
+  readonly #socket: LimitedSocket;
+  readonly #counters: ListenerCounters;
+  readonly #onOverload: (text: string) => void;
+  readonly #now: () => number;
+  readonly #startTimer: StartTimer;
+  readonly #keys: SourceKeys;
+  readonly #memory = new Uint32Array(MEMORY.NUMBERS);
+  #timer: ReturnType<StartTimer> | undefined;
+  #isClosed = false;
+  /** There were several datagrams at a time since the last look. */
+  #isInUse = false;
+  /** Made in the first overload, and used again. */
+  #sources: SourceTable | undefined;
+  #filter: SourceFilter | undefined;
+  #hasFilter = false;
+  #hasBound = false;
+  #maxLimited = MAX_LIMITED;
+  #isOverload = false;
+  #sinceMs = 0;
+  #lookedMs = 0;
+  #calmLooks = 0;
+  /** What the kernel had dropped at the last look. */
+  #dropped = 0;
+  /** Since the last look. */
+  #emptied = 0;
+  #discarded = 0;
+  /** This many messages, which were received next, are too old. */
+  #toDiscard = 0;
+  /** Datagrams a second: what the sources get together, and what was answered when there was a backlog. */
+  #budget = Number.POSITIVE_INFINITY;
+  #capacity = Number.POSITIVE_INFINITY;
+  /** There has been no backlog since the first limits. */
+  #isSeeking = true;
+  /** Of the last look, a second. */
+  #arriving = 0;
+  #answering = 0;
+  #level = 0;
+  #lost = 0;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+  #log: 'due' | 'written' | 'left out' = 'left out';
+
+  constructor({ socket, counters, onOverload, now, startTimer }: SourceLimitsOptions) {
+    this.#socket = socket;
+    this.#counters = counters;
+    this.#onOverload = onOverload;
+    this.#now = now ?? (() => performance.now());
+    this.#startTimer = startTimer ?? startNodeTimer;
+    const { isIpv6 } = socket;
+    this.#keys = { isIpv6, first: randomSeed() | 1, second: randomSeed() | 1 };
+    // Where the kernel does not tell, nothing is known and nothing is limited.
+    if (socket.readMemory(this.#memory)) this.#dropped = this.#memory[MEMORY.DROPPED]!;
+    else this.#isClosed = true;
+  }
+
+  /** Whether each message is to be counted. */
+  get isOverload(): boolean {
+    return this.#isOverload;
+  }
+
+  /** Several messages were received together: the socket is looked at soon, if that is not under way. */
+  noteUse(): void {
+    this.#isInUse = true;
+    if (this.#timer === undefined && !this.#isClosed) this.#lookIn(LOOK_MS);
+  }
+
+  /** Everything in the socket was received. */
+  noteEmpty(): void {
+    this.#emptied++;
+    this.#toDiscard = 0;
+  }
+
+  /**
+   * In an overload: counts a message of so many datagrams; the source address starts with these numbers, of IPv4 the first.
+   * False: it is too old, and is not answered.
+   */
+  admit(first: number, second: number, datagrams: number): boolean {
+    this.#sources!.count(keyOf(this.#keys, first, second), first, second, datagrams);
+    if (this.#toDiscard === 0) return true;
+    this.#toDiscard--;
+    this.#discarded += datagrams;
+    return false;
+  }
+
+  /** The current overload; undefined when there is none. */
+  get overload(): Overload | undefined {
+    if (!this.#isOverload) return undefined;
+    return {
+      seconds: Math.round((this.#now() - this.#sinceMs) / 1_000),
+      arriving: Math.round(this.#arriving),
+      answering: Math.round(this.#answering),
+      limited: this.#sources!.limited,
+      clients: this.#clients(SHOWN_CLIENTS),
+    };
+  }
+
+  /** May be called twice. */
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.close();
+    this.#timer = undefined;
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = this.#startTimer(() => {
+      this.#timer = undefined;
+      if (!this.#isClosed) this.#look();
+    }, ms);
+  }
+
+  #look(): void {
+    this.#socket.readMemory(this.#memory);
+    const nowMs = this.#now();
+    const total = this.#memory[MEMORY.DROPPED]!;
+    const dropped = (total - this.#dropped) >>> 0;
+    this.#dropped = total;
+    if (this.#isOverload) {
+      this.#decide(nowMs, dropped);
+      this.#lookIn(LOOK_MS + LOOK_MS_OF_LIMITED * this.#sources!.limited);
+    } else if (dropped > 0) {
+      this.#counters.droppedFull += dropped;
+      this.#begin(nowMs);
+      this.#lookIn(FIRST_LOOK_MS);
+    } else if (this.#isInUse) {
+      this.#isInUse = false;
+      this.#lookIn(LOOK_MS);
+    }
+  }
+
+  #begin(nowMs: number): void {
+    this.#sources ??= new SourceTable();
+    this.#isOverload = true;
+    this.#sinceMs = this.#lookedMs = nowMs;
+    this.#calmLooks = this.#emptied = this.#discarded = this.#lost = 0;
+    this.#arriving = this.#answering = 0;
+    this.#log = nowMs - this.#loggedMs >= LOG_PAUSE_MS ? 'due' : 'left out';
+    this.#sources.clear();
+    this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
+    this.#isSeeking = true;
+  }
+
+  /** `dropped`: by the kernel since the last look, for want of room or by the filter. */
+  #decide(nowMs: number, dropped: number): void {
+    const sources = this.#sources!;
+    const seconds = Math.max(0.001, (nowMs - this.#lookedMs) / 1_000);
+    this.#lookedMs = nowMs;
+    const { messages, datagrams } = sources;
+    const arrived = messages + dropped;
+    // What came to the filter, if all that passed it had found room. What is less was lost after it, of all alike; more is chance,
+    // or waited since before the limits.
+    const { counted, deviation } = sources.beforeLimits(seconds);
+    const weight = counted === 0 ? 1 : arrived / counted;
+    const lost = arrived - counted;
+    const isAll = messages === 0 && this.#hasFilter;
+    const limited = isAll ? dropped : Math.round((counted - messages) * weight);
+    const byLimits = Math.min(dropped, limited);
+    this.#counters.droppedLimited += byLimits;
+    this.#counters.droppedFull += dropped - byLimits;
+    this.#counters.droppedOld += this.#discarded;
+    this.#lost += dropped + this.#discarded;
+    const sent = sources.endWindow(seconds, weight);
+    const perMessage = messages === 0 ? 1 : datagrams / messages;
+    this.#arriving = Math.max(sent, perMessage * arrived) / seconds;
+    this.#answering = (datagrams - this.#discarded) / seconds;
+    const isKnown = this.#capacity !== Number.POSITIVE_INFINITY;
+    const fits = dropped === 0 || (isKnown && this.#arriving < this.#capacity * LESS);
+    const isBehind = messages > 0 && this.#emptied === 0;
+    const isLost = messages > 0 && !fits && lost > arrived * LOST_PART + SURE * deviation;
+    const isLate = isBehind || isLost;
+    if (this.#discarded === 0) {
+      const isMore = this.#capacity < this.#answering;
+      if (isLate && !isKnown) this.#capacity = this.#answering;
+      else if (isBehind || isMore) {
+        const part = this.#isSeeking ? 1 : NEWEST;
+        this.#capacity += (this.#answering - this.#capacity) * part;
+      }
+      this.#share(isLate);
+    }
+    this.#emptied = this.#discarded = 0;
+    this.#calmLooks = isLate || (isKnown && !fits) ? 0 : this.#calmLooks + 1;
+    if (this.#calmLooks >= CALM_LOOKS) this.#end(nowMs);
+    else {
+      const waiting = isLate ? this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES : 0;
+      const isFirst = !this.#hasFilter;
+      this.#limit(waiting * perMessage);
+      if (isFirst && this.#hasFilter) this.#discardOld(waiting, perMessage);
+      const isSettled = waiting === 0 && sources.limited > 0;
+      if (isSettled || nowMs - this.#sinceMs > LOG_DELAY_MS) this.#logBegin(nowMs);
+    }
+  }
+
+  /** What the sources get together, from what was answered since the last look. */
+  #share(isLate: boolean): void {
+    if (isLate) {
+      // The first one is why there are limits.
+      if (this.#hasFilter && this.#budget > this.#capacity) this.#isSeeking = false;
+      const less = Math.min(this.#budget, this.#capacity * MOST) * LESS;
+      const isFirst = this.#budget === Number.POSITIVE_INFINITY;
+      if (isFirst) this.#counters.overloads++;
+      this.#budget = isFirst ? this.#capacity * LESS : Math.max(less, this.#capacity * LEAST);
+      if (isFirst) this.#boundBuffer();
+      return;
+    }
+    const most = Math.max(this.#budget, HIGHEST * this.#capacity);
+    const isLow = this.#isSeeking || this.#budget < this.#capacity * LEAST;
+    this.#budget = Math.min(this.#budget * (isLow ? MORE_AT_FIRST : MORE), most);
+  }
+
+  /** More than clients wait for is not to wait in the socket: what finds no room is new, but what waits would be answered too late. */
+  #boundBuffer(): void {
+    const bytes = Math.max(LEAST_BUFFER, this.#capacity * BUFFER_SECONDS * QUEUED_BYTES);
+    if (bytes >= this.#memory[MEMORY.BUFFER_BYTES]!) return;
+    this.#hasBound = true;
+    this.#socket.setBuffer(2 * Math.ceil(bytes / 2));
+  }
+
+  /** What waits in the socket is older than clients wait, with what arrives meanwhile: newer questions are answered in its place. */
+  #discardOld(waiting: number, perMessage: number): void {
+    const waitSeconds = (waiting * perMessage) / this.#capacity;
+    if (waitSeconds > PATIENCE_SECONDS) this.#toDiscard = 2 * Math.floor(waiting);
+  }
+
+  /** `waiting`: datagrams that are a backlog in the socket, and are to be answered, too. */
+  #limit(waiting = 0): void {
+    const sources = this.#sources!;
+    const least = this.#budget * (1 - LEAST_DRAINED);
+    const less = Math.min(least, waiting / DRAIN_SECONDS);
+    const level = sources.limit(this.#budget, less, this.#maxLimited);
+    this.#level = level;
+    if (!sources.isChanged) return;
+    if (sources.limited === 0) {
+      this.#unlimit();
+      return;
+    }
+    this.#filter ??= new SourceFilter(this.#keys);
+    sources.writeTo(this.#filter);
+    this.#hasFilter = this.#socket.attach(this.#filter);
+    if (this.#hasFilter) return;
+    // The memory for filters is limited (net.core.optmem_max), and that of the one before counts, too.
+    this.#unlimit();
+    if (this.#maxLimited > LEAST_LIMITED) this.#maxLimited = Math.floor(this.#maxLimited / 2);
+  }
+
+  #unlimit(): void {
+    this.#socket.detach();
+    this.#hasFilter = false;
+    this.#sources!.unlimit();
+  }
+
+  #end(nowMs: number): void {
+    const { limited } = this.#sources!;
+    if (limited > 0) this.#unlimit();
+    if (this.#hasBound) this.#socket.setBuffer(undefined);
+    this.#hasBound = false;
+    this.#isOverload = false;
+    this.#toDiscard = 0;
+    if (this.#log !== 'written') return;
+    const seconds = Math.max(1, Math.round((nowMs - this.#sinceMs) / 1_000));
+    this.#onOverload(`all queries are answered again, after ${seconds} s: ${this.#lost} were lost`);
+  }
+
+  #logBegin(nowMs: number): void {
+    if (this.#log !== 'due' || this.#budget === Number.POSITIVE_INFINITY) return;
+    this.#log = 'written';
+    this.#loggedMs = nowMs;
+    const rates = `${Math.round(this.#arriving)} a second arrive, ${Math.round(this.#capacity)} can be answered`;
+    this.#onOverload(`more queries than can be answered: ${rates}; ${this.#limitedText()}`);
+  }
+
+  #limitedText(): string {
+    const all = this.#clients(MAX_LIMITED);
+    const asked = all.reduce((sum, { perSecond }) => sum + perSecond, 0);
+    if (asked < this.#arriving * LITTLE)
+      return 'no client asks much more than others, and all lose alike';
+    const clients = all.slice(0, LOGGED_CLIENTS);
+    const named = clients.map(({ client, perSecond }) => `${client} (${perSecond} a second)`);
+    const more = all.length - clients.length;
+    if (more > 0) named.push(`${more} more`);
+    return `each of these gets ${Math.max(1, Math.round(this.#level))} of them: ${named.join(', ')}`;
+  }
+
+  /** Those that are limited, highest rate first. */
+  #clients(limit: number): LimitedClient[] {
+    return this.#sources!.heaviest(limit).map(({ first, second, perSecond, part }) => ({
+      client: this.#nameOf(first, second),
+      perSecond: Math.round(perSecond),
+      passing: Math.round(perSecond * part),
+    }));
+  }
+
+  #nameOf(first: number, second: number): string {
+    const isIpv4 = !this.#keys.isIpv6;
+    const bytes = new Uint8Array(isIpv4 ? 4 : 16);
+    const view = new DataView(bytes.buffer);
+    view.setUint32(0, first);
+    if (isIpv4) return addressText(bytes);
+    view.setUint32(4, second);
+    return `${addressText(bytes)}/64`;
+  }
+}
+
+function startNodeTimer(callback: () => void, ms: number): { close(): void } {
+  const timer = setTimeout(callback, ms).unref();
+  return { close: () => clearTimeout(timer) };
+}
+
+/** Sources that are counted at a time; further ones count together until others have gone. */
+const MAX_SOURCES = 3_072;
+const INDEX_BITS = 13;
+const NONE = 0xffff;
+/** Sources beyond those with a counter are a crowd when they send this part of what can be answered, or more, */
+const CROWD = 10;
+/** and then who asks for less than such a part of it is not limited. */
+const CROWD_PARTS = 50;
+/** The same for such a part where the sources that are known to be heavy are not all that ask too much, as at the beginning. */
+const MOST_PARTS = 400;
+/** Steps of a class that are much. */
+const FRESH = 8;
+/** A source of which so little is left in the memory of the last seconds has gone. */
+const GONE = 0.1;
+
+/** A source that is limited. */
+interface HeavySource {
+  readonly first: number;
+  readonly second: number;
+  /** Datagrams that it sends. */
+  readonly perSecond: number;
+  /** Of them those that pass. */
+  readonly part: number;
+}
+
+/**
+ * What sources sent in the last seconds, each with its limit: a place in the arrays, which an index finds by the key. Nothing is
+ * allocated while it counts.
+ */
+class SourceTable {
+  readonly #index = new Uint16Array(1 << INDEX_BITS).fill(NONE);
+  readonly #seed = randomSeed();
+  #size = 0;
+  readonly #keys = new Uint32Array(MAX_SOURCES);
+  readonly #first = new Uint32Array(MAX_SOURCES);
+  readonly #second = new Uint32Array(MAX_SOURCES);
+  /** In this window: received. */
+  readonly #messages = new Float64Array(MAX_SOURCES);
+  readonly #datagrams = new Float64Array(MAX_SOURCES);
+  /** In the last seconds: messages that were received, and datagrams that were sent, as far as that can be known. */
+  readonly #seen = new Float64Array(MAX_SOURCES);
+  readonly #sent = new Float64Array(MAX_SOURCES);
+  readonly #classes = new Uint8Array(MAX_SOURCES);
+  /** Whether the limit is much another one than in the last window: what is received now may have passed that. */
+  readonly #isFresh = new Uint8Array(MAX_SOURCES);
+  /** The seconds that these are of, and the same of all other sources together. */
+  #span = 0;
+  #othersSent = 0;
+  /** A source with a limit has gone. */
+  #hasLostLimit = false;
+  #othersMessages = 0;
+  #othersDatagrams = 0;
+  /** For `limit`. */
+  readonly #order = new Uint16Array(MAX_SOURCES);
+  readonly #atLeast = new Float64Array(MAX_SOURCES);
+  readonly #chosen = new Uint8Array(MAX_SOURCES);
+  readonly #programKeys = new Uint32Array(MAX_LIMITED);
+  readonly #programClasses = new Uint8Array(MAX_LIMITED);
+  /** In this window. */
+  messages = 0;
+  datagrams = 0;
+  /** How many sources are limited, and whether `limit` has changed a limit. */
+  limited = 0;
+  isChanged = false;
+
+  count(key: number, first: number, second: number, datagrams: number): void {
+    this.messages++;
+    this.datagrams += datagrams;
+    const slot = this.#find(key);
+    let source = this.#index[slot]!;
+    if (source === NONE) {
+      if (this.#size === MAX_SOURCES) {
+        this.#othersMessages++;
+        this.#othersDatagrams += datagrams;
+        return;
+      }
+      source = this.#size++;
+      this.#index[slot] = source;
+      this.#keys[source] = key;
+      this.#first[source] = first;
+      this.#second[source] = second;
+      this.#seen[source] = this.#sent[source] = 0;
+      this.#messages[source] = this.#datagrams[source] = 0;
+      this.#classes[source] = this.#isFresh[source] = 0;
+    }
+    this.#messages[source]!++;
+    this.#datagrams[source]! += datagrams;
+  }
+
+  /** How many messages of this window there would have been without the limits, and the standard deviation of that. */
+  beforeLimits(seconds: number): { readonly counted: number; readonly deviation: number } {
+    let counted = this.#othersMessages;
+    let variance = 0;
+    for (let i = 0; i < this.#size; i++) {
+      const part = PASSING[this.#classes[i]!]!;
+      if (this.#isFresh[i] === 1) {
+        const expected = this.#expected(i, seconds);
+        counted += expected;
+        variance += expected * expected;
+        continue;
+      }
+      counted += this.#messages[i]! / part;
+      // One more: none that has passed is no proof that none was sent.
+      if (part < 1) variance += (this.#messages[i]! + 1) / (part * part);
+    }
+    return { counted, deviation: Math.sqrt(variance) };
+  }
+
+  /** What a source sends in a window, as far as is known from those before. */
+  #expected(source: number, seconds: number): number {
+    return (this.#sent[source]! * seconds) / this.#span;
+  }
+
+  /** `weight`: each datagram that was received stands for so many that found room or not. Returns how many were sent. */
+  endWindow(seconds: number, weight: number): number {
+    const left = Math.exp(-seconds / MEMORY_SECONDS);
+    let allSent = this.#othersDatagrams * weight;
+    this.#othersSent = this.#othersSent * left + allSent;
+    this.#othersMessages = this.#othersDatagrams = this.messages = this.datagrams = 0;
+    let kept = 0;
+    for (let i = 0; i < this.#size; i++) {
+      const seen = this.#seen[i]! * left + this.#messages[i]!;
+      const isFresh = this.#isFresh[i] === 1;
+      const counted = (weight * this.#datagrams[i]!) / PASSING[this.#classes[i]!]!;
+      const sent = isFresh ? this.#expected(i, seconds) : counted;
+      allSent += sent;
+      if (seen < GONE) {
+        if (this.#classes[i] !== 0) this.#hasLostLimit = true;
+        continue;
+      }
+      this.#keys[kept] = this.#keys[i]!;
+      this.#first[kept] = this.#first[i]!;
+      this.#second[kept] = this.#second[i]!;
+      this.#classes[kept] = this.#classes[i]!;
+      this.#isFresh[kept] = this.#isFresh[i]!;
+      this.#seen[kept] = seen;
+      this.#sent[kept] = this.#sent[i]! * left + sent;
+      this.#messages[kept] = this.#datagrams[kept] = 0;
+      kept++;
+    }
+    this.#span = this.#span * left + seconds;
+    if (kept === this.#size) return allSent;
+    this.#size = kept;
+    this.#index.fill(NONE);
+    for (let i = 0; i < kept; i++) this.#index[this.#find(this.#keys[i]!)] = i;
+    return allSent;
+  }
+
+  /**
+   * Limits those that send more than their part of `whole`, in datagrams a second, at most `most` of them; returns that part.
+   * They get less than that together, for a while. A source counts with the rate that it has at least, given how few of its
+   * messages were seen.
+   */
+  limit(whole: number, less: number, most: number): number {
+    const budget = whole - less;
+    const span = Math.max(this.#span, Number.MIN_VALUE);
+    let rest = this.#othersSent / span;
+    let heavy = 0;
+    let candidates = 0;
+    const fairPart = budget / Math.max(1, this.#size);
+    // With more sources than can be counted, equal parts are next to nothing: who asks for little is not limited then.
+    const isCrowd = rest * CROWD > whole;
+    const leastPart = Math.max(fairPart, whole / (isCrowd ? CROWD_PARTS : MOST_PARTS));
+    for (let i = 0; i < this.#size; i++) {
+      const rate = this.#sent[i]! / span;
+      rest += rate;
+      this.#atLeast[i] = rate * (1 - DEVIATIONS / Math.sqrt(this.#seen[i]!));
+      if (this.#atLeast[i]! <= (isCrowd ? leastPart : fairPart)) continue;
+      this.#order[candidates++] = i;
+      heavy += rate;
+    }
+    this.#chosen.fill(0, 0, this.#size);
+    let level = budget;
+    if (rest > budget) {
+      const atLeast = this.#atLeast;
+      const order = this.#order.subarray(0, candidates).sort((a, b) => atLeast[b]! - atLeast[a]!);
+      // Else the others alone ask for more than can be answered.
+      const isEnough = rest - heavy < budget;
+      for (let n = 0; n < Math.min(candidates, most); n++) {
+        const source = order[n]!;
+        // Those after it ask for no more than each of those before it gets.
+        if (n > 0 && atLeast[source]! <= level) break;
+        rest -= this.#sent[source]! / span;
+        this.#chosen[source] = 1;
+        level = isEnough ? (budget - rest) / (n + 1) : leastPart;
+      }
+    }
+    level = Math.max(level, fairPart);
+    this.#setClasses(level * span);
+    return level;
+  }
+
+  #setClasses(levelSent: number): void {
+    this.isChanged = this.#hasLostLimit;
+    this.#hasLostLimit = false;
+    this.limited = 0;
+    for (let i = 0; i < this.#size; i++) {
+      const before = this.#classes[i]!;
+      let limitClass = this.#chosen[i] === 0 ? 0 : Math.max(1, classOf(levelSent / this.#sent[i]!));
+      if (limitClass !== 0) {
+        this.limited++;
+        // A new program for each small change would cost more than it saves.
+        if (before !== 0 && Math.abs(limitClass - before) <= 1) limitClass = before;
+      }
+      const isMuch = Math.abs(limitClass - before) >= FRESH;
+      this.#isFresh[i] = isMuch && this.#isFresh[i] === 0 ? 1 : 0;
+      if (limitClass === before) continue;
+      this.#classes[i] = limitClass;
+      this.isChanged = true;
+    }
+  }
+
+  /** Writes the program of the limits. */
+  writeTo(filter: SourceFilter): void {
+    const keys = this.#programKeys;
+    let count = 0;
+    for (let i = 0; i < this.#size; i++) {
+      if (this.#classes[i] !== 0) keys[count++] = this.#keys[i]!;
+    }
+    keys.subarray(0, count).sort();
+    for (let i = 0; i < count; i++) {
+      this.#programClasses[i] = this.#classes[this.#index[this.#find(keys[i]!)]!]!;
+    }
+    filter.write(keys, this.#programClasses, count);
+  }
+
+  unlimit(): void {
+    this.#classes.fill(0, 0, this.#size);
+    this.#isFresh.fill(0, 0, this.#size);
+    this.limited = 0;
+  }
+
+  clear(): void {
+    this.#size = 0;
+    this.#index.fill(NONE);
+    this.#span = this.#othersSent = this.#othersMessages = this.#othersDatagrams = 0;
+    this.messages = this.datagrams = this.limited = 0;
+  }
+
+  heaviest(limit: number): HeavySource[] {
+    const found: HeavySource[] = [];
+    for (let i = 0; i < this.#size; i++) {
+      if (this.#classes[i] === 0) continue;
+      found.push({
+        first: this.#first[i]!,
+        second: this.#second[i]!,
+        perSecond: this.#sent[i]! / this.#span,
+        part: PASSING[this.#classes[i]!]!,
+      });
+    }
+    return found.sort((a, b) => b.perSecond - a.perSecond).slice(0, limit);
+  }
+
+  /** The slot of the index where a key is, or where it goes. */
+  #find(key: number): number {
+    const mask = (1 << INDEX_BITS) - 1;
+    let slot = finishHash(this.#seed ^ key) & mask;
+    for (;;) {
+      const source = this.#index[slot]!;
+      if (source === NONE || this.#keys[source] === key) return slot;
+      slot = (slot + 1) & mask;
+    }
+  }
+}
