@@ -72,6 +72,7 @@ describe('manifests/README.md', () => {
       'components',
       'local',
       'components/snapshot-on-node',
+      'components/node-snapshot-on-node',
       'components/network-policy',
     ]);
     const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(

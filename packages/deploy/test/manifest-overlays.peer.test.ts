@@ -243,6 +243,26 @@ withKubectl('the component snapshot-on-node', () => {
   });
 });
 
+withKubectl('the component node-snapshot-on-node', () => {
+  it.each(['cilium', 'iptables'])(
+    'keeps the answers of node-cache in a folder of the node: %s',
+    async (name) => {
+      const overlay = `overlays/node-cache-${name}`;
+      await withComponents(overlay, ['node-snapshot-on-node'], (objects) => {
+        expect(objects.flatMap(fieldFaults)).toEqual([]);
+        const set = findObject(objects, 'DaemonSet', 'node-local-dns');
+        const { volumes = [] } = set.spec.template.spec;
+        expect(volumes.find((volume) => volume.name === 'snapshot')?.hostPath?.path).toBe(
+          '/var/lib/node-cache',
+        );
+        const { args, volumeMounts } = containerOf(set, 'node-cache');
+        expect(args).toContain('-snapshot-file=/var/lib/node-cache/snapshot');
+        expect(volumeMounts).toContainEqual({ name: 'snapshot', mountPath: '/var/lib/node-cache' });
+      });
+    },
+  );
+});
+
 withKubectl('the component network-policy', () => {
   it('leaves each port open that the pods declare, and port 8081 to these pods alone', async () => {
     await withComponents('kube-dns', ['network-policy', 'monitoring'], (objects) => {

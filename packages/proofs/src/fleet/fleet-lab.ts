@@ -29,7 +29,7 @@ export interface FleetOptions {
   readonly slotsPerKind: number;
   /** Further services, 0 unless given. */
   readonly crowd?: number;
-  /** Where each kubedns has its snapshot; none has one unless given. */
+  /** Where each kubedns and each node-cache has its snapshot; none has one unless given. */
   readonly snapshots?: string;
 }
 
@@ -302,6 +302,8 @@ export class FleetLab {
     const cache = this.#owned.add(await NodeCache.create());
     await cache.putTemplate(shippedCorefile());
     const name = `node-${i + 1}`;
+    const { snapshots } = this.#options;
+    const snapshot = snapshots === undefined ? '' : join(snapshots, name);
     const start = {
       node: this.#options.node,
       nodeFlags: [...imageStart('node-cache').nodeFlags, ...this.#options.nodeFlags],
@@ -310,6 +312,7 @@ export class FleetLab {
         `-localip=${address},${LOCAL_ADDRESS}`,
         `-kubednscm=${this.#config.path}`,
         '-upstreamsvc=kube-dns-upstream',
+        ...(snapshot === '' ? [] : [`-snapshot-file=${snapshot}`]),
       ],
       env: {
         CLUSTER_DOMAIN: 'cluster.local',
@@ -322,6 +325,7 @@ export class FleetLab {
       host,
       () => cache.start(start),
       () => this.driver.call('answers', address),
+      snapshot,
     );
   }
 
