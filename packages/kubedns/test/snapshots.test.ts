@@ -514,6 +514,22 @@ describe('another replica', () => {
     expect(replica.at(DB)).toEqual(DB_TEXTS);
   });
 
+  it('gives what is in the file at the next start, with its age, also without it', async () => {
+    await written();
+    writeFileSync(path, await aged(3_600_000));
+    const other = await startedAlone({ tokenPath }).synced();
+    await giving('127.0.0.2', other);
+    areAt('127.0.0.2');
+    const own = join(folder.path, 'own');
+    const first = await startedAlone({ ...asking(), path: own }).synced();
+    await until('the file', () => first.snapshots.writes.ok > 0);
+    await first.close();
+    const second = await startedAlone({ path: own }).synced();
+    expect(second.watch.snapshot?.from).toBe(own);
+    expect(second.watch.noContactMs).toBeGreaterThanOrEqual(3_600_000);
+    expect(second.at(DB)).toEqual(DB_TEXTS);
+  });
+
   it('is refused without the token, and the file is read each time', async () => {
     const other = await own(new Replica({ tokenPath })).start().synced();
     await giving('127.0.0.2', other);

@@ -32,7 +32,7 @@ export interface SnapshotPace {
   readonly listMs: number;
   /** How long other replicas are waited for. */
   readonly replicasMs: number;
-  /** Between tries to find a snapshot. */
+  /** Between tries to find a snapshot, at most: another replica may be about to have one. */
   readonly retryMs: number;
   /** Between writes, where something has changed. */
   readonly writeMs: number;
@@ -50,6 +50,8 @@ const PACE: SnapshotPace = {
   refreshMs: 600_000,
 };
 const LOOK_MS = 50;
+/** Doubled from try to try. */
+const FIRST_RETRY_MS = 1_000;
 
 export interface SnapshotsOptions {
   /** '' is no file. */
@@ -181,6 +183,7 @@ export class Snapshots {
       if (isOver()) return;
       await this.#life.pause(LOOK_MS);
     }
+    let pauseMs = FIRST_RETRY_MS;
     while (!isOver()) {
       for (const found of await this.#candidates()) {
         if (isOver()) return;
@@ -188,10 +191,20 @@ export class Snapshots {
           await watch.takeSnapshot(found);
         } catch (error) {
           this.#refuse(found, errorText(error));
+          continue;
         }
+        this.#keep(found);
       }
-      if (!isOver()) await this.#life.pause(retryMs);
+      if (!isOver()) await this.#life.pause(Math.min(pauseMs, retryMs));
+      pauseMs *= 2;
     }
+  }
+
+  /** What a replica gave is in the file from now on: it is there at the next start, also when no replica is. */
+  #keep({ from }: ClusterSnapshot): void {
+    const file = this.#file;
+    if (file === undefined || from === file.path || !this.#options.watch.isFromSnapshot) return;
+    this.#writing = this.#writing.then(() => this.#writeNow(file));
   }
 
   /** Snapshots of the file and of replicas, the newest first. */
