@@ -82,24 +82,29 @@ const LOOK_MS_OF_LIMITED = 0.3;
 /** What a source asked counts for so long, less and less. */
 const MEMORY_SECONDS = 2;
 /** There is a backlog when the socket was never empty, or more than this part of what the limits let pass was lost. */
-const LOST_PART = 0.1;
-/** This many standard deviations are no chance. */
-const SURE = 3;
+const LOST_PART = 0.02;
+/** So many standard deviations more: less may be chance. */
+const SURE = 2;
 /**
  * At a look with a backlog the sources get so much less together, and so much more at each one without; with a backlog between
  * these parts of what was answered.
  */
-const LESS = 0.97;
-const MORE = 1.03;
+const LESS = 0.93;
+const MORE = 1.02;
+/** After so many looks in a row without one it is more by twice as much, and so on. */
+const TIMELY_LOOKS = 6;
+/** It is not more while so much of the room in the socket is taken. */
+const ENOUGH_WAITS = 0.3;
 const MORE_AT_FIRST = 1.25;
-const HIGHEST = 1.25;
-const LEAST = 0.9;
-const MOST = 1.05;
+const HIGHEST = 1.15;
+const LEAST = 0.86;
+const MOST = 1;
 /** A backlog is answered in this time: until then the sources get less, but this part of what they would get at least. */
 const DRAIN_SECONDS = 0.3;
 const LEAST_DRAINED = 0.2;
 /** How much the newest look counts in what can be answered. */
 const NEWEST = 0.3;
+const NEWEST_MORE = 0.25;
 /** What waits in the socket in an overload is so much work at most: a container has no CPU time for most of such a period. */
 const BUFFER_SECONDS = 0.1;
 const LEAST_BUFFER = 1 << 16;
@@ -157,6 +162,8 @@ export class SourceLimits {
   #sinceMs = 0;
   #lookedMs = 0;
   #calmLooks = 0;
+  /** Looks in a row without a backlog. */
+  #timelyLooks = 0;
   /** What the kernel had dropped at the last look. */
   #dropped = 0;
   /** Since the last look. */
@@ -274,6 +281,7 @@ export class SourceLimits {
     this.#sources.clear();
     this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
     this.#isSeeking = true;
+    this.#timelyLooks = 0;
   }
 
   /** `dropped`: by the kernel since the last look, for want of room or by the filter. */
@@ -308,8 +316,9 @@ export class SourceLimits {
       const isMore = this.#capacity < this.#answering;
       if (isLate && !isKnown) this.#capacity = this.#answering;
       else if (isBehind || isMore) {
-        const part = this.#isSeeking ? 1 : NEWEST;
-        this.#capacity += (this.#answering - this.#capacity) * part;
+        // Without a backlog it may be that of a moment.
+        const part = isBehind ? NEWEST : NEWEST_MORE;
+        this.#capacity += (this.#answering - this.#capacity) * (this.#isSeeking ? 1 : part);
       }
       this.#share(isLate);
     }
@@ -329,6 +338,7 @@ export class SourceLimits {
   /** What the sources get together, from what was answered since the last look. */
   #share(isLate: boolean): void {
     if (isLate) {
+      this.#timelyLooks = 0;
       // The first one is why there are limits.
       if (this.#hasFilter && this.#budget > this.#capacity) this.#isSeeking = false;
       const less = Math.min(this.#budget, this.#capacity * MOST) * LESS;
@@ -338,9 +348,14 @@ export class SourceLimits {
       if (isFirst) this.#boundBuffer();
       return;
     }
+    const waiting = this.#memory[MEMORY.QUEUED_BYTES]! / this.#memory[MEMORY.BUFFER_BYTES]!;
+    if (waiting > ENOUGH_WAITS) return;
     const most = Math.max(this.#budget, HIGHEST * this.#capacity);
-    const isLow = this.#isSeeking || this.#budget < this.#capacity * LEAST;
-    this.#budget = Math.min(this.#budget * (isLow ? MORE_AT_FIRST : MORE), most);
+    const quick = Math.min(this.#budget * MORE_AT_FIRST, this.#capacity * LEAST);
+    const factor = this.#isSeeking
+      ? MORE_AT_FIRST
+      : MORE ** (1 + this.#timelyLooks++ / TIMELY_LOOKS);
+    this.#budget = Math.min(Math.max(this.#budget * factor, quick), most);
   }
 
   /** More than clients wait for is not to wait in the socket: what finds no room is new, but what waits would be answered too late. */
