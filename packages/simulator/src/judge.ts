@@ -63,6 +63,8 @@ const EXPIRED_US = 60 * SECOND_US;
 const EXPIRED_OUTSIDE_US = 3_600 * SECOND_US;
 /** The TTL of an expired answer (README of dnsmasq and node-cache). */
 const EXPIRED_SECONDS = 5;
+/** A snapshot is written 30 s after a change at the latest, by a kubedns that has listed all (README of kubedns). */
+const SNAPSHOT_US = 35 * SECOND_US;
 const SLOW_US = SECOND_US;
 /** A cache counts whole seconds of the age of an answer. */
 const OUTSIDE_US = (OUTSIDE_SECONDS + 1) * SECOND_US;
@@ -246,15 +248,17 @@ export class Judge {
   /**
    * From when on the objects of an answer may be. What had changed before something went wrong was known on the whole way;
    * since then each cache may have what it got one TTL ago, from a kubedns that knew then what it had seen before it
-   * lost the API server.
+   * lost the API server. One that starts meanwhile has what its snapshot has.
    */
   #oldestUs(way: Way, reply: Reply): number {
     const { askedUs, answeredUs } = reply;
     const sinceUs = this.#troubleSince(way, reply);
     if (sinceUs === undefined) return askedUs - FRESH_US;
     const cachedUs = askedUs - cachedForUs(way.caches, reply);
-    const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true) ?? cachedUs;
-    return Math.max(sinceUs, Math.min(seenUs, cachedUs)) - FRESH_US;
+    const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true);
+    if (seenUs !== undefined && this.#troubles.mayRestart(way, 'kubedns', seenUs, answeredUs))
+      return seenUs - SNAPSHOT_US;
+    return Math.max(sinceUs, Math.min(seenUs ?? cachedUs, cachedUs)) - FRESH_US;
   }
 
   /** The message, if it is one whose records are to be judged. */

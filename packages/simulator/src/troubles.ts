@@ -68,6 +68,16 @@ export class Troubles {
     return sinceUs;
   }
 
+  /** Whether something was wrong with this program on a way, at some time: it may have started again. */
+  mayRestart(way: Way, program: string, fromUs: number, toUs: number): boolean {
+    return this.#all.some(
+      ({ parts, fromUs: beganUs, untilUs }) =>
+        beganUs <= toUs &&
+        untilUs >= fromUs &&
+        parts.some((part) => part.endsWith(`/${program}`) && way.parts.has(part)),
+    );
+  }
+
   /** Whether questions may have no answer: something other than the API server was wrong on a way, at some time. */
   mayFail(way: Way, fromUs: number, toUs: number): boolean {
     return this.#all.some(

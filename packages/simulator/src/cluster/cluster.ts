@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Machine } from '../machine/machine.js';
@@ -65,6 +66,20 @@ export function builtBundles(
   };
 }
 
+/** What writes snapshots, and where. */
+const SNAPSHOTTERS = ['kubedns', 'node-cache'] as const;
+const SNAPSHOTS = '/snapshots';
+const snapshotting = new Map<string, boolean>();
+
+function hasSnapshots(bundle: string): boolean {
+  let isAble = snapshotting.get(bundle);
+  if (isAble === undefined) {
+    isAble = readFileSync(bundle, 'utf8').includes('snapshot-file');
+    snapshotting.set(bundle, isAble);
+  }
+  return isAble;
+}
+
 /** The programs of a cluster, and those of another release, which some of its machines run. */
 export interface Releases {
   readonly bundles: Bundles;
@@ -93,14 +108,26 @@ export class Host {
     return [...this.#containers.keys()];
   }
 
+  get #bundles(): Bundles {
+    const { releases } = this.#cluster;
+    return this.#runsOther ? releases.other : releases.bundles;
+  }
+
+  /** What a program knows stays through its restarts; one of a release before cannot do that. */
+  #snapshotFlags(program: ProgramName): readonly string[] {
+    const isAble = (SNAPSHOTTERS as readonly string[]).includes(program) && hasSnapshots(this.#bundles[program]); // prettier-ignore
+    if (!isAble) return [];
+    this.machine.files.makeFolder(SNAPSHOTS);
+    return [`--snapshot-file=${SNAPSHOTS}/${program}`];
+  }
+
   start(program: ProgramName, argv: readonly string[]): void {
-    const { observer, releases } = this.#cluster;
-    const bundles = this.#runsOther ? releases.other : releases.bundles;
+    const { observer } = this.#cluster;
     const { name } = this.machine;
     const process = new SimulatedProcess(this.machine, {
       name: program,
-      program: bundles[program],
-      argv,
+      program: this.#bundles[program],
+      argv: [...this.#snapshotFlags(program), ...argv],
       env: {
         KUBE_DNS_VERSION: 'simulated',
         PROMETHEUS_PORT: '10055',

@@ -47,6 +47,12 @@ export function fsModule(process: RunningProcess) {
       typeof flags === 'string'
         ? flags !== 'r'
         : (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
+    if (
+      typeof flags === 'number' &&
+      (flags & constants.O_EXCL) !== 0 &&
+      files.findLink(path) !== undefined
+    )
+      throw fault('EEXIST', 'file already exists', 'open', path);
     const isCut = typeof flags === 'number' && (flags & constants.O_TRUNC) !== 0;
     if (isWriting && (isCut || files.find(path) === undefined)) files.write(path, '');
     const node = path === GENERATOR ? undefined : find(path, 'open');
@@ -251,6 +257,10 @@ function promisesOf(fs: object, process: RunningProcess) {
   return {
     ...simple,
     constants,
+    opendir: async (path: string) => {
+      const entries = await call('readdir', path, { withFileTypes: true });
+      return Readable.from(entries as object[]);
+    },
     open: async (path: string, flags?: number | string) => {
       const fd = (await call('open', path, flags)) as number;
       return {
