@@ -3,6 +3,7 @@ export { composeAnswerer } from './answer/kubedns-answerer.js';
 export { QueryStatistics } from './answer/query-statistics.js';
 export { ClusterState } from './watch/projections.js';
 export { ItemReader, LineReader } from './watch/json-stream.js';
+export { readClusterHeader, snapshotLine, SnapshotLines } from './watch/cluster-snapshot.js';
 export { type ApiObject, ObjectStore } from './watch/store.js';
 export { parseRetryAfter } from './watch/api-client.js';
 export { readEvent } from './watch/list-watch.js';

@@ -116,18 +116,18 @@ export function snapshotLine(resource: SnapshotResource, object: ApiObject): str
 export class SnapshotLines {
   readonly #reader = new LineReader();
 
-  /** Throws an Error with the reason for what is no line of a snapshot. */
+  /** Throws a SnapshotError or a StreamError for what is no line of a snapshot. */
   read(line: string): { resource: SnapshotResource; object: ApiObject } {
     const [value] = this.#reader.push(Buffer.from(`${line}\n`));
-    if (value instanceof Unread) throw new Error(value.reason);
+    if (value instanceof Unread) throw new SnapshotError(value.reason);
     const { resource, object } = (value ?? {}) as { resource?: unknown; object?: unknown };
     const known = SNAPSHOT_RESOURCES.find((each) => each === resource);
-    if (known === undefined) throw new Error('it is of no resource');
+    if (known === undefined) throw new SnapshotError('it is of no resource');
     const { metadata } = (object ?? {}) as { metadata?: unknown };
     const { namespace, name } = (metadata ?? {}) as { namespace?: unknown; name?: unknown };
     const isNamespaced = known !== 'namespaces';
     if (typeof name !== 'string' || typeof namespace !== (isNamespaced ? 'string' : 'undefined')) {
-      throw new Error(`it is no object of ${known}`);
+      throw new SnapshotError(`it is no object of ${known}`);
     }
     return { resource: known, object: object as ApiObject };
   }

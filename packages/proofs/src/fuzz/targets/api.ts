@@ -7,9 +7,13 @@ import {
   LineReader,
   ObjectStore,
   parseRetryAfter,
+  readClusterHeader,
   readEvent,
+  snapshotLine,
+  SnapshotLines,
   StreamError,
 } from '@kube-dns/kubedns/internal';
+import { SnapshotError, type SnapshotHeader } from '@kube-dns/daemon';
 import { type CreateTarget, textTarget } from '../fuzz-target.js';
 
 const PORTS = [
@@ -140,6 +144,43 @@ export const ROWS = {
       refusals: [StreamError, ApiError],
     });
   },
+
+  // The header of a snapshot, then its lines.
+  'snapshot-lines': () => {
+    const state = { version: '12', uid: 'u' };
+    const header = JSON.stringify({
+      kind: 'kubedns',
+      writtenMs: 1,
+      endpointNames: 'hash',
+      hiddenNamespaces: [],
+      clusterVersion: '',
+      resources: { services: state, endpointslices: state, namespaces: state },
+    });
+    const { services, endpointSlices, namespaces } = CLUSTER_OBJECTS;
+    const lines = [
+      ...services.map((object) => snapshotLine('services', object)),
+      ...endpointSlices.map((object) => snapshotLine('endpointslices', object)),
+      ...namespaces.map((object) => snapshotLine('namespaces', object)),
+    ];
+    const sink = new ClusterSink();
+    return textTarget({
+      seeds: [`${header}\n${lines.join('\n')}`, ...lines.map((line) => `${header}\n${line}`)],
+      tokens: [...JSON_TOKENS, '"resource":"services"', '"resource":"endpointslices"', '"uid":'],
+      parse: (text) => {
+        const [head = '', ...rest] = text.split('\n');
+        readClusterHeader(headerOf(head), { endpointNames: 'hash', hiddenNamespaces: [] });
+        const reader = new SnapshotLines();
+        try {
+          for (const line of rest) sink.put(reader.read(line).object);
+          sink.checkSnapshot();
+        } finally {
+          sink.clear();
+        }
+        return true;
+      },
+      refusals: [StreamError, SnapshotError],
+    });
+  },
 } satisfies Readonly<Record<string, CreateTarget>>;
 
 /** A text in pieces of a few sizes, which its length decides: as a connection may bring it. */
@@ -151,31 +192,56 @@ function chunksOf(text: string): Buffer[] {
   return chunks;
 }
 
+/** A header as `decodeSnapshot` passes it on. */
+function headerOf(text: string): SnapshotHeader {
+  try {
+    const header = (JSON.parse(text) ?? {}) as SnapshotHeader;
+    if (typeof header.kind === 'string') return header;
+  } catch {
+    // It is refused below.
+  }
+  throw new SnapshotError('it has no header');
+}
+
 /** Takes objects as JSON has them: what they are is for the store to find out. */
-type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete'>;
+type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete' | 'objects' | 'size'>;
+
+/** The stores of each kind, of one zone. */
+function storesOf(reject: (what: string, reason: string) => void): readonly AnyStore[] {
+  const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
+  const state = new ClusterState({ records: zone });
+  return [
+    new ObjectStore(state.services, reject),
+    new ObjectStore(state.endpointSlices, reject),
+    new ObjectStore(state.endpoints, reject),
+    new ObjectStore(state.namespaces, reject),
+  ];
+}
 
 /** Objects as kubedns takes them from the API, of all kinds into one zone, and out of it again. */
 class ClusterSink {
-  readonly #stores: readonly AnyStore[];
+  readonly #stores = storesOf(() => undefined);
+  readonly #copies = storesOf((what, reason) => {
+    throw new Error(`a snapshot has what is refused: ${what}: ${reason}`);
+  });
   readonly #stored: ApiObject[] = [];
-
-  constructor() {
-    const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
-    const state = new ClusterState({ records: zone });
-    const reject = () => undefined;
-    this.#stores = [
-      new ObjectStore(state.services, reject),
-      new ObjectStore(state.endpointSlices, reject),
-      new ObjectStore(state.endpoints, reject),
-      new ObjectStore(state.namespaces, reject),
-    ];
-  }
 
   /** Each store gets objects of every kind. */
   put(object: unknown): void {
     const stored = object as ApiObject;
     for (const store of this.#stores) store.put(stored);
     this.#stored.push(stored);
+  }
+
+  /** Throws where what is stored would not be taken again from a snapshot of it. */
+  checkSnapshot(): void {
+    for (const [i, store] of this.#stores.entries()) {
+      const copy = this.#copies[i]!;
+      for (const object of store.objects()) copy.put(object);
+      const { size } = copy;
+      for (const object of store.objects()) copy.delete(object);
+      if (size !== store.size) throw new Error('a snapshot has not all that is stored');
+    }
   }
 
   delete(object: unknown): void {
