@@ -155,6 +155,7 @@ export class KubednsServer {
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
       onNamespacesListed: () => setNamespacesListed(true),
       onNamespacesLost: () => setNamespacesListed(false),
+      onReached: () => this.#notifier.start(),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
       onEndpoints: (service, triggeredMs) => {
         this.#programming.note(zone.serviceOf(service)?.kind, Date.now() - triggeredMs);
@@ -252,7 +253,8 @@ export class KubednsServer {
     void this.watch.waitForSync(MAX_TIMER_MS).then((isSynced) => {
       if (!isSynced) return;
       this.#publisher.remember();
-      this.#notifier.start();
+      // What a cache has may be newer than a snapshot.
+      if (!this.watch.isFromSnapshot) this.#notifier.start();
       collectGarbage();
       this.#isCollected = true;
     });

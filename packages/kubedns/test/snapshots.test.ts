@@ -61,6 +61,7 @@ class Replica {
       version: this.version,
       log: this.log,
       onNamespacesListed: () => void (this.zone.hasAllNamespaces = true),
+      onNamespacesLost: () => void (this.zone.hasAllNamespaces = false),
       random: () => 0,
       pace: { firstPauseMs: 10, deniedPauseMs: 10 },
       ...(endpointsSource && { endpointsSource }),
@@ -398,6 +399,20 @@ describe('the file', () => {
     ]);
     expect(elsewhere.snapshots.failure).toContain('no such file');
     expect(before.length).toBeGreaterThan(0);
+  });
+
+  it('stays as it was when objects are dropped while it is written', async () => {
+    const replica = await own(new Replica()).start().synced();
+    const states = replica.watch.snapshotStates!;
+    const lines = replica.watch.snapshotLines(states);
+    expect(lines.next().value).toContain('"resource":"services"');
+    expect(states).toHaveProperty('namespaces');
+    api.failRequests({ status: 403, resource: 'namespaces' });
+    api.dropWatches();
+    await until('the end of namespaces', () => replica.of('namespaces').isDenied);
+    expect(() => [...lines]).toThrow('namespaces were dropped');
+    expect(replica.watch.snapshotStates).not.toHaveProperty('namespaces');
+    expect([...replica.watch.snapshotLines(replica.watch.snapshotStates!)]).toHaveLength(5);
   });
 
   it('says of what is known since when no more is known', async () => {

@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -126,6 +128,26 @@ describe('a start without the API server', () => {
       await until('live', () => events.includes('live'));
     } finally {
       subscription.close();
+    }
+  });
+
+  it('notifies others of what may have changed only when the API server is there', async () => {
+    const socket = createSocket('udp4');
+    let count = 0;
+    socket.on('message', () => {
+      count++;
+    });
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    try {
+      const kubedns = await startAlone([`--notify=127.0.0.1#${socket.address().port}`]);
+      await kubedns.ask(DB, 'A');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(count).toBe(0);
+      api.unhang();
+      await until('a NOTIFY', () => count > 0);
+    } finally {
+      socket.close();
     }
   });
 

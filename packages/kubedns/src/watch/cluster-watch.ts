@@ -33,6 +33,8 @@ export interface ClusterWatchOptions {
   readonly onNamespacesListed: () => void;
   /** Called when access to listed namespaces is denied from now on; they are dropped. */
   readonly onNamespacesLost?: () => void;
+  /** Called when the API server is reached after a snapshot was taken. */
+  readonly onReached?: () => void;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
   /**
@@ -129,7 +131,7 @@ export class ClusterWatch {
         else version.forget();
         for (const watch of this.#all) watch.relist(reason);
       },
-      onReached: () => this.#noteReached(),
+      onReached: () => this.#noteReached(options.onReached),
     };
     const services = new ListWatch({
       ...base,
@@ -273,12 +275,12 @@ export class ClusterWatch {
     return this.#isSynced ? Object.fromEntries(states) : undefined;
   }
 
-  /** The lines of a snapshot of now. */
-  *snapshotLines(): Generator<string> {
-    for (const resource of this.#listed) {
-      for (const object of this.#watches[resource].snapshotObjects()) {
-        yield snapshotLine(resource, object);
-      }
+  /** The lines of a snapshot of these resources. Throws a SnapshotError where their objects were dropped meanwhile. */
+  *snapshotLines(states: ClusterHeader['resources']): Generator<string> {
+    for (const resource of Object.keys(states) as SnapshotResource[]) {
+      const watch = this.#watches[resource];
+      for (const object of watch.snapshotObjects()) yield snapshotLine(resource, object);
+      if (watch.snapshotState === undefined) throw new SnapshotError(`${resource} were dropped`);
     }
   }
 
@@ -381,10 +383,11 @@ export class ClusterWatch {
     while (await this.#life.pause(CONTACT_INTERVAL_MS)) contact.report(this.#all, this.pending);
   }
 
-  #noteReached(): void {
+  #noteReached(onReached: () => void = () => undefined): void {
     if (this.#snapshot === undefined || this.#all.some((watch) => watch.isFromSnapshot)) return;
     this.#snapshot = undefined;
     this.#log.info('the API server is reached: the answers are no longer from a snapshot');
+    onReached();
   }
 
   #doWithoutNamespaces(): void {

@@ -52,6 +52,8 @@ const PACE: SnapshotPace = {
 const LOOK_MS = 50;
 /** Doubled from try to try. */
 const FIRST_RETRY_MS = 1_000;
+/** Of the CPU time of a core that writing takes at most: in a large cluster it is done less often. */
+const WRITE_PART = 0.01;
 
 export interface SnapshotsOptions {
   /** '' is no file. */
@@ -157,7 +159,7 @@ export class Snapshots {
   /** A snapshot of now in pieces; undefined while the cluster is not known as a whole. */
   encoded(): AsyncGenerator<Buffer> | undefined {
     const header = this.#header();
-    return header && encodeSnapshot(header, this.#options.watch.snapshotLines());
+    return header && encodeSnapshot(header, this.#options.watch.snapshotLines(header.resources));
   }
 
   #header(): ClusterHeader | undefined {
@@ -262,7 +264,15 @@ export class Snapshots {
   }
 
   async #writeOn(file: SnapshotFile): Promise<void> {
-    while (await this.#life.pause(this.#pace.writeMs)) await this.#write(file);
+    const { writeMs, refreshMs } = this.#pace;
+    let pauseMs = writeMs;
+    while (await this.#life.pause(Math.min(pauseMs, refreshMs))) {
+      // With what else the process does meanwhile: at worst a write is later.
+      const before = process.cpuUsage();
+      await this.#write(file);
+      const { user, system } = process.cpuUsage(before);
+      pauseMs = Math.max(writeMs, (user + system) / 1_000 / WRITE_PART);
+    }
   }
 
   /** Without contact nothing is new, and what is known gets no younger. */
@@ -285,7 +295,7 @@ export class Snapshots {
     const { changes } = watch;
     const header = this.#header();
     if (header === undefined) return;
-    const isWritten = await file.write(header, watch.snapshotLines());
+    const isWritten = await file.write(header, watch.snapshotLines(header.resources));
     this.writes[isWritten ? 'ok' : 'failed']++;
     if (!isWritten) return;
     this.#writtenChanges = changes;
