@@ -1,4 +1,4 @@
-import { TraceKind } from '@kube-dns/base';
+import { inTurns, TraceKind } from '@kube-dns/base';
 import { type ChangeSource, type LastSeen, neverSeen, WITH_TTL } from '@kube-dns/push';
 import { nowMs } from '@kube-dns/transport';
 import {
@@ -152,7 +152,6 @@ const MIN_BYTES = 128 * 1024;
 const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
 /** How long an expired answer of the cluster stays at most. */
 const MAX_STALE_CLUSTER_SECONDS = 60;
-const NEVER = Number.NEGATIVE_INFINITY;
 /** The key of entries that any change invalidates. */
 const ANY_KEY = 0;
 /** Entries that are checked for expiry in one step. */
@@ -248,7 +247,7 @@ export class AnswerCache {
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   /** When expired entries were removed last, and the slot up to which. */
   #sweptAtSecond = -1;
-  /** Answers of a snapshot are of use. */
+  /** Answers of a snapshot are of use; else they are being removed. */
   #takesRestored = true;
   #sweptSlot = 0;
 
@@ -437,7 +436,14 @@ export class AnswerCache {
 
   /** No client gets an answer of a snapshot from now on, and none is restored any more. */
   dropRestored(): void {
+    if (!this.#takesRestored) return;
     this.#takesRestored = false;
+    const { isRestored, expiresAt } = this.#store.columns;
+    // None is given from now on, and a look-up need not ask why.
+    for (let slot = 0; slot < isRestored.length; slot++) {
+      if (isRestored[slot] === 1) expiresAt[slot] = Number.NEGATIVE_INFINITY;
+    }
+    void inTurns(this.#removeRestored());
   }
 
   /** Counts the entries by the zone of their names, in turns of the event loop. */
@@ -626,7 +632,6 @@ export class AnswerCache {
   }
 
   #goneAt(slot: number): number {
-    if (!this.#takesRestored && this.#store.columns.isRestored[slot] === 1) return NEVER;
     const isOfCluster = this.#store.columns.isOfCluster[slot] === 1;
     const limit = isOfCluster ? MAX_STALE_CLUSTER_SECONDS : Number.POSITIVE_INFINITY;
     return this.#endOf(slot) + Math.min(this.#maxStaleSeconds, limit);
@@ -643,6 +648,14 @@ export class AnswerCache {
     const nxdomain = store.find(this.#name, length, nameHash, EVERY_TYPE);
     if (nxdomain === NONE || this.#isGone(nxdomain, now)) return true;
     return !this.#denies(nxdomain, store.columns.type[slot]!);
+  }
+
+  *#removeRestored(): Generator<void> {
+    const store = this.#store;
+    for (let slot = 0; slot < store.capacity; slot++) {
+      if (store.columns.isRestored[slot] === 1 && store.isUsed(slot)) store.remove(slot);
+      if (slot % ENTRIES_PER_CHECK === 0) yield;
+    }
   }
 
   // Hits.

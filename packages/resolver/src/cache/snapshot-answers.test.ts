@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -170,10 +171,23 @@ describe('the answers of a snapshot', () => {
     expect(other.describe().restored).toBe(0);
     expect(ask(other, 'a.x')).toBeUndefined();
     expect(ask(other, 'b.x')?.isStale).toBe(false);
+    expect(other.entryCount).toBe(1);
     expect(restored(cache, other).describe().restored).toBe(0);
     expect([...other.snapshotAnswers(1e9)]).toHaveLength(1);
     now += 31;
     expect(ask(other, 'b.x')?.isStale).toBe(true);
+  });
+
+  it('are removed in turns of the event loop when they are dropped', async () => {
+    const cache = create(20_000);
+    for (let i = 0; i < 10_000; i++) store(cache, `n${i}.x`, address());
+    const other = restored(cache, create(20_000));
+    expect(other.entryCount).toBe(10_000);
+    other.dropRestored();
+    for (const i of [0, 5_000, 9_999]) expect(ask(other, `n${i}.x`)).toBeUndefined();
+    store(other, 'new.x', address());
+    while (other.entryCount > 1) await setImmediate();
+    expect(ask(other, 'new.x')?.isStale).toBe(false);
   });
 
   it('are those that were used last where there are more than there is room for', () => {
