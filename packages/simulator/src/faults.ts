@@ -80,6 +80,11 @@ function hangApi(world: World): () => void {
   };
 }
 
+/** Another fault may have started it meanwhile. */
+function startApi(cluster: SimulatedCluster, world: World): void {
+  if (!cluster.api.process('apiserver').isAlive) cluster.startApi(world.manifests);
+}
+
 /** All that can go wrong. */
 const FAULTS = {
   kill: row({
@@ -92,7 +97,7 @@ const FAULTS = {
       return () => {
         forget();
         if (program !== 'apiserver') host.restart(program);
-        else if (!host.process(program).isAlive) cluster.startApi(world.manifests);
+        else startApi(cluster, world);
       };
     },
     isStop: true,
@@ -326,7 +331,7 @@ const FAULTS = {
     }),
     begin: ({ isDead, killed }, { cluster, world }, seconds) => {
       const { api, scheduler } = cluster;
-      const goOn = isDead ? () => cluster.startApi(world.manifests) : hangApi(world);
+      const goOn = isDead ? () => startApi(cluster, world) : hangApi(world);
       if (isDead) api.kill('apiserver');
       for (const { machine, program, at } of killed) {
         scheduler.after(at * seconds * 1_000_000, () => {
