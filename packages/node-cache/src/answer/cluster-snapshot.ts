@@ -109,7 +109,7 @@ export class ClusterSnapshot implements ChangeListener {
       this.isRead = true;
       if (!this.#isClosed) this.#timer = setInterval(() => void this.write(), WRITE_MS).unref();
     });
-    await Promise.race([this.#restoring, delay(READ_LIMIT_MS, undefined, { ref: false })]);
+    await within(READ_LIMIT_MS, this.#restoring);
   }
 
   /** Writes the file, if there is something new. One writing at a time; never rejects. */
@@ -125,7 +125,7 @@ export class ClusterSnapshot implements ChangeListener {
     clearInterval(this.#timer);
     if (!this.isRead) return;
     const written = (this.#writing ?? Promise.resolve()).then(() => this.write());
-    await Promise.race([written, delay(WRITE_LIMIT_MS, undefined, { ref: false })]);
+    await within(WRITE_LIMIT_MS, written);
   }
 
   // What servers announce.
@@ -351,4 +351,12 @@ function identityOf(version: Uint8Array | undefined): string {
 function countsText(counts: Readonly<Record<string, number>>): string {
   const counted = Object.entries(counts).filter(([, count]) => count > 0);
   return counted.map(([what, count]) => `${what} ${count}`).join(', ');
+}
+
+/** Resolves when the work is done, or after so many ms. */
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const limit = new AbortController();
+  const late = delay(limitMs, undefined, { ref: false, signal: limit.signal });
+  await Promise.race([work, late.catch(() => undefined)]);
+  limit.abort();
 }
