@@ -165,7 +165,6 @@ describe('the bench', () => {
           expect(figure('capacity')).toBeGreaterThan(0);
           expect(figure('asked')).toBeGreaterThan(0);
           expect(figure('honest clients answered')).toBeGreaterThan(0);
-          expect(figure('their answers p99')).toBeGreaterThan(0);
         }
       }
     },

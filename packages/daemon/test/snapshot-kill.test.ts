@@ -9,7 +9,7 @@ import { SnapshotFile, type SnapshotHeader } from '../src/snapshot.js';
 
 const LINES = 2_000;
 const LINE = 'x'.repeat(200);
-const KILLS = 100;
+const KILLS = 30;
 const AT_A_TIME = 4;
 const MAX_DELAY_MS = 100;
 

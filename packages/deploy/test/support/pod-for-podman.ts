@@ -6,7 +6,7 @@ const NOT_FOR_PODMAN = new Set(['ports', 'livenessProbe', 'readinessProbe', 'lif
 
 /**
  * The pod of a Deployment for `podman kube play`, as JSON. What podman 4.3 does not support is left out or done
- * here: `$(VAR)`, probes and preStop (tasks of kubelet), ports (all share one network), and the volumes and
+ * here: `$(VAR)`, fields of the pod in variables, probes and preStop (tasks of kubelet), ports (all share one network), and the volumes and
  * variables of a node, which are those of the fixture.
  */
 export function podForPodman(deployment: Deployment, cluster: ClusterFixture): string {
@@ -18,7 +18,7 @@ export function podForPodman(deployment: Deployment, cluster: ClusterFixture): s
     return {
       ...Object.fromEntries(rest),
       args,
-      env: [...(container.env ?? []), ...cluster.environment],
+      env: [...(container.env ?? []).map(withValue), ...cluster.environment],
     };
   });
   const volumes = spec.volumes?.map(({ name }) => ({
@@ -31,4 +31,13 @@ export function podForPodman(deployment: Deployment, cluster: ClusterFixture): s
     metadata: { ...metadata, name: deployment.metadata.name },
     spec: { ...spec, containers, volumes },
   });
+}
+
+type Variable = NonNullable<ReturnType<typeof containersOf>[number]['env']>[number];
+
+function withValue({ name, value, valueFrom }: Variable): Variable {
+  if (valueFrom?.fieldRef === undefined) return { name, ...(value !== undefined && { value }) };
+  const { fieldPath } = valueFrom.fieldRef;
+  if (fieldPath !== 'metadata.namespace') throw new Error(`${name}: no value for ${fieldPath}`);
+  return { name, value: 'kube-system' };
 }
