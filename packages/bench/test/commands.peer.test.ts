@@ -157,15 +157,10 @@ describe('the bench', () => {
     async () => {
       const { figures } = await measure(
         'overload',
-        ...['--runs=1', '--seconds=2', '--only=one domain', '--servers=dnsmasq real-dnsmasq'],
+        ...['--runs=1', '--seconds=2', '--only=one', '--servers=dnsmasq'],
       );
-      for (const attack of ['one client', '100 clients against one domain']) {
-        for (const server of ['our dnsmasq', 'dnsmasq']) {
-          const figure = (name: string) => figures.get(`${attack}: ${server}: ${name}`);
-          expect(figure('capacity')).toBeGreaterThan(0);
-          expect(figure('asked')).toBeGreaterThan(0);
-          expect(figure('honest clients answered')).toBeGreaterThan(0);
-        }
+      for (const name of ['capacity', 'asked', 'honest clients answered']) {
+        expect(figures.get(`one client: our dnsmasq: ${name}`)).toBeGreaterThan(0);
       }
     },
     LIMIT_MS,

@@ -11,7 +11,9 @@ unless(needsPrograms('kubectl'), describe)('the manifest of the newest kube-dns'
     expect(notes.hasLosses).toBe(false);
     expect(objects).toHaveLength(base.length);
     for (const each of base) {
-      expect(objects.find(({ kind }) => kind === each.kind)).toEqual(each);
+      const isSame = ({ kind, metadata }: typeof each) =>
+        kind === each.kind && metadata.name === each.metadata.name;
+      expect(objects.find(isSame)).toEqual(each);
     }
   });
 

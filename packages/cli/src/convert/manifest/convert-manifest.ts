@@ -372,7 +372,7 @@ export const REFUSED_OPTIONS =
   /^(?:auth-.*|bootp-.*|bridge-interface|connmark-.*|conntrack|dhcp-.*|dnssec.*|dumpfile|dumpmask|enable-.*|ipset|leasefile-ro|log-debug|log-dhcp|nftset|no-(?:dhcp.*|ping)|pxe-.*|quiet-.*|ra-param|read-ethers|script-.*|shared-network|tag-if|tftp-.*|trust-anchor)$/;
 /** Flags of kubedns, of the original and of ours, that are copied unchanged. */
 const KUBEDNS_FLAGS =
-  /^(?:config-period|coredns-metrics|dns-bind-address|drain-time|endpoint-names|endpoints-source|initial-sync-timeout|kube-master-url|kubecfg-file|negative-ttl|pods|profiling|ptr|record-ttl|udp-engine|v|vmodule)$/;
+  /^(?:config-period|coredns-metrics|dns-bind-address|drain-time|endpoint-names|endpoints-source|initial-sync-timeout|kube-master-url|kubecfg-file|negative-ttl|pods|profiling|ptr|ready-without-api|record-ttl|snapshot-.*|tcp-max-age|udp-engine|v|vmodule)$/;
 const NANNY_FLAGS =
   /^(?:coredns-metrics|metrics-addr|syncInterval|kubednsServer|logInterval|restartDnsmasq|v|vmodule)$/;
 const SIDECAR_FLAGS = /^(?:dnsmasq-.*|probe|prometheus-.*|v|vmodule)$/;
