@@ -159,9 +159,7 @@ describe('the bench', () => {
         'overload',
         ...['--runs=1', '--seconds=2', '--only=one', '--servers=dnsmasq'],
       );
-      for (const name of ['capacity', 'asked', 'honest clients answered']) {
-        expect(figures.get(`one client: our dnsmasq: ${name}`)).toBeGreaterThan(0);
-      }
+      expect(figures.get('one client: our dnsmasq: honest clients answered')).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );

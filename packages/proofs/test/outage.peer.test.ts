@@ -20,12 +20,6 @@ describe('without the API server', () => {
     expect(figures.get('programs that were killed')).toBe(29);
   }, LIMIT_MS); // prettier-ignore
 
-  unless(skipReason, it)('a file that is no good is as none, and one line of the log', async () => {
-    const { figures, missed, said } = await missedBy('--only=files');
-    expect({ missed, said }).toEqual({ missed: [], said: false });
-    expect(figures.get('files')).toBe(16);
-  }, LIMIT_MS); // prettier-ignore
-
   it('a program that is killed while it writes leaves a whole file', async () => {
     const { figures, missed, said } = await missedBy('--only=kills', '--kills=15');
     expect({ missed, said }).toEqual({ missed: [], said: false });
