@@ -550,7 +550,7 @@ describe('a subscriber that knows versions of the cluster', () => {
     }
   });
 
-  it('is told no version that is newer than what was collected for the last one, which has gone', () => {
+  it('gets no version that is newer than what was collected for the last one, which has gone', () => {
     const first = come();
     zones.version = clusterVersion(11);
     publisher.feed.add(encodeKey('a.b'));

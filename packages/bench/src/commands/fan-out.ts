@@ -4,7 +4,6 @@ import {
   type CommandContext,
   cpuUsage,
   freePort,
-  MeasureError,
   monotonicMs,
   numberOption,
   type OptionValues,
@@ -22,7 +21,7 @@ import { cpuOf } from '../load/cpu-share.js';
 import { Series, type Subject } from '../load/scores.js';
 import { type Programs, ServerTestbed, type TestbedCluster } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
-import { CONTAINER_OPTIONS, programsOf } from './command.js';
+import { chosen, CONTAINER_OPTIONS, programsOf } from './command.js';
 
 /** What the parts share. */
 interface FanOutContext {
@@ -322,11 +321,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     many: { ...many, title: `${many.subscribers} subscribers`, part: measureMany },
     herd: { ...many, title: `${many.subscribers} subscribers come back`, part: measureHerd },
   };
-  for (const word of only) {
-    if (!Object.hasOwn(parts, word)) throw new MeasureError(`--only: there is no part "${word}"`);
-  }
-  for (const [word, { title, part, subscribers, changes }] of Object.entries(parts)) {
-    if (only.length > 0 && !only.includes(word)) continue;
+  for (const [, { title, part, subscribers, changes }] of chosen('only', parts, only)) {
     const series = new Series();
     const add: Series['add'] = (name, value, kind) => series.add(`${title}: ${name}`, value, kind);
     for (let i = 1; i <= runs; i++) {

@@ -21,7 +21,7 @@ import type { LoadResult, SteadyLoadMethods } from '../dns/steady-load.js';
 import { Series, type Subject } from '../load/scores.js';
 import { COREDNS, LoadTestbed, type Programs } from '../load/testbed.js';
 import { encodeQuestionFile, type LoadQuestion, namesBelow } from '../queries.js';
-import { LOAD_OPTIONS, programOption, programsOf } from './command.js';
+import { chosen, LOAD_OPTIONS, programOption, programsOf } from './command.js';
 
 const LOAD = new URL('../dns/steady-load.js#SteadyLoad', import.meta.url);
 const FLOOD = new URL('../dns/flood.js#Flood', import.meta.url);
@@ -350,17 +350,17 @@ type Values = OptionValues<typeof OPTIONS>;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const { runs, seconds, cpu: milliCpus, factor, only, servers } = values;
-  requireKnown('only', only, ATTACKS);
-  requireKnown('servers', servers, SERVERS);
+  const attacks = chosen('only', ATTACKS, only);
+  const rivals = chosen('servers', SERVERS, servers);
   report.note(
     `A server has ${milliCpus}m CPU, in periods of ${PERIOD_US / 1_000} ms; ${HONEST.length} honest clients ask ${ASKED_OF_EACH} names a second each, which it knows.`,
   );
-  for (const [attackWord, attack] of chosen(ATTACKS, only)) {
+  for (const [attackWord, attack] of attacks) {
     const series = new Series();
     const add: Series['add'] = (name, value, kind) =>
       series.add(`${attack.what}: ${name}`, value, kind);
     for (let i = 1; i <= runs; i++) {
-      for (const [word, { start, isOurs }] of chosen(SERVERS, servers)) {
+      for (const [word, { start, isOurs }] of rivals) {
         if (word === 'kubedns' && attack.isAgainstDomain) continue;
         progress(`run ${i} of ${runs}: ${attackWord}, ${word}`);
         const coredns = word === 'coredns-shed' ? values['shed-coredns'] : values.coredns;
@@ -371,16 +371,6 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     }
     series.addTo(report, attack.what);
   }
-}
-
-function requireKnown(option: string, words: readonly string[], known: object): void {
-  for (const word of words) {
-    if (!Object.hasOwn(known, word)) throw new MeasureError(`--${option}: there is no "${word}"`);
-  }
-}
-
-function chosen<T>(all: Readonly<Record<string, T>>, words: readonly string[]) {
-  return Object.entries(all).filter(([word]) => words.length === 0 || words.includes(word));
 }
 
 /** What honest clients get of a server that is asked ten times what it can answer. */

@@ -5,6 +5,7 @@ import { chooseUdpEngine } from '@kube-dns/transport';
 import { decodeName } from '@kube-dns/wire';
 import type { NotedChange } from '../cluster/bench-cluster.js';
 import { ZONE } from '../cluster/cluster-plan.js';
+import { timesByName } from './subscriber-crowd.js';
 
 /** Where node-caches listen, and whom they ask. */
 export interface NodeCachePlace {
@@ -102,13 +103,7 @@ export class NodeCacheCrowd implements NodeCacheCrowdMethods {
   counted(changes: readonly NotedChange[]): NodeCacheCount {
     const spans: number[] = [];
     let announced = 0;
-    const writtenMs = new Map<string, number[]>();
-    for (const { name, atMs } of changes) {
-      const known = writtenMs.get(name);
-      if (known === undefined) writtenMs.set(name, [atMs]);
-      else known.push(atMs);
-    }
-    for (const [name, ofName] of writtenMs) {
+    for (const [name, ofName] of timesByName(changes)) {
       const dropped = this.#droppedMs.get(name) ?? [];
       announced += Math.min(dropped.length, ofName.length * this.#caches.length);
       for (const droppedMs of dropped) {

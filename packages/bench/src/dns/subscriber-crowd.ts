@@ -69,6 +69,17 @@ const STEP_MS = 5;
 /** More at one time than a listener accepts wait for their next SYN. */
 const TOGETHER = 250;
 
+/** When each name was changed, the first time first. */
+export function timesByName(changes: readonly NotedChange[]): Map<string, number[]> {
+  const times = new Map<string, number[]>();
+  for (const { name, atMs } of changes) {
+    const known = times.get(name);
+    if (known === undefined) times.set(name, [atMs]);
+    else known.push(atMs);
+  }
+  return times;
+}
+
 /** Clients that get the changes of the zone, and do nothing with them. */
 export class SubscriberCrowd implements SubscriberCrowdMethods {
   #subscribers: Subscriber[] = [];
@@ -115,12 +126,7 @@ export class SubscriberCrowd implements SubscriberCrowdMethods {
   }
 
   freshness(changes: readonly NotedChange[]): Freshness {
-    const writtenMs = new Map<string, number[]>();
-    for (const { name, atMs } of changes) {
-      const all = writtenMs.get(name);
-      if (all === undefined) writtenMs.set(name, [atMs]);
-      else all.push(atMs);
-    }
+    const writtenMs = timesByName(changes);
     const spans: number[] = [];
     let announced = 0;
     for (const { names, arrivalsMs } of this.#messages.values()) {

@@ -1,5 +1,5 @@
 // Writes one snapshot after the other, for ever: `FILE FIRST LINES`. It prints when it begins one and when that is written, so
-// that whoever kills it knows which two the file may be.
+// that the program that kills it knows which two the file may be.
 import { writeSync } from 'node:fs';
 import { SnapshotFile } from '@kube-dns/daemon';
 
