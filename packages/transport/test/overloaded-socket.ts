@@ -1,5 +1,5 @@
 import { BPF, FROM_NETWORK, RANDOM_NUMBER, type SourceFilter } from '../src/batch/source-filter.js';
-import { type LimitedSocket, MEMORY } from '../src/batch/source-limits.js';
+import { type LimitedPort, MEMORY, type ReceiveBuffer } from '../src/batch/source-limits.js';
 
 const INSTRUCTION_BYTES = 8;
 /** Of the source in the headers of IPv4 and IPv6. */
@@ -59,29 +59,64 @@ export interface Waiting {
   readonly atMs: number;
 }
 
-/** A UDP socket in a kernel of the test: what finds no room is dropped, and what the filter does not let pass. */
-export class OverloadedSocket implements LimitedSocket {
-  readonly isIpv6: boolean;
+/** A queue of a socket in a kernel of the test: what finds no room is dropped. */
+class Queue implements ReceiveBuffer {
   readonly #wholeRoom: number;
   #room: number;
+  /** It wraps in each test. */
+  dropped = 0xffff_ff00;
+  readonly waiting: Waiting[] = [];
+
+  constructor(room: number) {
+    this.#room = this.#wholeRoom = room;
+  }
+
+  get hasWholeRoom(): boolean {
+    return this.#room === this.#wholeRoom;
+  }
+
+  push(datagram: Waiting, passes: boolean): void {
+    if (passes && this.waiting.length < this.#room) this.waiting.push(datagram);
+    else this.dropped = (this.dropped + 1) >>> 0;
+  }
+
+  readMemory(into: Uint32Array): boolean {
+    into[MEMORY.QUEUED_BYTES] = this.waiting.length * DATAGRAM_BYTES;
+    into[MEMORY.BUFFER_BYTES] = this.#room * DATAGRAM_BYTES;
+    into[MEMORY.DROPPED] = this.dropped;
+    return true;
+  }
+
+  setBytes(bytes: number | undefined): void {
+    this.#room = bytes === undefined ? this.#wholeRoom : Math.floor(bytes / DATAGRAM_BYTES);
+  }
+}
+
+type Program = Pick<SourceFilter, 'bytes' | 'length'>;
+
+/** A UDP port in a kernel of the test, with one socket or two. */
+export class OverloadedPort implements LimitedPort {
+  readonly isIpv6: boolean;
+  readonly buffer: Queue;
+  readonly others: Queue | undefined;
   readonly #random: () => number;
   readonly #maxInstructions: number;
-  #filter: Pick<SourceFilter, 'bytes' | 'length'> | undefined;
-  /** It wraps in each test. */
-  #dropped = 0xffff_ff00;
-  readonly queue: Waiting[] = [];
+  #filter: Program | undefined;
+  #choice: Program | undefined;
   /** Programs that were attached, and how many of them were refused for their length. */
   attached = 0;
   refused = 0;
 
   constructor(options: {
     readonly room: number;
+    readonly hasTwoSockets: boolean;
     readonly random: () => number;
     readonly isIpv6?: boolean;
     readonly maxInstructions?: number;
   }) {
     this.isIpv6 = options.isIpv6 ?? false;
-    this.#room = this.#wholeRoom = options.room;
+    this.buffer = new Queue(options.room);
+    this.others = options.hasTwoSockets ? new Queue(options.room) : undefined;
     this.#random = options.random;
     this.#maxInstructions = options.maxInstructions ?? 4_096;
   }
@@ -90,40 +125,31 @@ export class OverloadedSocket implements LimitedSocket {
     return this.#filter !== undefined;
   }
 
+  get hasWholeRoom(): boolean {
+    return this.buffer.hasWholeRoom;
+  }
+
   arrive(datagram: Waiting): void {
-    const passes =
-      this.#filter === undefined ||
-      runFilter(this.#filter, datagram.source, this.isIpv6, this.#random) > 0;
-    if (passes && this.queue.length < this.#room) this.queue.push(datagram);
-    else this.#dropped = (this.#dropped + 1) >>> 0;
+    const returned = (program: Program) =>
+      runFilter(program, datagram.source, this.isIpv6, this.#random);
+    const isOther = this.#choice !== undefined && returned(this.#choice) === 1;
+    if (isOther) this.others!.push(datagram, true);
+    else this.buffer.push(datagram, this.#filter === undefined || returned(this.#filter) > 0);
   }
 
-  readMemory(into: Uint32Array): boolean {
-    into[MEMORY.QUEUED_BYTES] = this.queue.length * DATAGRAM_BYTES;
-    into[MEMORY.BUFFER_BYTES] = this.#room * DATAGRAM_BYTES;
-    into[MEMORY.DROPPED] = this.#dropped;
-    return true;
-  }
-
-  attach({ bytes, length }: SourceFilter): boolean {
-    if (length > this.#maxInstructions) {
+  attach(filter: SourceFilter, choice: SourceFilter): boolean {
+    if (filter.length > this.#maxInstructions) {
       this.refused++;
       return false;
     }
     this.attached++;
-    this.#filter = { bytes: bytes.slice(), length };
+    this.#filter = { bytes: filter.bytes.slice(), length: filter.length };
+    if (this.others !== undefined)
+      this.#choice = { bytes: choice.bytes.slice(), length: choice.length };
     return true;
   }
 
   detach(): void {
-    this.#filter = undefined;
-  }
-
-  setBuffer(bytes: number | undefined): void {
-    this.#room = bytes === undefined ? this.#wholeRoom : Math.floor(bytes / DATAGRAM_BYTES);
-  }
-
-  get hasWholeRoom(): boolean {
-    return this.#room === this.#wholeRoom;
+    this.#filter = this.#choice = undefined;
   }
 }

@@ -27,7 +27,14 @@ import { MSG_TRUNC } from './constants.js';
 import type { Libc, ReadyEvents, Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
-import { limitedSocket, SourceLimits } from './source-limits.js';
+import { SourceFilter } from './source-filter.js';
+import {
+  attachProgram,
+  type LimitedPort,
+  type ReceiveBuffer,
+  receiveBuffer,
+  SourceLimits,
+} from './source-limits.js';
 
 /** UDP through recvmmsg and sendmmsg: many datagrams per system call when many come. */
 export class BatchEngine implements UdpEngine {
@@ -329,23 +336,27 @@ class BatchHub {
     return this.#isDraining ? this.#batches : 0;
   }
 
-  /** Receives what waits in a socket, up to MAX_DATAGRAMS, and sends the answers and queries that result. */
-  drain(socket: BatchSocket): void {
-    const { limits } = socket;
+  /**
+   * Receives what waits in a socket, up to so many datagrams and then to the end of the batch, and sends the answers and queries that
+   * result. Returns whether nothing waits any more.
+   */
+  drain(socket: BatchSocket, maxDatagrams = MAX_DATAGRAMS): boolean {
+    const { limits, isForOthers } = socket;
     this.#isDraining = true;
     try {
-      for (let datagrams = 0; datagrams < MAX_DATAGRAMS && !socket.isClosed;) {
+      for (let datagrams = 0; datagrams < maxDatagrams && !socket.isClosed;) {
         this.#batches++;
         const messages = socket.receive(this.inbox);
         if (messages > 0) holdClock();
-        if (messages > 1) limits?.noteUse();
+        if (messages > 1) limits?.noteUse(messages);
         datagrams += this.#takeAll(socket, messages);
         this.flush();
         if (messages < SLOTS) {
-          limits?.noteEmpty();
-          break;
+          if (!isForOthers) limits?.noteEmpty();
+          return true;
         }
       }
+      return false;
     } finally {
       releaseClock();
       this.#isDraining = false;
@@ -391,10 +402,11 @@ class BatchHub {
   #takeAll(socket: BatchSocket, messages: number): number {
     const { inbox } = this;
     const limits = socket.limits?.isOverload === true ? socket.limits : undefined;
+    const { isForOthers } = socket;
     let datagrams = 0;
     for (let slot = 0; slot < messages; slot++) {
       const segmentBytes = inbox.takeSegmentBytes(slot) || inbox.lengthOf(slot);
-      if (limits === undefined || this.#isAdmitted(limits, slot, segmentBytes)) {
+      if (limits === undefined || this.#isAdmitted(limits, slot, segmentBytes, isForOthers)) {
         datagrams += this.#takeMessage(socket, slot, segmentBytes);
       } else datagrams++;
       inbox.allowReceive(slot);
@@ -402,13 +414,19 @@ class BatchHub {
     return datagrams;
   }
 
-  #isAdmitted(limits: SourceLimits, slot: number, segmentBytes: number): boolean {
+  #isAdmitted(
+    limits: SourceLimits,
+    slot: number,
+    segmentBytes: number,
+    isForOthers: boolean,
+  ): boolean {
     const { words } = this.inbox;
     const nameAt = this.inbox.nameAt(slot);
     const isEmpty = segmentBytes === 0;
     const datagrams = isEmpty ? 1 : Math.ceil(this.inbox.lengthOf(slot) / segmentBytes);
     const at = sourceStartAt(words, nameAt);
-    return limits.admit(networkOrder(words[at]!), networkOrder(words[at + 1]!), datagrams);
+    const first = networkOrder(words[at]!);
+    return limits.admit(first, networkOrder(words[at + 1]!), datagrams, isForOthers);
   }
 
   #takeMessage(socket: BatchSocket, slot: number, segmentBytes: number): number {
@@ -449,10 +467,11 @@ interface BatchSocketOptions {
   /** No ICMP message, which anyone can forge, changes the size of fragments. */
   readonly ignoresPathMtu?: boolean;
   /** Of a listener: what is counted and said when more arrives than can be answered. */
-  readonly overload?: {
-    readonly counters: ListenerCounters;
-    readonly onOverload: (text: string) => void;
-  };
+  readonly overload?:
+    | { readonly counters: ListenerCounters; readonly onOverload: (text: string) => void }
+    | undefined;
+  /** The first socket of the same address and port: this one has what others than its limited sources send. */
+  readonly beside?: BatchSocket;
 }
 
 /** Receives what arrives at a socket. */
@@ -470,6 +489,12 @@ interface HeldMessage {
   readonly peer: BatchPeer;
 }
 
+/** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
+const TURNS = 9;
+/** Of two sockets of a port, the first one gets all. */
+const FIRST_ALWAYS = new SourceFilter({ isIpv6: false, first: 1, second: 1 });
+FIRST_ALWAYS.writeFirst();
+
 /** This many messages wait while the system accepts no more; further ones are dropped. */
 const MAX_HELD = 256;
 /** Errors of an earlier datagram, which say nothing about the current one. */
@@ -485,20 +510,25 @@ class BatchSocket implements OutboxSocket {
   readonly port: number;
   readonly joining: Joining | undefined;
   readonly handler: SocketHandler;
-  /** Of a listener. */
-  readonly limits: SourceLimits | undefined;
+  /** Whether it is the second socket of a port, for others than limited sources. */
+  readonly isForOthers: boolean;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
   readonly #watch: Watch;
   readonly #held: HeldMessage[] = [];
   #hasRepeated = false;
+  /** Of a listener whose port no other process may have: for others than limited sources in an overload. */
+  #forOthers: BatchSocket | undefined;
+  #limits: SourceLimits | undefined;
+  #turns = 0;
 
   /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
   constructor(hub: BatchHub, options: BatchSocketOptions, handler: SocketHandler) {
     this.#hub = hub;
     this.#options = options;
     this.handler = handler;
+    this.isForOthers = options.beside !== undefined;
     if (hub.offload.canJoin) this.joining = new Joining();
     const { libc } = hub;
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
@@ -508,19 +538,20 @@ class BatchSocket implements OutboxSocket {
       this.#setUp(options);
       this.port = this.#boundPort();
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
-      const { overload, isIpv6 } = options;
+      const { overload } = options;
       if (overload !== undefined) {
-        this.limits = new SourceLimits({
-          socket: limitedSocket(libc, this.fd, isIpv6, () => {
-            this.#growReceiveBuffer(options.receiveBufferBytes);
-          }),
-          ...overload,
-        });
+        this.#forOthers = this.#openForOthers();
+        this.#limits = new SourceLimits({ port: this.#limitedPort(), ...overload });
       }
     } catch (error) {
       libc.close(this.fd);
       throw error;
     }
+  }
+
+  /** Of a listener. */
+  get limits(): SourceLimits | undefined {
+    return this.#options.beside?.limits ?? this.#limits;
   }
 
   receive(inbox: MessageArena): number {
@@ -575,6 +606,61 @@ class BatchSocket implements OutboxSocket {
     this.handler.onUnsent();
   }
 
+  get #buffer(): ReceiveBuffer {
+    return receiveBuffer(this.#hub.libc, this.fd, () => {
+      this.#growReceiveBuffer(this.#options.receiveBufferBytes);
+    });
+  }
+
+  /**
+   * A second socket of the port. No other process can have bound the port before, and what it binds later with SO_REUSEPORT gets
+   * nothing. Undefined where several processes share the port, and where the kernel has no choice of sockets.
+   */
+  #openForOthers(): BatchSocket | undefined {
+    if (this.#options.reusesPort === true) return undefined;
+    if (!this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) return undefined;
+    let second: BatchSocket | undefined;
+    try {
+      second = new BatchSocket(
+        this.#hub,
+        {
+          ...this.#options,
+          port: this.port,
+          reusesPort: true,
+          overload: undefined,
+          beside: this,
+        },
+        this.handler,
+      );
+    } catch {
+      return undefined;
+    }
+    if (this.#choose(FIRST_ALWAYS)) return second;
+    second.close();
+    return undefined;
+  }
+
+  #choose(choice: SourceFilter): boolean {
+    return attachProgram(this.#hub.libc, this.fd, linux.SO_ATTACH_REUSEPORT_CBPF, choice);
+  }
+
+  #limitedPort(): LimitedPort {
+    const { libc } = this.#hub;
+    const { isIpv6 } = this.#options;
+    const second = this.#forOthers;
+    const { fd } = this;
+    const detach = () => {
+      if (second !== undefined) this.#choose(FIRST_ALWAYS);
+      libc.setsockopt(fd, linux.SOL_SOCKET, linux.SO_DETACH_FILTER, Int32Array.of(0), 4);
+    };
+    const attach = (filter: SourceFilter, choice: SourceFilter) => {
+      if (!attachProgram(libc, fd, linux.SO_ATTACH_FILTER, filter)) return false;
+      return second === undefined || this.#choose(choice);
+    };
+    const others = second === undefined ? undefined : second.#buffer;
+    return { isIpv6, buffer: this.#buffer, others, attach, detach };
+  }
+
   /** See `DatagramSocket.leavePort`. */
   leavePort(): void {
     // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
@@ -588,7 +674,8 @@ class BatchSocket implements OutboxSocket {
     this.#hub.flush();
     this.isClosed = true;
     this.#held.length = 0;
-    this.limits?.close();
+    this.#forOthers?.close();
+    this.#limits?.close();
     this.#watch.close();
     this.#hub.libc.close(this.fd);
   }
@@ -598,7 +685,7 @@ class BatchSocket implements OutboxSocket {
     if (this.isClosed) return;
     try {
       if (writable) this.#sendHeld();
-      if (readable || status < 0) this.#hub.drain(this);
+      if (readable || status < 0) this.#receive();
       // The event loop stops watching a descriptor that has an error; `drain` has read that error.
       if (status < 0) this.#watchOn();
     } catch (error) {
@@ -607,6 +694,14 @@ class BatchSocket implements OutboxSocket {
       });
     }
   };
+
+  #receive(): void {
+    const others = this.#forOthers;
+    if (this.limits?.isOverload !== true) this.#hub.drain(this);
+    // A batch in each turn of the event loop, as an answer may take long.
+    else if (others === undefined) this.#hub.drain(this, 1);
+    else if (this.#hub.drain(others, 1) || ++this.#turns % TURNS === 0) this.#hub.drain(this, 1);
+  }
 
   #sendHeld(): void {
     const held = this.#held.splice(0);

@@ -10,6 +10,8 @@ export const SO_REUSEPORT = 15;
 /** A classic BPF program decides what a socket receives; needs no right. */
 export const SO_ATTACH_FILTER = 26;
 export const SO_DETACH_FILTER = 27;
+/** A classic BPF program chooses among the sockets of a port (SO_REUSEPORT) by their number; needs no right (Linux 4.6). */
+export const SO_ATTACH_REUSEPORT_CBPF = 51;
 /** Memory of a socket, and what it has dropped: numbers of 32 bits, see SocketMemory (Linux 4.12). */
 export const SO_MEMINFO = 55;
 export const SO_RCVBUFFORCE = 33;

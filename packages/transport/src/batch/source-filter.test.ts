@@ -18,12 +18,16 @@ const odd = () => word().map((number) => number | 1);
 /** The sources of a program, with their classes. */
 type Sources = ReadonlyMap<string, readonly [first: number, second: number, limitClass: number]>;
 
-function filterOf(sources: Sources, keys: ConstructorParameters<typeof SourceFilter>[0]) {
+function programOf(
+  sources: Sources,
+  keys: ConstructorParameters<typeof SourceFilter>[0],
+  kind: 'write' | 'writeChoice',
+) {
   const sorted = [...sources.values()]
     .map(([first, second, limitClass]) => ({ key: keyOf(keys, first, second), limitClass }))
     .sort((one, other) => one.key - other.key);
   const filter = new SourceFilter(keys);
-  filter.write(
+  filter[kind](
     sorted.map(({ key }) => key),
     sorted.map(({ limitClass }) => limitClass),
     sorted.length,
@@ -32,7 +36,7 @@ function filterOf(sources: Sources, keys: ConstructorParameters<typeof SourceFil
 }
 
 describe('a filter of sources', () => {
-  it('lets each listed source pass as its class says, and every other one always', () => {
+  it('lets each listed source pass as its class says, and gives every other one to the second socket', () => {
     const limit = fc.integer({ min: 1, max: CLASSES - 1 });
     const keys = fc.record({ isIpv6: fc.boolean(), first: odd(), second: odd() });
     const listed = fc.array(fc.tuple(word(), word(), limit), { maxLength: 300 });
@@ -42,15 +46,21 @@ describe('a filter of sources', () => {
         const sources: Sources = new Map(
           entries.map((entry) => [`${keyOf(secrets, entry[0], entry[1])}`, entry]),
         );
-        const filter = filterOf(sources, secrets);
+        const filter = programOf(sources, secrets, 'write');
         const passes = (first: number, second: number) =>
           runFilter(filter, [first, second], secrets.isIpv6, () => random) > 0;
+        const choice = programOf(sources, secrets, 'writeChoice');
+        const socketOf = (first: number, second: number) =>
+          runFilter(choice, [first, second], secrets.isIpv6, () => random);
         for (const [first, second, limitClass] of sources.values()) {
           expect(passes(first, second)).toBe(random <= passingPart(limitClass) * MAX_NUMBER);
+          expect(socketOf(first, second)).toBe(0);
         }
         for (const [first, second] of strangers) {
           const isListed = sources.has(`${keyOf(secrets, first, second)}`);
-          if (!isListed) expect(passes(first, second)).toBe(true);
+          if (isListed) continue;
+          expect(passes(first, second)).toBe(true);
+          expect(socketOf(first, second)).toBe(1);
         }
       }),
     );
@@ -65,8 +75,10 @@ describe('a filter of sources', () => {
           return [`${first}`, [first, 0, 1 + (i % (CLASSES - 1))]];
         }),
       );
-      const filter = filterOf(sources, { isIpv6: true, first: 3, second: 5 });
-      expect(filter.length).toBeLessThanOrEqual(MAX_INSTRUCTIONS);
+      for (const kind of ['write', 'writeChoice'] as const) {
+        const program = programOf(sources, { isIpv6: true, first: 3, second: 5 }, kind);
+        expect(program.length).toBeLessThanOrEqual(MAX_INSTRUCTIONS);
+      }
     }
   });
 

@@ -24,6 +24,9 @@ const INSTRUCTION_BYTES = 8;
 const MAX_INSTRUCTIONS = 4_096;
 const DROP = 0;
 const PASS = 0xffff_ffff;
+/** Sockets of a port, by their numbers. */
+const FIRST_SOCKET = 0;
+const OTHER_SOCKET = 1;
 /** Sources that are compared one after the other, at the ends of the tree. */
 const LEAF = 8;
 
@@ -59,8 +62,9 @@ export function keyOf(keys: SourceKeys, first: number, second: number): number {
 }
 
 /**
- * A classic BPF program for SO_ATTACH_FILTER, which the kernel runs for each datagram before it takes a place in the socket:
- * that of a listed source passes with the probability of its class, every other one passes.
+ * A classic BPF program that the kernel runs for each datagram before it takes a place in a socket. One for SO_ATTACH_FILTER
+ * lets that of a listed source pass with the probability of its class, and every other one always; one for
+ * SO_ATTACH_REUSEPORT_CBPF gives that of a listed source to the first socket of the port, and every other one to the second.
  *
  *     load the key │ tree of comparisons, eight keys at each end │ of each class: a random number, pass or drop
  */
@@ -78,14 +82,27 @@ export class SourceFilter {
     this.#keys = keys;
   }
 
-  /**
-   * Writes the program for sources in rising order of their keys, MAX_LIMITED at most, and their classes.
-   */
+  /** Writes the filter for sources in rising order of their keys, MAX_LIMITED at most, and their classes. */
   write(keys: ArrayLike<number>, classes: ArrayLike<number>, count: number): void {
     this.length = 0;
     this.#loadKey();
-    this.#writeTree(keys, classes, 0, count);
+    this.#writeTree(keys, classes, 0, count, PASS);
     for (let limitClass = 1; limitClass < CLASSES; limitClass++) this.#writeClass(limitClass);
+  }
+
+  /** Writes the choice of a socket for such sources; `classes` are those of `write`. */
+  writeChoice(keys: ArrayLike<number>, classes: ArrayLike<number>, count: number): void {
+    this.length = 0;
+    this.#loadKey();
+    this.#writeTree(keys, classes, 0, count, OTHER_SOCKET);
+    for (const jumps of this.#jumps) this.#jumpAllHere(jumps);
+    this.#add(BPF.RETURN, FIRST_SOCKET);
+  }
+
+  /** Writes the choice of the first socket for all. */
+  writeFirst(): void {
+    this.length = 0;
+    this.#add(BPF.RETURN, FIRST_SOCKET);
   }
 
   #loadKey(): void {
@@ -102,14 +119,21 @@ export class SourceFilter {
     this.#add(BPF.XOR_X, 0);
   }
 
-  #writeTree(keys: ArrayLike<number>, classes: ArrayLike<number>, from: number, to: number): void {
+  /** `other` is returned for a source that is not listed. */
+  #writeTree(
+    keys: ArrayLike<number>,
+    classes: ArrayLike<number>,
+    from: number,
+    to: number,
+    other: number,
+  ): void {
     if (to - from <= LEAF) {
       for (let i = from; i < to; i++) {
         this.#add(BPF.IF_EQUAL, keys[i]!, 0, 1);
         this.#jumps[classes[i]!]!.push(this.length);
         this.#add(BPF.JUMP, 0);
       }
-      this.#add(BPF.RETURN, PASS);
+      this.#add(BPF.RETURN, other);
       return;
     }
     const middle = (from + to) >>> 1;
@@ -117,16 +141,15 @@ export class SourceFilter {
     this.#add(BPF.IF_GREATER_OR_EQUAL, keys[middle]!, 0, 1);
     const jump = this.length;
     this.#add(BPF.JUMP, 0);
-    this.#writeTree(keys, classes, from, middle);
+    this.#writeTree(keys, classes, from, middle, other);
     this.#jumpHere(jump);
-    this.#writeTree(keys, classes, middle, to);
+    this.#writeTree(keys, classes, middle, to, other);
   }
 
   #writeClass(limitClass: number): void {
     const jumps = this.#jumps[limitClass]!;
     if (jumps.length === 0) return;
-    for (const jump of jumps) this.#jumpHere(jump);
-    jumps.length = 0;
+    this.#jumpAllHere(jumps);
     this.#add(BPF.LOAD_WORD, RANDOM_NUMBER);
     this.#add(BPF.IF_GREATER, Math.floor(passingPart(limitClass) * PASS), 1, 0);
     this.#add(BPF.RETURN, PASS);
@@ -140,6 +163,11 @@ export class SourceFilter {
     this.#view.setUint8(at + 3, ifFalse);
     this.#view.setUint32(at + 4, number, true);
     this.length++;
+  }
+
+  #jumpAllHere(jumps: number[]): void {
+    for (const jump of jumps) this.#jumpHere(jump);
+    jumps.length = 0;
   }
 
   #jumpHere(jump: number): void {

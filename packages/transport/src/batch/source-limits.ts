@@ -13,45 +13,53 @@ import {
   type SourceKeys,
 } from './source-filter.js';
 
-/** What the kernel does for the limits of a socket. */
-export interface LimitedSocket {
-  readonly isIpv6: boolean;
+/** What waits in a socket. */
+export interface ReceiveBuffer {
   /** Reads what SO_MEMINFO has: numbers as in `MEMORY`. False where the kernel does not tell. */
   readMemory(into: Uint32Array): boolean;
-  /** False when the kernel refuses the program; the one before stays in force. */
-  attach(filter: SourceFilter): boolean;
-  detach(): void;
-  /** Gives what waits so much memory; undefined: as much as before the first call. */
-  setBuffer(bytes: number | undefined): void;
+  /** Gives it so much memory; undefined: as much as before the first call. */
+  setBytes(bytes: number | undefined): void;
 }
 
-/** That of a descriptor. */
-export function limitedSocket(
-  libc: Libc,
-  fd: number,
-  isIpv6: boolean,
-  growBuffer: () => void,
-): LimitedSocket {
-  const { SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_MEMINFO } = linux;
+/** What the kernel does for the limits of a port. */
+export interface LimitedPort {
+  readonly isIpv6: boolean;
+  readonly buffer: ReceiveBuffer;
+  /** Of a second socket, which is received from first and has what other sources than the limited ones send. */
+  readonly others: ReceiveBuffer | undefined;
+  /** The choice is that of the socket, where there are two. False when the kernel refuses a program; nothing is limited then. */
+  attach(filter: SourceFilter, choice: SourceFilter): boolean;
+  /** May be called when nothing is attached. */
+  detach(): void;
+}
+
+/** The buffer of a descriptor; `grow` gives it its usual bytes. */
+export function receiveBuffer(libc: Libc, fd: number, grow: () => void): ReceiveBuffer {
+  const { SOL_SOCKET, SO_MEMINFO, SO_RCVBUF } = linux;
   return {
-    isIpv6,
     readMemory: (into) => {
       const length = Int32Array.of(into.byteLength);
       return libc.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, into, length) === 0;
     },
-    attach: ({ bytes, length }: SourceFilter) => {
-      // struct sock_fprog: the number of instructions, and where they are.
-      const program = BigUint64Array.of(BigInt(length), libc.addressOf(bytes));
-      const value = new Int32Array(program.buffer);
-      return libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, value, value.byteLength) === 0;
-    },
-    detach: () => void libc.setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, Int32Array.of(0), 4),
-    setBuffer: (bytes) => {
+    setBytes: (bytes) => {
       // The kernel doubles it.
-      if (bytes === undefined) growBuffer();
-      else libc.setsockopt(fd, SOL_SOCKET, linux.SO_RCVBUF, Int32Array.of(bytes / 2), 4);
+      if (bytes === undefined) grow();
+      else libc.setsockopt(fd, SOL_SOCKET, SO_RCVBUF, Int32Array.of(bytes / 2), 4);
     },
   };
+}
+
+/** Attaches a program to a descriptor, as SO_ATTACH_FILTER or SO_ATTACH_REUSEPORT_CBPF. */
+export function attachProgram(
+  libc: Libc,
+  fd: number,
+  option: number,
+  { bytes, length }: SourceFilter,
+): boolean {
+  // struct sock_fprog: the number of instructions, and where they are.
+  const program = BigUint64Array.of(BigInt(length), libc.addressOf(bytes));
+  const value = new Int32Array(program.buffer);
+  return libc.setsockopt(fd, linux.SOL_SOCKET, option, value, value.byteLength) === 0;
 }
 
 /**
@@ -60,11 +68,17 @@ export function limitedSocket(
  */
 export const MEMORY = { QUEUED_BYTES: 0, BUFFER_BYTES: 1, DROPPED: 8, NUMBERS: 9 } as const;
 
+/** What the kernel has dropped at the first socket, and at that of other sources than the limited ones. */
+interface Dropped {
+  readonly first: number;
+  readonly others: number;
+}
+
 /** A timer that the limits start; `unref` as of Node. */
 export type StartTimer = (callback: () => void, ms: number) => { close(): void };
 
 interface SourceLimitsOptions {
-  readonly socket: LimitedSocket;
+  readonly port: LimitedPort;
   readonly counters: ListenerCounters;
   /** Gets a line for the log when an overload begins and when it is over. */
   readonly onOverload: (text: string) => void;
@@ -73,7 +87,9 @@ interface SourceLimitsOptions {
   readonly startTimer?: StartTimer;
 }
 
-/** Between two looks at a socket that is in use; in an overload a look also decides on the limits. */
+/** Between two looks at a socket that is in use. */
+const IDLE_LOOK_MS = 50;
+/** The same in an overload, where a look decides on the limits. */
 const LOOK_MS = 100;
 /** To the first look in an overload: until then all sources lose alike. */
 const FIRST_LOOK_MS = 40;
@@ -108,6 +124,8 @@ const NEWEST_MORE = 0.25;
 /** What waits in the socket in an overload is so much work at most: a container has no CPU time for most of such a period. */
 const BUFFER_SECONDS = 0.1;
 const LEAST_BUFFER = 1 << 16;
+/** Where other sources have a socket of their own, limited ones get so much of what these leave: what they lose is their own. */
+const AHEAD = 1.5;
 /** Looks in a row without an overload that end it. */
 const CALM_LOOKS = 4;
 /** A question that waits longer is not answered when an overload begins: it is asked again by then, behind new ones. */
@@ -115,7 +133,7 @@ const PATIENCE_SECONDS = 0.15;
 /** Of a short datagram in the socket, at least: struct sk_buff, and its data with a struct skb_shared_info. */
 const QUEUED_BYTES = 768;
 /** How sure it is that a source asks more than its part: so many standard deviations of a count. */
-const DEVIATIONS = 2;
+const DEVIATIONS = 1.5;
 /** Lines for the log come no more often; overloads in between are in the metrics alone. */
 const LOG_PAUSE_MS = 60_000;
 /** The first one comes when there are limits and the backlog is answered, or after this time. */
@@ -130,7 +148,7 @@ const LEAST_LIMITED = 16;
 const PASSING = Float64Array.from({ length: CLASSES }, (_, limitClass) => passingPart(limitClass));
 
 /**
- * Limits the sources of a UDP socket that gets more than can be answered. The kernel then drops datagrams without regard for
+ * Limits the sources of a UDP port that gets more than can be answered. The kernel then drops datagrams without regard for
  * whose they are, so a client that asks ten times a second loses as many of its questions as one that floods. In an overload the
  * datagrams are counted by source, an IPv4 address or an IPv6 /64, and a filter in the kernel drops those of the heavy ones, so
  * that each gets an equal part of what can be answered, and the others are not limited (max-min fairness). Dropping there
@@ -138,23 +156,28 @@ const PASSING = Float64Array.from({ length: CLASSES }, (_, limitClass) => passin
  *
  *     in use ──(the kernel has dropped)──► overload: count, decide each 100 ms ──(all would fit, four times)──► in use
  *
+ * What all others send goes to a second socket of the port meanwhile, which is received from first: they lose nothing to the heavy
+ * ones, and do not wait for what these have sent. Where the port has one socket, what passes must fit in it, and is found by trial.
+ *
  * Outside of an overload nothing is counted.
  */
 export class SourceLimits {
-  readonly #socket: LimitedSocket;
+  readonly #port: LimitedPort;
   readonly #counters: ListenerCounters;
   readonly #onOverload: (text: string) => void;
   readonly #now: () => number;
   readonly #startTimer: StartTimer;
   readonly #keys: SourceKeys;
   readonly #memory = new Uint32Array(MEMORY.NUMBERS);
+  readonly #othersMemory = new Uint32Array(MEMORY.NUMBERS);
   #timer: ReturnType<StartTimer> | undefined;
   #isClosed = false;
-  /** There were several datagrams at a time since the last look. */
-  #isInUse = false;
+  /** Messages that came several at a time since the last look. */
+  #inUse = 0;
   /** Made in the first overload, and used again. */
   #sources: SourceTable | undefined;
   #filter: SourceFilter | undefined;
+  #choice: SourceFilter | undefined;
   #hasFilter = false;
   #hasBound = false;
   #maxLimited = MAX_LIMITED;
@@ -166,11 +189,15 @@ export class SourceLimits {
   #timelyLooks = 0;
   /** What the kernel had dropped at the last look. */
   #dropped = 0;
+  #othersDropped = 0;
   /** Since the last look. */
   #emptied = 0;
   #discarded = 0;
-  /** This many messages, which were received next, are too old. */
-  #toDiscard = 0;
+  /** This many messages, which the first socket has next, came before the limits, and whether that is too long ago. */
+  #before = 0;
+  #areTooOld = false;
+  /** There were some since the last look. */
+  #wereBefore = false;
   /** Datagrams a second: what the sources get together, and what was answered when there was a backlog. */
   #budget = Number.POSITIVE_INFINITY;
   #capacity = Number.POSITIVE_INFINITY;
@@ -184,16 +211,16 @@ export class SourceLimits {
   #loggedMs = Number.NEGATIVE_INFINITY;
   #log: 'due' | 'written' | 'left out' = 'left out';
 
-  constructor({ socket, counters, onOverload, now, startTimer }: SourceLimitsOptions) {
-    this.#socket = socket;
+  constructor({ port, counters, onOverload, now, startTimer }: SourceLimitsOptions) {
+    this.#port = port;
     this.#counters = counters;
     this.#onOverload = onOverload;
     this.#now = now ?? (() => performance.now());
     this.#startTimer = startTimer ?? startNodeTimer;
-    const { isIpv6 } = socket;
+    const { isIpv6 } = port;
     this.#keys = { isIpv6, first: randomSeed() | 1, second: randomSeed() | 1 };
     // Where the kernel does not tell, nothing is known and nothing is limited.
-    if (socket.readMemory(this.#memory)) this.#dropped = this.#memory[MEMORY.DROPPED]!;
+    if (this.#readMemory()) this.#takeDropped();
     else this.#isClosed = true;
   }
 
@@ -202,28 +229,40 @@ export class SourceLimits {
     return this.#isOverload;
   }
 
-  /** Several messages were received together: the socket is looked at soon, if that is not under way. */
-  noteUse(): void {
-    this.#isInUse = true;
-    if (this.#timer === undefined && !this.#isClosed) this.#lookIn(LOOK_MS);
+  /** So many messages were received together: the socket is looked at soon, if that is not under way. */
+  noteUse(messages: number): void {
+    this.#inUse += messages;
+    if (this.#timer !== undefined || this.#isClosed) return;
+    this.#lookedMs = this.#now();
+    this.#lookIn(IDLE_LOOK_MS);
   }
 
-  /** Everything in the socket was received. */
+  /** Everything in the first socket was received: nothing waits. */
   noteEmpty(): void {
     this.#emptied++;
-    this.#toDiscard = 0;
+    this.#before = 0;
   }
 
   /**
    * In an overload: counts a message of so many datagrams; the source address starts with these numbers, of IPv4 the first.
-   * False: it is too old, and is not answered.
+   * `isOther`: it came to the second socket. False: it is too old, and is not answered.
    */
-  admit(first: number, second: number, datagrams: number): boolean {
-    this.#sources!.count(keyOf(this.#keys, first, second), first, second, datagrams);
-    if (this.#toDiscard === 0) return true;
-    this.#toDiscard--;
-    this.#discarded += datagrams;
-    return false;
+  admit(first: number, second: number, datagrams: number, isOther: boolean): boolean {
+    const isBefore = !isOther && this.#before > 0;
+    const sources = this.#sources!;
+    if (isBefore) {
+      this.#before--;
+      this.#wereBefore = true;
+      if (this.#areTooOld) this.#discarded += datagrams;
+    }
+    // Of a limited source the rate is known from those that the limits let pass.
+    if (isBefore && this.#isSeparate && this.#hasFilter) sources.countUnknown(datagrams);
+    else sources.count(keyOf(this.#keys, first, second), first, second, datagrams, isOther);
+    return !isBefore || !this.#areTooOld;
+  }
+
+  get #isSeparate(): boolean {
+    return this.#port.others !== undefined;
   }
 
   /** The current overload; undefined when there is none. */
@@ -252,63 +291,75 @@ export class SourceLimits {
     }, ms);
   }
 
-  #look(): void {
-    this.#socket.readMemory(this.#memory);
-    const nowMs = this.#now();
+  #readMemory(): boolean {
+    const { buffer, others } = this.#port;
+    return buffer.readMemory(this.#memory) && others?.readMemory(this.#othersMemory) !== false;
+  }
+
+  /** What the kernel has dropped since the last call. */
+  #takeDropped(): Dropped {
     const total = this.#memory[MEMORY.DROPPED]!;
-    const dropped = (total - this.#dropped) >>> 0;
+    const othersTotal = this.#othersMemory[MEMORY.DROPPED]!;
+    const first = (total - this.#dropped) >>> 0;
+    const others = (othersTotal - this.#othersDropped) >>> 0;
     this.#dropped = total;
+    this.#othersDropped = othersTotal;
+    return { first, others };
+  }
+
+  #look(): void {
+    this.#readMemory();
+    const nowMs = this.#now();
+    const dropped = this.#takeDropped();
     if (this.#isOverload) {
       this.#decide(nowMs, dropped);
       this.#lookIn(LOOK_MS + LOOK_MS_OF_LIMITED * this.#sources!.limited);
-    } else if (dropped > 0) {
-      this.#counters.droppedFull += dropped;
+    } else if (dropped.first + dropped.others > 0) {
+      this.#counters.droppedFull += dropped.first + dropped.others;
       this.#begin(nowMs);
       this.#lookIn(FIRST_LOOK_MS);
-    } else if (this.#isInUse) {
-      this.#isInUse = false;
-      this.#lookIn(LOOK_MS);
+    } else if (this.#inUse > 0) {
+      this.#inUse = 0;
+      this.#lookedMs = nowMs;
+      this.#lookIn(IDLE_LOOK_MS);
     }
   }
 
   #begin(nowMs: number): void {
-    this.#sources ??= new SourceTable();
+    this.#sources ??= new SourceTable(this.#isSeparate);
     this.#isOverload = true;
+    const perSecond = (1_000 * this.#inUse) / Math.max(1, nowMs - this.#lookedMs);
+    this.#inUse = 0;
     this.#sinceMs = this.#lookedMs = nowMs;
     this.#calmLooks = this.#emptied = this.#discarded = this.#lost = 0;
     this.#arriving = this.#answering = 0;
     this.#log = nowMs - this.#loggedMs >= LOG_PAUSE_MS ? 'due' : 'left out';
     this.#sources.clear();
     this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
-    this.#isSeeking = true;
+    this.#isSeeking = !this.#isSeparate;
     this.#timelyLooks = 0;
+    this.#noteBefore(this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES, perSecond);
+    // With one socket what the limits let pass must be what is answered, rather exactly.
+    if (this.#isSeparate && perSecond > 0) this.#capacity = perSecond;
   }
 
-  /** `dropped`: by the kernel since the last look, for want of room or by the filter. */
-  #decide(nowMs: number, dropped: number): void {
+  #decide(nowMs: number, dropped: Dropped): void {
     const sources = this.#sources!;
     const seconds = Math.max(0.001, (nowMs - this.#lookedMs) / 1_000);
     this.#lookedMs = nowMs;
     const { messages, datagrams } = sources;
-    const arrived = messages + dropped;
-    // What came to the filter, if all that passed it had found room. What is less was lost after it, of all alike; more is chance,
-    // or waited since before the limits.
-    const { counted, deviation } = sources.beforeLimits(seconds);
-    const weight = counted === 0 ? 1 : arrived / counted;
-    const lost = arrived - counted;
-    const isAll = messages === 0 && this.#hasFilter;
-    const limited = isAll ? dropped : Math.round((counted - messages) * weight);
-    const byLimits = Math.min(dropped, limited);
-    this.#counters.droppedLimited += byLimits;
-    this.#counters.droppedFull += dropped - byLimits;
+    const allDropped = dropped.first + dropped.others;
+    const arrived = messages + allDropped;
+    const { lost, deviation, sent } = this.#isSeparate
+      ? this.#countSeparate(seconds, dropped)
+      : this.#countTogether(seconds, dropped.first);
     this.#counters.droppedOld += this.#discarded;
-    this.#lost += dropped + this.#discarded;
-    const sent = sources.endWindow(seconds, weight);
+    this.#lost += allDropped + this.#discarded;
     const perMessage = messages === 0 ? 1 : datagrams / messages;
     this.#arriving = Math.max(sent, perMessage * arrived) / seconds;
     this.#answering = (datagrams - this.#discarded) / seconds;
     const isKnown = this.#capacity !== Number.POSITIVE_INFINITY;
-    const fits = dropped === 0 || (isKnown && this.#arriving < this.#capacity * LESS);
+    const fits = allDropped === 0 || (isKnown && this.#arriving < this.#capacity * LESS);
     const isBehind = messages > 0 && this.#emptied === 0;
     const isLost = messages > 0 && !fits && lost > arrived * LOST_PART + SURE * deviation;
     const isLate = isBehind || isLost;
@@ -320,23 +371,69 @@ export class SourceLimits {
         const part = isBehind ? NEWEST : NEWEST_MORE;
         this.#capacity += (this.#answering - this.#capacity) * (this.#isSeeking ? 1 : part);
       }
-      this.#share(isLate);
     }
+    if (this.#discarded === 0 || this.#isSeparate) this.#share(isLate);
     this.#emptied = this.#discarded = 0;
+    this.#wereBefore = false;
     this.#calmLooks = isLate || (isKnown && !fits) ? 0 : this.#calmLooks + 1;
     if (this.#calmLooks >= CALM_LOOKS) this.#end(nowMs);
     else {
       const waiting = isLate ? this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES : 0;
       const isFirst = !this.#hasFilter;
       this.#limit(waiting * perMessage);
-      if (isFirst && this.#hasFilter) this.#discardOld(waiting, perMessage);
+      if (isFirst && this.#hasFilter) this.#noteBefore(waiting, this.#capacity / perMessage);
       const isSettled = waiting === 0 && sources.limited > 0;
       if (isSettled || nowMs - this.#sinceMs > LOG_DELAY_MS) this.#logBegin(nowMs);
     }
   }
 
+  /** `lost` is what other sources than the limited ones have lost, and `sent` what all sent; estimates. */
+  #countSeparate(seconds: number, { first, others }: Dropped) {
+    const sources = this.#sources!;
+    const { messages, limitedMessages } = sources;
+    this.#counters[this.#hasFilter ? 'droppedLimited' : 'droppedFull'] += first;
+    this.#counters.droppedFull += others;
+    const otherMessages = messages - limitedMessages;
+    const otherWeight = otherMessages === 0 ? 1 : (otherMessages + others) / otherMessages;
+    const { counted } = sources.beforeLimits(seconds);
+    const weight = counted === 0 ? 1 : (limitedMessages + first) / counted;
+    const isUnknown = this.#wereBefore;
+    const sent = sources.endWindow(seconds, weight, otherWeight, isUnknown);
+    return { lost: this.#hasFilter ? others : first, deviation: 0, sent };
+  }
+
+  /** The same where all share a socket: what is dropped there for want of room, and by limits, is found by counting. */
+  #countTogether(seconds: number, dropped: number) {
+    const sources = this.#sources!;
+    const { messages } = sources;
+    const arrived = messages + dropped;
+    // What came to the filter, if all that passed it had found room. What is less was lost after it, of all alike; more is chance,
+    // or waited since before the limits.
+    const { counted, deviation } = sources.beforeLimits(seconds);
+    const weight = counted === 0 ? 1 : arrived / counted;
+    const isAll = messages === 0 && this.#hasFilter;
+    const limited = isAll ? dropped : Math.round((counted - messages) * weight);
+    const byLimits = Math.min(dropped, limited);
+    this.#counters.droppedLimited += byLimits;
+    this.#counters.droppedFull += dropped - byLimits;
+    return {
+      lost: arrived - counted,
+      deviation,
+      sent: sources.endWindow(seconds, weight, weight, false),
+    };
+  }
+
   /** What the sources get together, from what was answered since the last look. */
   #share(isLate: boolean): void {
+    if (this.#isSeparate) {
+      if (this.#budget === Number.POSITIVE_INFINITY) {
+        if (!isLate || this.#capacity === Number.POSITIVE_INFINITY) return;
+        this.#counters.overloads++;
+        this.#boundBuffer();
+      }
+      this.#budget = this.#capacity * LESS;
+      return;
+    }
     if (isLate) {
       this.#timelyLooks = 0;
       // The first one is why there are limits.
@@ -363,30 +460,39 @@ export class SourceLimits {
     const bytes = Math.max(LEAST_BUFFER, this.#capacity * BUFFER_SECONDS * QUEUED_BYTES);
     if (bytes >= this.#memory[MEMORY.BUFFER_BYTES]!) return;
     this.#hasBound = true;
-    this.#socket.setBuffer(2 * Math.ceil(bytes / 2));
+    this.#setRoom(2 * Math.ceil(bytes / 2));
   }
 
-  /** What waits in the socket is older than clients wait, with what arrives meanwhile: newer questions are answered in its place. */
-  #discardOld(waiting: number, perMessage: number): void {
-    const waitSeconds = (waiting * perMessage) / this.#capacity;
-    if (waitSeconds > PATIENCE_SECONDS) this.#toDiscard = 2 * Math.floor(waiting);
+  #setRoom(bytes: number | undefined): void {
+    const { buffer, others } = this.#port;
+    buffer.setBytes(bytes);
+    others?.setBytes(bytes);
+  }
+
+  /** What has waited for longer than clients wait is not answered: newer questions are, in its place. */
+  #noteBefore(waiting: number, perSecond: number): void {
+    this.#areTooOld = waiting > perSecond * PATIENCE_SECONDS;
+    if (this.#isSeparate) this.#before = Math.floor(waiting);
+    // With what arrives meanwhile.
+    else if (this.#areTooOld) this.#before = 2 * Math.floor(waiting);
   }
 
   /** `waiting`: datagrams that are a backlog in the socket, and are to be answered, too. */
   #limit(waiting = 0): void {
     const sources = this.#sources!;
     const least = this.#budget * (1 - LEAST_DRAINED);
-    const less = Math.min(least, waiting / DRAIN_SECONDS);
-    const level = sources.limit(this.#budget, less, this.#maxLimited);
-    this.#level = level;
+    // A backlog is in nobody's way where others have a socket of their own.
+    const less = this.#isSeparate ? 0 : Math.min(least, waiting / DRAIN_SECONDS);
+    this.#level = sources.limit(this.#budget, less, this.#maxLimited);
     if (!sources.isChanged) return;
     if (sources.limited === 0) {
       this.#unlimit();
       return;
     }
     this.#filter ??= new SourceFilter(this.#keys);
-    sources.writeTo(this.#filter);
-    this.#hasFilter = this.#socket.attach(this.#filter);
+    this.#choice ??= new SourceFilter(this.#keys);
+    sources.writeTo(this.#filter, this.#choice);
+    this.#hasFilter = this.#port.attach(this.#filter, this.#choice);
     if (this.#hasFilter) return;
     // The memory for filters is limited (net.core.optmem_max), and that of the one before counts, too.
     this.#unlimit();
@@ -394,7 +500,7 @@ export class SourceLimits {
   }
 
   #unlimit(): void {
-    this.#socket.detach();
+    this.#port.detach();
     this.#hasFilter = false;
     this.#sources!.unlimit();
   }
@@ -402,10 +508,10 @@ export class SourceLimits {
   #end(nowMs: number): void {
     const { limited } = this.#sources!;
     if (limited > 0) this.#unlimit();
-    if (this.#hasBound) this.#socket.setBuffer(undefined);
+    if (this.#hasBound) this.#setRoom(undefined);
     this.#hasBound = false;
     this.#isOverload = false;
-    this.#toDiscard = 0;
+    this.#before = 0;
     if (this.#log !== 'written') return;
     const seconds = Math.max(1, Math.round((nowMs - this.#sinceMs) / 1_000));
     this.#onOverload(`all queries are answered again, after ${seconds} s: ${this.#lost} were lost`);
@@ -436,7 +542,7 @@ export class SourceLimits {
     return this.#sources!.heaviest(limit).map(({ first, second, perSecond, part }) => ({
       client: this.#nameOf(first, second),
       perSecond: Math.round(perSecond),
-      passing: Math.round(perSecond * part),
+      passing: Math.round(Math.min(perSecond * part, this.#level)),
     }));
   }
 
@@ -486,15 +592,19 @@ interface HeavySource {
  * allocated while it counts.
  */
 class SourceTable {
+  /** Whether other sources than the limited ones have a socket of their own. */
+  readonly #isSeparate: boolean;
   readonly #index = new Uint16Array(1 << INDEX_BITS).fill(NONE);
   readonly #seed = randomSeed();
   #size = 0;
   readonly #keys = new Uint32Array(MAX_SOURCES);
   readonly #first = new Uint32Array(MAX_SOURCES);
   readonly #second = new Uint32Array(MAX_SOURCES);
-  /** In this window: received. */
+  /** In this window: received, and of these at the first socket. */
   readonly #messages = new Float64Array(MAX_SOURCES);
   readonly #datagrams = new Float64Array(MAX_SOURCES);
+  readonly #limitedMessages = new Float64Array(MAX_SOURCES);
+  readonly #limitedDatagrams = new Float64Array(MAX_SOURCES);
   /** In the last seconds: messages that were received, and datagrams that were sent, as far as that can be known. */
   readonly #seen = new Float64Array(MAX_SOURCES);
   readonly #sent = new Float64Array(MAX_SOURCES);
@@ -517,11 +627,24 @@ class SourceTable {
   /** In this window. */
   messages = 0;
   datagrams = 0;
+  limitedMessages = 0;
   /** How many sources are limited, and whether `limit` has changed a limit. */
   limited = 0;
   isChanged = false;
 
-  count(key: number, first: number, second: number, datagrams: number): void {
+  constructor(isSeparate: boolean) {
+    this.#isSeparate = isSeparate;
+  }
+
+  /** A message that is not known to have passed the limits. */
+  countUnknown(datagrams: number): void {
+    this.messages++;
+    this.limitedMessages++;
+    this.datagrams += datagrams;
+  }
+
+  /** `isOther`: it came to the socket of other sources than the limited ones. */
+  count(key: number, first: number, second: number, datagrams: number, isOther: boolean): void {
     this.messages++;
     this.datagrams += datagrams;
     const slot = this.#find(key);
@@ -538,16 +661,25 @@ class SourceTable {
       this.#first[source] = first;
       this.#second[source] = second;
       this.#seen[source] = this.#sent[source] = 0;
-      this.#messages[source] = this.#datagrams[source] = 0;
+      this.#startWindow(source);
       this.#classes[source] = this.#isFresh[source] = 0;
     }
     this.#messages[source]!++;
     this.#datagrams[source]! += datagrams;
+    if (isOther) return;
+    this.limitedMessages++;
+    this.#limitedMessages[source]!++;
+    this.#limitedDatagrams[source]! += datagrams;
   }
 
-  /** How many messages of this window there would have been without the limits, and the standard deviation of that. */
+  #startWindow(source: number): void {
+    this.#messages[source] = this.#datagrams[source] = 0;
+    this.#limitedMessages[source] = this.#limitedDatagrams[source] = 0;
+  }
+
+  /** How many messages of this window there would have been at the first socket without the limits, and the standard deviation of that. */
   beforeLimits(seconds: number): { readonly counted: number; readonly deviation: number } {
-    let counted = this.#othersMessages;
+    let counted = this.#isSeparate ? 0 : this.#othersMessages;
     let variance = 0;
     for (let i = 0; i < this.#size; i++) {
       const part = PASSING[this.#classes[i]!]!;
@@ -557,9 +689,9 @@ class SourceTable {
         variance += expected * expected;
         continue;
       }
-      counted += this.#messages[i]! / part;
+      counted += this.#limitedMessages[i]! / part;
       // One more: none that has passed is no proof that none was sent.
-      if (part < 1) variance += (this.#messages[i]! + 1) / (part * part);
+      if (part < 1) variance += (this.#limitedMessages[i]! + 1) / (part * part);
     }
     return { counted, deviation: Math.sqrt(variance) };
   }
@@ -569,18 +701,24 @@ class SourceTable {
     return (this.#sent[source]! * seconds) / this.#span;
   }
 
-  /** `weight`: each datagram that was received stands for so many that found room or not. Returns how many were sent. */
-  endWindow(seconds: number, weight: number): number {
+  /**
+   * `weight` and `otherWeight`: each datagram that was received at the first socket or the other one stands for so many that found room
+   * or not. `isUnknown`: what limited sources sent is not known, and counts as before. Returns how many were sent.
+   */
+  endWindow(seconds: number, weight: number, otherWeight: number, isUnknown: boolean): number {
     const left = Math.exp(-seconds / MEMORY_SECONDS);
-    let allSent = this.#othersDatagrams * weight;
+    let allSent = this.#othersDatagrams * otherWeight;
     this.#othersSent = this.#othersSent * left + allSent;
-    this.#othersMessages = this.#othersDatagrams = this.messages = this.datagrams = 0;
+    this.#othersMessages = this.#othersDatagrams = 0;
+    this.messages = this.datagrams = this.limitedMessages = 0;
     let kept = 0;
     for (let i = 0; i < this.#size; i++) {
       const seen = this.#seen[i]! * left + this.#messages[i]!;
-      const isFresh = this.#isFresh[i] === 1;
-      const counted = (weight * this.#datagrams[i]!) / PASSING[this.#classes[i]!]!;
-      const sent = isFresh ? this.#expected(i, seconds) : counted;
+      const isExpected = this.#isFresh[i] === 1 || (isUnknown && this.#classes[i] !== 0);
+      const limited = this.#limitedDatagrams[i]!;
+      const passed = weight * (limited / PASSING[this.#classes[i]!]!);
+      const counted = otherWeight * (this.#datagrams[i]! - limited) + passed;
+      const sent = isExpected ? this.#expected(i, seconds) : counted;
       allSent += sent;
       if (seen < GONE) {
         if (this.#classes[i] !== 0) this.#hasLostLimit = true;
@@ -593,7 +731,7 @@ class SourceTable {
       this.#isFresh[kept] = this.#isFresh[i]!;
       this.#seen[kept] = seen;
       this.#sent[kept] = this.#sent[i]! * left + sent;
-      this.#messages[kept] = this.#datagrams[kept] = 0;
+      this.#startWindow(kept);
       kept++;
     }
     this.#span = this.#span * left + seconds;
@@ -644,7 +782,7 @@ class SourceTable {
       }
     }
     level = Math.max(level, fairPart);
-    this.#setClasses(level * span);
+    this.#setClasses((this.#isSeparate ? AHEAD : 1) * level * span);
     return level;
   }
 
@@ -668,8 +806,8 @@ class SourceTable {
     }
   }
 
-  /** Writes the program of the limits. */
-  writeTo(filter: SourceFilter): void {
+  /** Writes the programs of the limits. */
+  writeTo(filter: SourceFilter, choice: SourceFilter): void {
     const keys = this.#programKeys;
     let count = 0;
     for (let i = 0; i < this.#size; i++) {
@@ -680,6 +818,7 @@ class SourceTable {
       this.#programClasses[i] = this.#classes[this.#index[this.#find(keys[i]!)]!]!;
     }
     filter.write(keys, this.#programClasses, count);
+    if (this.#isSeparate) choice.writeChoice(keys, this.#programClasses, count);
   }
 
   unlimit(): void {
@@ -692,7 +831,7 @@ class SourceTable {
     this.#size = 0;
     this.#index.fill(NONE);
     this.#span = this.#othersSent = this.#othersMessages = this.#othersDatagrams = 0;
-    this.messages = this.datagrams = this.limited = 0;
+    this.messages = this.datagrams = this.limitedMessages = this.limited = 0;
   }
 
   heaviest(limit: number): HeavySource[] {
