@@ -155,7 +155,10 @@ export class KubednsServer {
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
       onNamespacesListed: () => setNamespacesListed(true),
       onNamespacesLost: () => setNamespacesListed(false),
-      onReached: () => this.#notifier.start(),
+      onReached: () => {
+        this.#notifier.start();
+        this.#publisher.welcome();
+      },
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
       onEndpoints: (service, triggeredMs) => {
         this.#programming.note(zone.serviceOf(service)?.kind, Date.now() - triggeredMs);
@@ -254,7 +257,10 @@ export class KubednsServer {
       if (!isSynced) return;
       this.#publisher.remember();
       // What a cache has may be newer than a snapshot.
-      if (!this.watch.isFromSnapshot) this.#notifier.start();
+      if (!this.watch.isFromSnapshot) {
+        this.#notifier.start();
+        this.#publisher.welcome();
+      }
       collectGarbage();
       this.#isCollected = true;
     });
@@ -323,9 +329,9 @@ export class KubednsServer {
 
 /** Those of `--snapshot-replicas`; undefined where none are asked. A pod's own resolver does not know names of the cluster. */
 function otherReplicas(flags: KubednsFlags, log: Log): Replicas | undefined {
-  const { 'snapshot-replicas': host, 'healthz-port': port } = flags;
+  const { 'snapshot-replicas': host, 'snapshot-token': token, 'healthz-port': port } = flags;
   const { KUBE_DNS_SERVICE_HOST: address = '', KUBE_DNS_SERVICE_PORT: dnsPort } = process.env;
-  if (host === '') return undefined;
+  if (host === '' || token === '') return undefined;
   if (address !== '') {
     const server = formatHostPort({ host: address, port: Number(dnsPort) || DNS_PORT });
     return { host, server, port };

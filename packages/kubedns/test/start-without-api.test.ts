@@ -173,7 +173,12 @@ describe('a start without the API server', () => {
   });
 
   it('says that no replica is asked where the address of the DNS service is not known', async () => {
-    const kubedns = start(['--snapshot-replicas=pods.example']);
-    await kubedns.waitForLine(/--snapshot-replicas: KUBE_DNS_SERVICE_HOST is not set/);
+    const token = join(folder.path, 'token');
+    writeFileSync(token, 'the secret');
+    const args = ['--snapshot-replicas=pods.example', `--snapshot-token=${token}`];
+    await start(args).waitForLine(/--snapshot-replicas: KUBE_DNS_SERVICE_HOST is not set/);
+    // Without a token none would be asked.
+    const other = await start(['--snapshot-replicas=pods.example']).ready();
+    expect(other.program.stderr).not.toContain('KUBE_DNS_SERVICE_HOST');
   });
 });

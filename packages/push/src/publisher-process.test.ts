@@ -132,8 +132,10 @@ describe('a process that announces changes', () => {
     expect(publisher.changes.covers(ofReplica(100))).toBe(true);
   });
 
-  it('has answers without a version for a second where others have one', () => {
-    expect([publisher.maxSeconds, publisher.unversioned.maxSeconds]).toEqual([Infinity, 1]);
+  it('has answers without a version for a second where others have one, and for less at first', () => {
+    expect([publisher.maxSeconds, publisher.unversioned.maxSeconds]).toEqual([Infinity, 0.1]);
+    jest.advanceTimersByTime(5_001);
+    expect(publisher.unversioned.maxSeconds).toBe(1);
     publisher.become(ID, APEX, 1);
     expect(publisher.unversioned.maxSeconds).toBe(Infinity);
   });

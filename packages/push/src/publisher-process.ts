@@ -17,7 +17,9 @@ import { NOT_KNOWN, VersionLog } from './version-log.js';
 
 /** An answer without a version, where others have one, may be old: it is asked for again so soon. */
 const UNVERSIONED_SECONDS = 1;
-/** So long an answer that is older than all that was announced is not cached: its server is behind, for now. */
+/** The same in the first seconds of a subscription: other replicas may be about to know what this one knows. */
+const FIRST_UNVERSIONED_SECONDS = 0.1;
+/** So long after the begin of a subscription an answer that is older than all that was announced is not cached: its server is behind, for now. */
 const BEHIND_MS = 5_000;
 /** A publisher that does not know after this time what another replica knew is behind; each says within 250 ms what it knows. */
 const LAG_MS = 2_000;
@@ -55,9 +57,10 @@ export class PublisherProcess implements ChangeSource {
     this.#zones = zones;
     this.#onLag = onLag;
     this.relayed = this.#sourceWith(WITH_TTL, () => Number.POSITIVE_INFINITY);
-    this.unversioned = this.#sourceWith(UNVERSIONED, () =>
-      this.isComparable ? UNVERSIONED_SECONDS : Number.POSITIVE_INFINITY,
-    );
+    this.unversioned = this.#sourceWith(UNVERSIONED, () => {
+      if (!this.isComparable) return Number.POSITIVE_INFINITY;
+      return this.takesOlder ? UNVERSIONED_SECONDS : FIRST_UNVERSIONED_SECONDS;
+    });
   }
 
   /** Whether the answers of all replicas tell what of its announcements they know. */

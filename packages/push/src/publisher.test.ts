@@ -168,6 +168,23 @@ describe('the subscribers of a Publisher', () => {
     expect(session.messages).toHaveLength(2);
   });
 
+  it('that come too early are told when they may subscribe, in parts of 70 each 10 ms', () => {
+    zones.rcode = RCODE.SERVFAIL;
+    const sessions = Array.from({ length: 100 }, () => new FakeSession());
+    for (const each of sessions)
+      expect(request(each, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
+    sessions[0]!.close();
+    const told = () => sessions.filter((each) => each.told.includes(DSO_TYPE.READY)).length;
+    zones.rcode = RCODE.NOERROR;
+    publisher.welcome();
+    expect(told()).toBe(70);
+    jest.advanceTimersByTime(10);
+    expect(told()).toBe(99);
+    publisher.welcome();
+    jest.advanceTimersByTime(1_000);
+    expect(sessions.map(({ messages }) => messages.length)).toEqual([1, ...Array<number>(99).fill(2)]); // prettier-ignore
+  });
+
   it('are dismissed', () => {
     const sessions = [subscribed(), subscribed()];
     publisher.dismiss();

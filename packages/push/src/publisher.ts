@@ -54,6 +54,8 @@ const BEHIND_MS = 10_000;
 /** A subscriber takes some 7 KiB (bench fan-out); what others keep lives as long as its TTL says. */
 const MAX_SUBSCRIBERS = 6_000;
 const SHARE_OF_DESCRIPTORS = 1 / 4;
+/** Between parts of those who are told that they may subscribe now: SUBSCRIBERS_PER_MS come back in a millisecond. */
+const READY_MS = 10;
 /** Time for messages in one turn of the event loop: then queries are answered. */
 const TURN_MS = 2;
 /** Of one message. */
@@ -146,6 +148,9 @@ export class Publisher<Reason extends string = never> implements SessionService,
   /** How many of them each address has: it is looked up for queries of an address that asks too much. */
   readonly #clients = new Map<string, number>();
   readonly #shares = new ClientShares<Session>();
+  /** Who came too early and is still there: idle connections, of which the listener limits how many there are. */
+  readonly #waiting = new Set<Session>();
+  #readying: NodeJS.Timeout | undefined;
   readonly #now: () => number;
   readonly #recent = new RecentChanges();
   /** The version of the cluster that was announced last. */
@@ -242,6 +247,20 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.#send(serialTlv(DSO_TYPE.FLUSH, serial), clusterVersionTlv(this.#announced));
   }
 
+  /** The zones may be subscribed to from now on: those who were refused before are told so, a part at a time. */
+  welcome(): void {
+    clearTimeout(this.#readying);
+    let left = READY_MS * SUBSCRIBERS_PER_MS;
+    for (const session of this.#waiting) {
+      if (left-- === 0) {
+        this.#readying = setTimeout(() => this.welcome(), READY_MS).unref();
+        return;
+      }
+      this.#waiting.delete(session);
+      session.push(event({ type: DSO_TYPE.READY, data: NO_DATA }));
+    }
+  }
+
   /** Changes are not known any more: for the subscribers answers expire by their TTLs, until they subscribe again. */
   dismiss(): void {
     for (const session of [...this.#subscribers.keys()]) {
@@ -253,6 +272,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   close(): void {
     this.feed.close();
     clearInterval(this.#heartbeat);
+    clearTimeout(this.#readying);
     clearImmediate(this.#turn);
   }
 
@@ -323,6 +343,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (!this.#maySubscribe(session)) return RCODE.REFUSED;
     if (plainNameEnd(zone, 0) !== zone.length) return RCODE.FORMERR;
     const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
+    if (rcode === RCODE.SERVFAIL && !this.#waiting.has(session)) {
+      this.#waiting.add(session);
+      session.onClose(() => this.#waiting.delete(session));
+    }
     if (rcode !== RCODE.NOERROR) return rcode;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
     // It is asked again soon: REFUSED is also what servers say that know no subscriptions.
@@ -463,6 +487,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     else if (this.#turn === undefined) this.#sendOn();
   }
 }
+
+const NO_DATA = new Uint8Array(0);
 
 function event(...tlvs: readonly DsoTlv[]): Uint8Array {
   return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs });

@@ -109,6 +109,7 @@ export class Relay implements ChangeListener, PublishedZones, ZoneVersion {
     if (this.#sources.size > 0 && Buffer.compare(instance.apex, this.apex) !== 0) return;
     this.#sources.add(instance);
     this.#sourceOf[instance.number] = instance;
+    this.publisher.welcome();
   }
 
   onChanged(instance: PublisherProcess, name: Uint8Array): void {

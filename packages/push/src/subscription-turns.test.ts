@@ -49,6 +49,7 @@ it('a subscription takes 2 ms of messages in a turn of the event loop, and all o
         onFlush: (cause) => names.push(cause),
         onSeen: () => heard++,
         onEnd: (_, reason) => names.push(reason),
+        onReady: () => names.push('ready'),
       },
     ),
   );

@@ -204,6 +204,36 @@ describe('a subscription', () => {
     expect(events).toEqual(['live']);
   });
 
+  const READY = { type: DSO_TYPE.READY, data: new Uint8Array(0) };
+
+  it('asks a busy server at once when that says that it is ready', async () => {
+    let rcode: number = RCODE.SERVFAIL;
+    const peer = await startPeer((request) =>
+      rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
+    );
+    const { events } = subscribe(peer);
+    await until('refused', () => peer.requests.length === ZONES.length && isPausing());
+    rcode = RCODE.NOERROR;
+    // No time goes by.
+    peer.tell(READY);
+    await until('live', () => events.includes('live'));
+    expect([events, peer.connections]).toEqual([['live'], 2]);
+    await until('closed', () => peer.open === 1);
+  });
+
+  it('attack 24: asks once a pause where a server says that it is ready, and is not', async () => {
+    const peer = await startPeer((request) => {
+      queueMicrotask(() => peer.tell(READY));
+      return refuse(RCODE.SERVFAIL)(request);
+    });
+    subscribe(peer);
+    for (let pauses = 1; pauses <= 3; pauses++) {
+      await until('ready, twice', () => peer.connections === 2 * pauses && peer.open === 0);
+      expect(isPausing()).toBe(true);
+      pass(400);
+    }
+  });
+
   it('attack 24: takes no pause and no pace from its server', async () => {
     const { peer, events, subscription } = await live();
     const RETRY_DELAY = 2;

@@ -74,8 +74,10 @@ export interface ChangeEvents {
 export type Outcome = 'lost' | 'unsupported' | 'busy';
 
 export interface ConnectionEvents extends ChangeEvents {
-  /** Called once, and nothing after it. */
+  /** Called once, and nothing after it but `onReady`, where the server is busy: then the connection stays until `close`. */
   onEnd(outcome: Outcome, reason: string): void;
+  /** The server, which was busy, says that it takes the subscription now. */
+  onReady(): void;
 }
 
 export interface SubscriptionTarget {
@@ -110,6 +112,8 @@ export class SubscriptionConnection {
   /** Beside the last one. */
   #note: ClusterVersionNote | undefined;
   #hasEnded = false;
+  /** The server is busy, and says when it is no more. */
+  #isWaiting = false;
   /** It sent something in this turn: a response to a keepalive does not say that no change is missing. */
   #hasAnnounced = false;
   /** The turn in which it reads on. */
@@ -153,7 +157,15 @@ export class SubscriptionConnection {
   #end(outcome: Outcome, reason: string): void {
     if (this.#hasEnded) return;
     this.close();
-    this.#events.onEnd(outcome, reason);
+    if (!this.#isWaiting) this.#events.onEnd(outcome, reason);
+  }
+
+  #wait(reason: string): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    clearTimeout(this.#deadline);
+    clearInterval(this.#keepalive);
+    this.#events.onEnd('busy', reason);
   }
 
   /** Who does not know the opcode may close the connection, or be silent. */
@@ -190,6 +202,7 @@ export class SubscriptionConnection {
       }
       const message = isDso(bytes) ? readDso(bytes) : undefined;
       if (message === undefined) this.#endByRefusal(bytes);
+      else if (this.#isWaiting) this.#readWaiting(message);
       else if (message.isResponse) this.#readResponse(message);
       else this.#readEvent(message.tlvs);
     }
@@ -213,9 +226,17 @@ export class SubscriptionConnection {
   }
 
   #endByRcode(rcode: number): void {
+    const reason = REFUSALS.get(rcode) ?? `its response has the rcode ${rcode}`;
+    if (rcode === RCODE.SERVFAIL) this.#wait(reason);
     // dnsmasq 2.90 refuses what it does not know.
-    const outcome = rcode === RCODE.SERVFAIL ? 'busy' : 'unsupported';
-    this.#end(outcome, REFUSALS.get(rcode) ?? `its response has the rcode ${rcode}`);
+    else this.#end('unsupported', reason);
+  }
+
+  /** Responses for further zones mean nothing more. */
+  #readWaiting({ tlvs: [operation] }: DsoMessage): void {
+    if (operation?.type !== DSO_TYPE.READY) return;
+    this.close();
+    this.#events.onReady();
   }
 
   #readResponse({ rcode, tlvs }: DsoMessage): void {
@@ -349,6 +370,10 @@ export interface ZoneSubscriptionOptions {
 export class ZoneSubscription {
   readonly #options: ZoneSubscriptionOptions;
   #connection: SubscriptionConnection | undefined;
+  /** To a server that is busy, for as long as the pause. */
+  #waiting: SubscriptionConnection | undefined;
+  /** It was asked because it said that it is ready: one that says so and is not, is not asked in a tight loop. */
+  #wasReady = false;
   #retry: NodeJS.Timeout | undefined;
   readonly #backOff: BackOff;
   readonly #longestLostMs: number;
@@ -394,6 +419,8 @@ export class ZoneSubscription {
   }
 
   start(): void {
+    this.#endWaiting();
+    this.#wasReady = false;
     const { server, zones, silenceMs = SILENCE_MS, events } = this.#options;
     const version = this.#options.knownVersion?.();
     const connection = new SubscriptionConnection(
@@ -412,7 +439,8 @@ export class ZoneSubscription {
         onChanged: (name, serial) => events.onChanged(name, serial),
         onFlush: (cause, serial) => events.onFlush(cause, serial),
         onSeen: () => events.onSeen?.(),
-        onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
+        onEnd: (outcome, reason) => this.#onEnd(connection, outcome, reason),
+        onReady: () => this.#startReady(),
       },
     );
     this.#connection = connection;
@@ -439,11 +467,26 @@ export class ZoneSubscription {
     clearTimeout(this.#retry);
     this.#connection?.close();
     this.#connection = undefined;
+    this.#endWaiting();
   }
 
-  #onEnd(wasLive: boolean, outcome: Outcome, reason: string): void {
+  #endWaiting(): void {
+    this.#waiting?.close();
+    this.#waiting = undefined;
+  }
+
+  #startReady(): void {
+    if (this.#wasReady) return;
+    clearTimeout(this.#retry);
+    this.start();
+    this.#wasReady = true;
+  }
+
+  #onEnd(connection: SubscriptionConnection, outcome: Outcome, reason: string): void {
     const { events } = this.#options;
+    const wasLive = connection.isLive;
     this.#connection = undefined;
+    if (outcome === 'busy') this.#waiting = connection;
     this.#reason = reason;
     this.#isBusy = outcome === 'busy';
     if (wasLive) this.#sinceMs = performance.now();

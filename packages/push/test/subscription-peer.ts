@@ -38,6 +38,11 @@ export class SubscriptionPeer {
     return peer;
   }
 
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#sockets.filter(({ destroyed }) => !destroyed).length;
+  }
+
   get port(): number {
     const address = this.#server.address();
     return typeof address === 'object' ? address!.port : 0;

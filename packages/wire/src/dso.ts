@@ -27,6 +27,8 @@ export const DSO_TYPE = {
    * changes up to this one, if it has one.
    */
   CLUSTER_VERSION: 0xf804,
+  /** Without data: a server that has refused a subscription with SERVFAIL takes it now. */
+  READY: 0xf805,
 } as const;
 
 /** A type with its data (RFC 8490 section 5.4.4). */

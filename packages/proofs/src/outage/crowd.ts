@@ -119,12 +119,18 @@ export class Crowd {
   async freshMs(point: CrowdPoint, startMs: number, limitMs: number): Promise<number> {
     const client = await CrowdClient.open(point);
     let left = this.#changed;
+    const isRight = async (i: number) =>
+      (await client.ask(crowdName(i))).text === this.#texts.get(i);
     const isFresh = async () => {
-      const old = left.map(async (i) => {
-        const { text } = await client.ask(crowdName(i));
-        return text === this.#texts.get(i) ? [] : [i];
-      });
-      left = (await Promise.all(old)).flat();
+      // All of them at each step would take the time of the servers.
+      if (!(await isRight(left[0]!))) return false;
+      const waiting = left.values();
+      const old: number[] = [];
+      const askNext = async () => {
+        for (const i of waiting) if (!(await isRight(i))) old.push(i);
+      };
+      await Promise.all(Array.from({ length: WINDOW }, askNext));
+      left = old;
       return left.length === 0;
     };
     const wasFresh = await becomesTrue(isFresh, { limitMs, stepMs: FRESH_STEP_MS });

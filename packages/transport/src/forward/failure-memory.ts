@@ -16,6 +16,14 @@ import type { ServerGroup } from './servers.js';
 
 /** How long a failure is remembered (RFC 9520 section 3.2: at least a second); SERVFAIL of a server where nothing else is asked for. */
 const REMEMBERED_MS = 1_000;
+/** The same before any server has answered: servers that start with this program are ready soon, */
+const STARTING_MS = 250;
+/** where they say that they are not ready, or reach none themselves. */
+const OF_STARTING: ReadonlySet<number> = new Set([
+  EXTENDED_ERROR.NOT_READY,
+  EXTENDED_ERROR.NO_REACHABLE_AUTHORITY,
+  EXTENDED_ERROR.NETWORK_ERROR,
+]);
 /** The oldest failure is forgotten beyond this number. */
 const MAX_FAILURES = 1_024;
 /** Of these, forms of one question: with and without DO, CD and TCP. */
@@ -37,6 +45,8 @@ export class FailureMemory {
   #inOrder: Remembered[] = [];
   readonly #now: () => number;
   readonly #servfailMs: number;
+  /** A server has answered something. */
+  #hasAnswer = false;
 
   /** `servfailMs`: how long SERVFAIL of a server is remembered; 0 is not at all. */
   constructor(now: () => number, servfailMs = REMEMBERED_MS) {
@@ -60,18 +70,22 @@ export class FailureMemory {
   /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply. */
   note(query: UpstreamQuery, reply: Uint8Array | null): void {
     const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
+    this.#hasAnswer ||= !isFailure;
     // Of one that is not shared any more the answer may have changed meanwhile.
     if (!isFailure || !query.question.isShared) return;
     const { variant, options } = query.question;
     const nowMs = this.#now();
     const question = query.question.copy();
+    const reason = reply === null ? query.failure : rememberedReason(reply);
+    const isStarting = !this.#hasAnswer && reply !== null && OF_STARTING.has(reason.code);
+    const forMs = reply === null ? REMEMBERED_MS : this.#servfailMs;
     const remembered: Remembered = {
       question,
       variant,
       options,
-      failure: reply === null ? query.failure : rememberedReason(reply),
+      failure: reason,
       down: reply === null && query.group.failure !== undefined ? query.group : undefined,
-      endsAtMs: nowMs + (reply === null ? REMEMBERED_MS : this.#servfailMs),
+      endsAtMs: nowMs + (isStarting ? Math.min(forMs, STARTING_MS) : forMs),
     };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {

@@ -249,6 +249,30 @@ describe('clients learn', () => {
       expect(count).toBe(1);
     });
 
+    it('is remembered for 250 ms where the server starts, and for a second once one has answered', async () => {
+      const starting = failsWith([0, 15, 0, 2, 0, EXTENDED_ERROR.NOT_READY]);
+      let isReady = false;
+      const { group } = await fixture.groupOf([
+        (request) => (isReady ? [replyTo(request.query, {})] : starting(request)),
+      ]);
+      let port = 1;
+      const requestsAfter = async (ms: number, name = 'a') => {
+        fixture.now += ms;
+        const client = fixture.ask(group, { name, ednsBytes: 1232 }, new WaitingClient(port++));
+        await answered(client);
+        return fixture.fakes[0]!.requests.length;
+      };
+      expect(await requestsAfter(0)).toBe(1);
+      expect(await requestsAfter(249)).toBe(1);
+      expect(await requestsAfter(1)).toBe(2);
+      isReady = true;
+      expect(await requestsAfter(0, 'b')).toBe(3);
+      isReady = false;
+      expect(await requestsAfter(250)).toBe(4);
+      expect(await requestsAfter(999)).toBe(4);
+      expect(await requestsAfter(1)).toBe(5);
+    });
+
     it('does not read a reason beyond the end of its option', async () => {
       const { group } = await fixture.groupOf([failsWith([0, 15, 0, 100, 0, 6, 0x6e, 0x6f])]);
       for (const [port, code] of [
