@@ -6,7 +6,7 @@ import { closeAll, eventText, Follower, listText, rawServer } from './support/fo
 afterEach(closeAll);
 
 /** Silent for a shorter time than a test waits, and checks that follow each other quickly. */
-const PACE = { silentMs: 100, recheckMs: 50, stableMs: 0 };
+const PACE = { aliveMs: 100, silentMs: 100, recheckMs: 50, stableMs: 0 };
 
 /** A server of services with versions of the test's own, whose cache may show another one than its storage. */
 class ScriptedServer {
@@ -55,7 +55,7 @@ async function followed(pace: object = PACE): Promise<[ScriptedServer, Follower]
   await until('the watch', () => server.watches.length === 1);
   return [server, follower];
 }
-const QUIET = { ...PACE, silentMs: 60_000 };
+const QUIET = { ...PACE, aliveMs: 60_000, silentMs: 60_000 };
 
 describe('a cluster that was restored', () => {
   it('is listed at once when its restart ended the watch, and its objects stay until then', async () => {

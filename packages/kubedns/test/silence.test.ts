@@ -1,11 +1,16 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { held, until } from '@kube-dns/testkit';
+import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 import {
   closeAll,
   eventText,
   Follower,
   following,
   listText,
+  owned,
   rawServer,
   server,
   service,
@@ -13,7 +18,7 @@ import {
 
 afterEach(closeAll);
 
-const PACE = { silentMs: 50, probeLimitMs: 60_000 };
+const PACE = { aliveMs: 50, silentMs: 50, probeLimitMs: 60_000 };
 
 describe('a silent watch', () => {
   it('is given up when the server does not answer any more, long before its time is over', async () => {
@@ -96,4 +101,38 @@ describe('a silent watch', () => {
     expect(watches.slice(0, 4)).toEqual(['from 1', 'short', 'short', 'short']);
     expect(follower.watch.restarts.idle).toBe(0);
   });
+});
+
+/** A listener that accepts nothing: the kernel queues two connections, and drops the SYN of the next one. */
+const FULL = `
+  const server = require('node:net').createServer();
+  server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => {
+    process.stdout.write(String(server.address().port));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+
+it('a connection that is not there after 3 s is given up', async () => {
+  const full = spawn(process.execPath, ['-e', FULL], { stdio: ['ignore', 'pipe', 'inherit'] });
+  owned({ close: () => full.kill('SIGKILL') });
+  const [bytes] = (await once(full.stdout, 'data')) as [Buffer];
+  const port = Number(bytes.toString());
+  for (let queued = 0; queued < 2; queued++) {
+    const socket = connect(port, '127.0.0.1');
+    owned({ close: () => socket.destroy() });
+    await once(socket, 'connect');
+  }
+  const config = loadKubeConfig({ kubecfgFile: '', masterUrl: `http://127.0.0.1:${port}` });
+  const client = owned(new ApiClient(config, 'test'));
+  jest.useFakeTimers(held('setTimeout', 'clearTimeout'));
+  owned({ close: () => jest.useRealTimers() });
+  const { signal } = new AbortController();
+  const asked = client.get({ path: '/', query: new URLSearchParams(), signal, isWatch: true });
+  const failed = expect(asked).rejects.toThrow('no connection within 3000 ms');
+  // That of the head, and that of the connection.
+  await until('both limits', () => jest.getTimerCount() === 2);
+  jest.advanceTimersByTime(2_999);
+  expect(jest.getTimerCount()).toBe(2);
+  jest.advanceTimersByTime(1);
+  await failed;
+  expect(jest.getTimerCount()).toBe(0);
 });

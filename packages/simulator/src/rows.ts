@@ -194,10 +194,10 @@ export const API_ROWS: readonly FaultRow[] = [
     happens: 'The same for two minutes',
     clients: AS_KNOWN,
     duration: UNTIL_BACK,
-    metrics: `${SERVING}; after 30 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts${RELISTED}`,
+    metrics: `${SERVING}; after 10 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts${RELISTED}`,
     faults: [{ at: 65, for: 120, back: 30, kind: 'hang' }],
     shown: [150, 'kubedns'],
-    signs: [restarts(95, 'idle', '0$'), ...ready(150), silentFor(150, '8'), restarts(150, 'idle'), relists(218, 1)], // prettier-ignore
+    signs: [restarts(80, 'idle', '0$'), ...ready(150), silentFor(150, '8'), restarts(150, 'idle'), relists(218, 1)], // prettier-ignore
   },
   {
     id: 'api-resets',

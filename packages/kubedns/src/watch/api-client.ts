@@ -34,6 +34,8 @@ const MAX_ERROR_BYTES = 16 * 1024;
 const HEAD_LIMIT_MS = 30_000;
 /** The same for a watch, for which a server has nothing to prepare. */
 const WATCH_HEAD_LIMIT_MS = 10_000;
+/** A SYN is sent again after a second: twice it was lost, or dropped. The kernel itself would try for two minutes. */
+const CONNECT_LIMIT_MS = 3_000;
 /** For lists and probes of all resources; more would only wait for each other in the server. */
 const MAX_SHARED_SOCKETS = 4;
 const IDLE_SOCKET_MS = 60_000;
@@ -213,6 +215,7 @@ function sendOnce(
     let cpuAtConnectMs = Infinity;
     request.once('socket', (socket) => {
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      limitConnecting(socket);
       if (request.reusedSocket || !(socket instanceof TLSSocket)) return;
       socket.once('connect', () => (cpuAtConnectMs = cpuMs()));
       watchTickets(socket, () => socket.destroy(flood('session tickets')));
@@ -238,6 +241,15 @@ function sendOnce(
       reject(new Failure(0, connectionReason(cause, url.origin), 0, { cause }));
     });
   });
+}
+
+function limitConnecting(socket: Socket): void {
+  if (!socket.connecting) return;
+  const timer = setTimeout(() => {
+    socket.destroy(new StreamError('idle', `no connection within ${CONNECT_LIMIT_MS} ms`));
+  }, CONNECT_LIMIT_MS);
+  const end = () => clearTimeout(timer);
+  socket.once('connect', end).once('close', end);
 }
 
 function flood(what: string): StreamError {

@@ -160,17 +160,18 @@ export class History {
   }
 
   /**
-   * Called when a watch is silent. Rejects when the server refuses or does not answer, and with a StreamError
-   * (`idle`) when only the connection of the watch is dead. When only proof of another history is missing, it
-   * is asked for again later.
+   * Called when a watch is silent. Rejects when the server refuses or does not answer. If it `compares`, it rejects with a
+   * StreamError (`idle`) when only the connection of the watch is dead, too. When only proof of another history is missing,
+   * it is asked for again later.
    */
-  probe(outer: AbortSignal): Promise<void> {
+  probe(outer: AbortSignal, compares: boolean): Promise<void> {
     const version = this.#version;
     return this.#inTime(outer, async (task) => {
       const cached = await this.#check(task.signal);
       if (cached === undefined) this.#request();
+      if (cached === undefined || !compares) return;
       // The version of a quiet resource rises with those of others, of which a watch learns once a minute.
-      else if (isLowerVersion(version, cached.version) && (await this.#hasMissed(version, task))) {
+      if (isLowerVersion(version, cached.version) && (await this.#hasMissed(version, task))) {
         throw new StreamError('idle', `another watch from version ${version} has events`);
       }
     });

@@ -54,7 +54,11 @@ afterEach(async () => {
 });
 
 /** Follows services of a server that answers lists and watches so. */
-function follow(list: Answer, watch: Answer = silent, maxObjects = 5) {
+function follow(
+  list: Answer,
+  watch: Answer = silent,
+  { maxObjects = 5, aliveMs = 3_600_000 } = {},
+) {
   const requests = { lists: 0, watches: 0 };
   const following = new ListWatch<ApiObject, Projection>({
     client: {
@@ -69,7 +73,7 @@ function follow(list: Answer, watch: Answer = silent, maxObjects = 5) {
     log,
     random: () => 0,
     // Longer than a test.
-    pace: { firstPauseMs: 600_000, silentMs: 3_600_000 },
+    pace: { firstPauseMs: 600_000, aliveMs, silentMs: 3_600_000 },
     limits: { maxObjects, maxBytes: GIB },
     onSynced: () => undefined,
     sink: {
@@ -124,6 +128,34 @@ describe('after a watch that broke', () => {
   });
 });
 
+describe('a watch that says nothing', () => {
+  it('has contact while the server answers each 10 s, and a second later none, before it is given up', async () => {
+    let isThere = true;
+    const { following } = follow(
+      (request, count) => (isThere ? emptyList : silent)(request, count),
+      silent,
+      { aliveMs: 10_000 },
+    );
+    await outcome();
+    for (let s = 0; s < 35; s++) {
+      await pass(1_000);
+      await settled();
+      expect([following.isConnected, following.noContactMs]).toEqual([true, 0]);
+    }
+    isThere = false;
+    const passOn = async () => {
+      await pass(500);
+      await settled();
+    };
+    while (following.noContactMs === 0) await passOn();
+    expect(following.isConnected).toBe(true);
+    expect(Math.round(following.noContactMs / 1_000)).toBe(11);
+    while (following.isConnected) await passOn();
+    expect(Math.round(following.noContactMs / 1_000)).toBe(20);
+    expect(following.restarts.idle).toBe(1);
+  });
+});
+
 describe('a list', () => {
   it.each([
     [GIB, / 0 objects/],
@@ -148,7 +180,7 @@ describe('a list', () => {
       log.lines.length = 0;
       const list: Answer = (_, page) =>
         new ScriptedBody([pageText('{}', page < pages ? `page${page}` : '')]);
-      const { requests } = follow(list, silent, maxObjects);
+      const { requests } = follow(list, silent, { maxObjects });
       return [await outcome(), requests.lists];
     };
     expect(await listOf(maxPages)).toEqual([expect.stringMatching(/ 0 objects/), maxPages]);

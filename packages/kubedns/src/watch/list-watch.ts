@@ -7,6 +7,7 @@ import { History, type Landmark } from './history.js';
 import { ItemReader, LineReader, listKind, readObjectHead, Unread } from './json-stream.js';
 import {
   DEFAULT_PACE,
+  isRefusal,
   needsList,
   RESTART_REASONS,
   restartReason,
@@ -87,7 +88,10 @@ export interface ResourceStatistics {
   readonly version: string;
   /** Why a try failed last; '' when none did. */
   readonly lastFailure: string;
-  /** Milliseconds since the last contact with the server; 0 while a watch is open, denied or stopped. */
+  /**
+   * Milliseconds since the last contact with the server; 0 while the resource is denied or not watched, and for the first 11 s
+   * of an open watch without a byte: it may have nothing to say.
+   */
   readonly noContactMs: number;
 }
 
@@ -105,6 +109,8 @@ export interface WatchEvent<T extends ApiObject> {
   readonly object: T;
 }
 
+/** For the answer whether the server is there. */
+const ANSWER_MS = 1_000;
 /** Fewer bytes than this within `listStallMs` are no progress. */
 const MIN_PROGRESS_BYTES = 1_024;
 /** Of all pages, decompressed; 60,000 objects are 190 MB. */
@@ -129,6 +135,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   /** Whether the objects are those of a snapshot, and the server has not shown since that it has their history. */
   isFromSnapshot = false;
   isConnected = false;
+  /** Whether nothing listened at the server's address at the last try. */
+  isRefused = false;
   lastFailure = '';
   lastEventMs = 0;
   relists = 0;
@@ -221,7 +229,9 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   }
 
   get noContactMs(): number {
-    return this.isDenied || !this.isWatched ? 0 : this.#awayMs;
+    if (this.isDenied || !this.isWatched) return 0;
+    const isSilent = this.isConnected && this.#awayMs < this.#pace.aliveMs + ANSWER_MS;
+    return isSilent ? 0 : this.#awayMs;
   }
 
   /** Starts, or continues after `stop`. */
@@ -330,6 +340,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const reason = restartReason(error);
     if (reason === 'garbled') this.#log.rejected++;
     const failure = (this.lastFailure = errorText(error));
+    this.isRefused = isRefusal(error);
     // Counted when it begins anew, as other resources do then.
     if (reason !== 'restored') this.restarts[reason]++;
     else if (!this.#isRestored) {
@@ -374,13 +385,13 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#options.onReached?.();
   }
 
-  /** Milliseconds since the last contact; 0 while a watch is open. */
   get #awayMs(): number {
-    return this.isConnected ? 0 : performance.now() - this.#lastContactMs;
+    return performance.now() - this.#lastContactMs;
   }
 
   #noteContact(arrivedMs = performance.now()): void {
     this.#lastContactMs = arrivedMs;
+    this.isRefused = false;
   }
 
   async #list(signal: AbortSignal): Promise<number> {
@@ -571,18 +582,22 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   }
 
   /**
-   * Detects a dead watch among silent ones. After each `silentMs` without a byte the server is probed; without
+   * Detects a dead watch among silent ones. After each `aliveMs` without a byte the server is probed; without
    * an answer the watch is dead. When only this connection is dead (after a load balancer, for example), the
-   * server still answers; then the probe compares versions. The kernel detects lost peers.
+   * server still answers; so after each `silentMs` the probe compares versions. The kernel detects lost peers.
    */
   async #guardSilence(body: ApiBody, request: Task, guard: Task): Promise<void> {
-    const { silentMs } = this.#pace;
-    let pauseMs = silentMs;
+    const { aliveMs, silentMs } = this.#pace;
+    let comparedMs = performance.now();
+    let pauseMs = aliveMs;
     while (await guard.pause(pauseMs)) {
-      const silentForMs = performance.now() - body.lastByteMs;
-      pauseMs = silentForMs < silentMs ? silentMs - silentForMs : silentMs;
-      if (silentForMs < silentMs) continue;
-      const failure = await this.#probe(guard.signal);
+      const nowMs = performance.now();
+      const silentForMs = nowMs - body.lastByteMs;
+      pauseMs = silentForMs < aliveMs ? aliveMs - silentForMs : aliveMs;
+      if (silentForMs < aliveMs) continue;
+      const compares = nowMs - Math.max(body.lastByteMs, comparedMs) >= silentMs;
+      if (compares) comparedMs = nowMs;
+      const failure = await this.#probe(guard.signal, compares);
       if (failure === undefined || guard.isAborted) continue;
       const silence = `silent for ${Math.round(silentForMs / 1_000)} s`;
       request.abort(new StreamError('idle', `${silence}, and the probe failed: ${failure}`));
@@ -590,9 +605,9 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   }
 
   /** Resolves to the failure; undefined when the server answers, even with a refusal. */
-  async #probe(signal: AbortSignal): Promise<string | undefined> {
+  async #probe(signal: AbortSignal, compares: boolean): Promise<string | undefined> {
     try {
-      await this.#history.probe(signal);
+      await this.#history.probe(signal, compares);
       return undefined;
     } catch (error) {
       // A refusal proves that the server is alive; a new watch would only add load.

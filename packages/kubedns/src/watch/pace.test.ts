@@ -71,6 +71,14 @@ describe('RetryPauses', () => {
     expect(fail(silent)).toBe(500);
   });
 
+  it('has no pause above a quarter of a second where nothing listens, as a kernel refuses that', () => {
+    const cause = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+    const { fail } = start();
+    const pauses = Array.from({ length: 6 }, () => fail(new ApiError(0, 'no', 0, { cause })));
+    expect(pauses).toEqual([50, 100, 200, 250, 250, 250]);
+    expect([fail(), fail()]).toEqual([250, 500]);
+  });
+
   it('begins a new outage after any answer: two restarts are two', () => {
     const { fail, clock } = start();
     for (let restart = 0; restart < 2; restart++) {

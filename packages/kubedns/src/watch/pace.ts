@@ -14,7 +14,9 @@ export interface WatchPace {
   readonly watchSeconds: number;
   /** A server that has not ended the watch this long after its duration counts as dead. */
   readonly overdueMs: number;
-  /** After this long without a byte of a watch, the server is probed. */
+  /** After this long without a byte of a watch, the server is asked whether it is there. */
+  readonly aliveMs: number;
+  /** And after this long whether it has something that the watch does not bring. */
   readonly silentMs: number;
   /** The time limit of a probe. */
   readonly probeLimitMs: number;
@@ -39,6 +41,8 @@ export const DEFAULT_PACE: WatchPace = {
   overdueMs: 30_000,
   // A quiet watch has bookmarks once a minute at most, so it is probed. That also shows, within 90 s, a
   // restored cluster that ended no watch.
+  // A small list out of its cache. With the time of an answer this is how long a server that hangs is not noticed.
+  aliveMs: 10_000,
   silentMs: 30_000,
   probeLimitMs: 10_000,
   recheckMs: 2_000,
@@ -96,8 +100,10 @@ export const MAX_PAUSE_MS = 30_000;
 const MAX_REQUESTED_MS = 60_000;
 /** Of that pause: clients that were refused at the same time do not return at the same time. */
 const REQUESTED_JITTER = 0.1;
-/** A server that is away is found soon after its return: a connection that is refused costs next to nothing. */
+/** A server that is away is found soon after its return: a connection that gets no answer costs little, */
 const ABSENCE_PAUSE_MS = 500;
+/** and one that is refused next to nothing: the kernel refuses it, often that of this node. */
+const REFUSED_PAUSE_MS = 250;
 
 /**
  * The pauses between the tries of one resource. None after a watch that worked, because servers end watches
@@ -176,8 +182,15 @@ export class RetryPauses {
       return 0;
     }
     if (mayRetryNow) return 0;
-    return isAbsence(error) ? this.#absences.next(ABSENCE_PAUSE_MS) : this.#failures.next();
+    if (!isAbsence(error)) return this.#failures.next();
+    return this.#absences.next(isRefusal(error) ? REFUSED_PAUSE_MS : ABSENCE_PAUSE_MS);
   }
+}
+
+/** Whether no program listens at the server's port, as a kernel says. */
+export function isRefusal(error: unknown): boolean {
+  const { cause } = Object(error) as Error;
+  return (Object(cause) as NodeJS.ErrnoException).code === 'ECONNREFUSED';
 }
 
 /**

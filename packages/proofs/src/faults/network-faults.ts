@@ -400,7 +400,7 @@ const ROWS: readonly Fault[] = [
     clients: AS_KNOWN,
     duration: 'Changes meanwhile show up to 40 s after it is up',
     limitMs: 45_000,
-    metrics: `${SERVING}; after 30 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
+    metrics: `${SERVING}; after 10 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
     isCommandOnly: true,
     run: cutApi(120_000, true),
   },
