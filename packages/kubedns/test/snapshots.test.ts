@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
@@ -18,6 +19,7 @@ import { ApiClient, loadKubeConfig } from '../src/watch/api-client.js';
 import { snapshotLine } from '../src/watch/cluster-snapshot.js';
 import { ClusterVersion } from '../src/watch/cluster-version.js';
 import { ClusterWatch, type ClusterWatchOptions } from '../src/watch/cluster-watch.js';
+import { replicaRequest, withMac } from '../src/watch/replicas.js';
 import { Snapshots, type SnapshotsOptions } from '../src/watch/snapshots.js';
 import { ClusterZone } from '../src/zone/cluster-zone.js';
 import { namespaceObject, serviceObject, SHOP, sliceObject } from './support/objects.js';
@@ -76,7 +78,14 @@ class Replica {
       log: this.log,
       tokenPath: '',
       ...others,
-      pace: { silenceMs: 60_000, listMs: 120_000, retryMs: 50, writeMs: 20, ...options.pace },
+      pace: {
+        searchMs: 20,
+        silenceMs: 60_000,
+        listMs: 120_000,
+        retryMs: 50,
+        writeMs: 20,
+        ...options.pace,
+      },
     });
   }
 
@@ -433,6 +442,7 @@ describe('the file', () => {
 });
 
 const TOKEN = 'secret of the replicas';
+const NONCE = 'ab'.repeat(16);
 
 describe('another replica', () => {
   let tokenPath: string;
@@ -579,6 +589,56 @@ describe('another replica', () => {
     expect(replica.watch.isSynced).toBe(false);
   });
 
+  it('gets a request that is of no use elsewhere or later, and in which the token is not', async () => {
+    const other = await own(new Replica({ tokenPath })).start().synced();
+    await giving('127.0.0.2', other);
+    const taken: string[] = [];
+    await hostile('127.0.0.3', ({ rawHeaders }, response) => {
+      taken.push(rawHeaders.join('\n'));
+      response.end();
+    });
+    areAt('127.0.0.3');
+    const asker = startedAlone(asking());
+    await until('a request', () => taken.length > 0);
+    await asker.close();
+    expect(taken.join('\n')).not.toContain(TOKEN);
+    const Authorization = /Replica .*/.exec(taken[0]!)![0];
+    expect(await get({ Authorization })).toBe(401);
+
+    const at = (address: string, ms = 0, token = TOKEN) => ({
+      Authorization: replicaRequest(token, NONCE, address, Date.now() + ms),
+    });
+    expect(await get(at('127.0.0.2'))).toBe(200);
+    expect(await get(at('127.0.0.3'))).toBe(401);
+    expect(await get(at('127.0.0.2', 0, 'other'))).toBe(401);
+    expect(await get(at('127.0.0.2', 240_000))).toBe(200);
+    expect(await get(at('127.0.0.2', 360_000))).toBe(401);
+    expect(await get(at('127.0.0.2', -360_000))).toBe(401);
+    const changed = at('127.0.0.2').Authorization.replace('nonce=a', 'nonce=b');
+    expect(await get({ Authorization: changed })).toBe(401);
+  });
+
+  it.each([
+    ['another token', (good: Readable) => withMac(good, 'other', NONCE)],
+    ['the answer to another request', (good: Readable) => withMac(good, TOKEN, NONCE)],
+    ['none', (good: Readable) => good],
+  ])(
+    'is not believed without the token, and that is one line: the MAC is of %s',
+    async (_, answer) => {
+      await written();
+      const chunks = await Readable.from(answer(Readable.from([readFileSync(path)]))).toArray();
+      const bytes = Buffer.concat(chunks as Buffer[]);
+      await hostile('127.0.0.2', (_request, response) => response.end(bytes));
+      areAt('127.0.0.2');
+      const replica = startedAlone({ ...asking(), path: '' });
+      await until('some tries', () => names.requests.length > 6);
+      expect(replica.said(/replica/)).toEqual([
+        'W no snapshot from other replicas: 127.0.0.2: its answer has not the MAC of the token',
+      ]);
+      expect(replica.watch.isSynced).toBe(false);
+    },
+  );
+
   it('gives nothing before it has listed the cluster', async () => {
     const other = own(new Replica({ tokenPath }));
     await giving('127.0.0.2', other);
@@ -610,6 +670,20 @@ describe('another replica', () => {
     const replica = await startedAlone({ ...asking(), path: '', pace }).synced();
     expect(replica.watch.snapshot?.from).toBe('replica 127.0.0.8');
     expect(replica.at(DB)).toEqual(DB_TEXTS);
+  });
+
+  it('is asked while the API server has its time: what there is, is taken right after it', async () => {
+    await written();
+    await hostile('127.0.0.2', () => undefined);
+    areAt('127.0.0.2');
+    const pace = { silenceMs: 200, replicasMs: 100 };
+    const replica = startedAlone({ ...asking(), pace });
+    await until('a look-up', () => names.requests.length > 0);
+    expect(replica.watch.isSynced).toBe(false);
+    await replica.synced();
+    // Nobody was asked again.
+    expect(names.requests).toHaveLength(2);
+    expect(replica.watch.snapshot?.from).toBe(path);
   });
 
   it('is given up after a while where all are silent, and the file is used', async () => {

@@ -8,6 +8,7 @@ import {
   type RequestHandler,
   startHttpServer,
 } from '@kube-dns/daemon';
+import { unmappedAddress } from '@kube-dns/wire';
 import { SNAPSHOT_PATH } from '../watch/replicas.js';
 
 export interface HealthServerOptions {
@@ -29,10 +30,8 @@ export interface HealthServerOptions {
 
 /** Who may have a snapshot, and its bytes. */
 export interface SnapshotSource {
-  /** Whether a header `Authorization` has the token. */
-  isAuthorized(authorization: string | undefined): boolean;
-  /** Undefined while there is none. */
-  encoded(): AsyncGenerator<Buffer> | undefined;
+  /** For this header `Authorization`, at this address: 401 is without the token, 503 while there is none. */
+  answerTo(authorization: string, address: string): AsyncGenerator<Buffer> | 401 | 503;
 }
 
 /**
@@ -108,7 +107,10 @@ export function snapshotHandler(source: SnapshotSource): RequestHandler {
   let isBusy = false;
   return async (request, response) => {
     response.type('text/plain');
-    if (!source.isAuthorized(request.headers.authorization)) {
+    const { headers, socket } = request;
+    const address = unmappedAddress(socket.localAddress ?? '');
+    const chunks = source.answerTo(headers.authorization ?? '', address);
+    if (chunks === 401) {
       response.status(401).set('WWW-Authenticate', 'Bearer').send('another token is needed\n');
       return;
     }
@@ -116,8 +118,7 @@ export function snapshotHandler(source: SnapshotSource): RequestHandler {
       response.status(429).set('Retry-After', '1').send('another snapshot is in progress\n');
       return;
     }
-    const chunks = source.encoded();
-    if (chunks === undefined) {
+    if (chunks === 503) {
       response.status(503).send('the cluster is not listed\n');
       return;
     }

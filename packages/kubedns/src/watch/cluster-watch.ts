@@ -67,6 +67,7 @@ type ResourceWatch = ResourceStatistics &
     | 'close'
     | 'changes'
     | 'isFromSnapshot'
+    | 'isRefused'
     | 'snapshotState'
     | 'snapshotObjects'
     | 'beginSnapshot'
@@ -247,6 +248,11 @@ export class ClusterWatch {
   /** Milliseconds since the last contact with the API server, of the resource with the oldest one; 0 while all are watched. */
   get noContactMs(): number {
     return Math.max(...this.#all.map(({ noContactMs }) => noContactMs));
+  }
+
+  /** Whether nothing listens at the API server's address. */
+  get isRefused(): boolean {
+    return this.#started.every(({ isRefused }) => isRefused);
   }
 
   /** Live counts of each resource, also of those that are not watched. */

@@ -1,9 +1,11 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { get } from 'node:http';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { formatHostPort, systemReason } from '@kube-dns/base';
 import { SnapshotError } from '@kube-dns/daemon';
+import { Task } from './pace.js';
 
 /** The other replicas of this DNS pod, and how they are found. */
 export interface Replicas {
@@ -27,20 +29,83 @@ export const SNAPSHOT_PATH = '/snapshot';
 const MAX_ASKED = 64;
 const AT_A_TIME = 3;
 const LOOKUP_MS = 1_000;
+/** The DNS service leads to any pod, also to one that is starting: another try may lead to another one. */
+const LOOKUP_AGAIN_MS = 200;
 const LIMIT_MS = 2_000;
 /** That of 500,000 endpoints has 10 MB; three are read at a time. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const FIRST_BYTES = 64 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_INFORMATIONAL = 8;
 const MAX_PROBLEMS = 3;
 
+const MAC_BYTES = 32;
+const NONCE_BYTES = 16;
+/** Clocks of nodes differ by less. */
+const MAX_SKEW_MS = 5 * 60_000;
+const SCHEME = /^Replica time=(\d{1,15}) nonce=([0-9a-f]{32}) mac=([0-9a-f]{64})$/;
+
+/** Both sides show that they have the token, and neither sends it. */
+function macOf(token: string, what: 'request' | 'answer', nonce: string) {
+  return createHmac('sha256', token).update(`kube-dns snapshot ${what}\n${nonce}\n`);
+}
+
 /**
- * Asks the other replicas for their snapshots, three at a time and in random order, each for two seconds at most. Those that
- * come go to `take`, which throws for one that is of no use. Resolves to what went wrong, the first few problems.
+ * The header `Authorization` of a request to a replica. It is of use at this address alone, and for five minutes: who gets it
+ * cannot ask another replica with it.
+ */
+export function replicaRequest(
+  token: string,
+  nonce: string,
+  address: string,
+  nowMs = Date.now(),
+): string {
+  const mac = macOf(token, 'request', nonce).update(`${nowMs}\n${address}`).digest('hex');
+  return `Replica time=${nowMs} nonce=${nonce} mac=${mac}`;
+}
+
+/** The nonce of such a header; undefined for one of another token, to another address or of another time. */
+export function nonceOfRequest(
+  token: string,
+  header: string,
+  address: string,
+  nowMs = Date.now(),
+): string | undefined {
+  const [, time = '', nonce = ''] = SCHEME.exec(header) ?? [];
+  if (nonce === '' || Math.abs(nowMs - Number(time)) > MAX_SKEW_MS) return undefined;
+  const wanted = Buffer.from(replicaRequest(token, nonce, address, Number(time)));
+  const given = Buffer.from(header);
+  return given.length === wanted.length && timingSafeEqual(given, wanted) ? nonce : undefined;
+}
+
+/** The bytes of an answer, and then the HMAC over them and the nonce of the request. */
+export async function* withMac(
+  bytes: AsyncIterable<Buffer>,
+  token: string,
+  nonce: string,
+): AsyncGenerator<Buffer> {
+  const mac = macOf(token, 'answer', nonce);
+  for await (const chunk of bytes) {
+    mac.update(chunk);
+    yield chunk;
+  }
+  yield mac.digest();
+}
+
+/** The same without it. Throws a SnapshotError where it is not that of the token. */
+function withoutMac(bytes: Buffer, token: string, nonce: string): Buffer {
+  const content = bytes.subarray(0, -MAC_BYTES);
+  const mac = macOf(token, 'answer', nonce).update(content).digest();
+  const given = bytes.subarray(-MAC_BYTES);
+  if (given.length === MAC_BYTES && timingSafeEqual(given, mac)) return content;
+  throw new SnapshotError('its answer has not the MAC of the token');
+}
+
+/**
+ * Finds the other replicas, within `findMs`, and asks them for their snapshots, three at a time and in random order, each for two
+ * seconds at most. Those that come go to `take`, which throws for one that is of no use. Resolves to what went wrong, the first few problems.
  */
 export async function askReplicas(
-  { host, server, port }: Replicas,
+  { host, server, port, findMs }: Replicas & { readonly findMs: number },
   token: string,
   take: (found: ReplicaSnapshot) => void,
   signal: AbortSignal,
@@ -52,7 +117,7 @@ export async function askReplicas(
   };
   let addresses: string[] = [];
   try {
-    addresses = shuffled(await lookUp(host, server, signal)).slice(0, MAX_ASKED);
+    addresses = shuffled(await lookUpAgain(host, server, findMs, signal)).slice(0, MAX_ASKED);
   } catch (error) {
     note(host, error);
   }
@@ -61,7 +126,10 @@ export async function askReplicas(
       if (signal.aborted) return;
       try {
         const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-        take({ address, bytes: await readSnapshot(address, port, token, limit) });
+        const nonce = randomBytes(NONCE_BYTES).toString('hex');
+        const authorization = replicaRequest(token, nonce, address);
+        const answer = await readAnswer(address, port, authorization, limit);
+        take({ address, bytes: withoutMac(answer, token, nonce) });
       } catch (error) {
         note(address, error);
       }
@@ -69,6 +137,23 @@ export async function askReplicas(
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, asker));
   return problems;
+}
+
+/** Tries for so long. Rejects with the last failure. */
+async function lookUpAgain(
+  host: string,
+  server: string,
+  limitMs: number,
+  outer: AbortSignal,
+): Promise<string[]> {
+  const signal = AbortSignal.any([outer, AbortSignal.timeout(limitMs)]);
+  for (;;) {
+    try {
+      return await lookUp(host, server, signal);
+    } catch (error) {
+      if (!(await new Task(signal).pause(LOOKUP_AGAIN_MS))) throw error;
+    }
+  }
 }
 
 /** The addresses of a name without our own. Rejects when there are none. */
@@ -100,10 +185,10 @@ function shuffled<T>(items: T[]): T[] {
 }
 
 /** Rejects with the reason for an answer that is none, is too long, or does not come in time. */
-function readSnapshot(
+function readAnswer(
   address: string,
   port: number,
-  token: string,
+  authorization: string,
   signal: AbortSignal,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -114,7 +199,7 @@ function readSnapshot(
     };
     const request = get(`http://${formatHostPort({ host: address, port })}${SNAPSHOT_PATH}`, {
       agent: false,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization },
       maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     });
@@ -129,34 +214,15 @@ function readSnapshot(
         fail(new SnapshotError(`HTTP ${response.statusCode}`));
         return;
       }
-      const body = new GrowingBuffer();
+      // However small the pieces are. The system gives memory only for what is written to.
+      const body = Buffer.allocUnsafeSlow(MAX_BYTES + MAC_BYTES);
+      let length = 0;
       response.on('data', (piece: Buffer) => {
-        if (body.length + piece.length > MAX_BYTES)
+        if (length + piece.length > body.length)
           fail(new SnapshotError(`it has more than ${MAX_BYTES} bytes`));
-        else body.add(piece);
+        else length += piece.copy(body, length);
       });
-      response.on('end', () => resolve(body.bytes));
+      response.on('end', () => resolve(body.subarray(0, length)));
     });
   });
-}
-
-/** Bytes in one piece, however small those are that come. */
-class GrowingBuffer {
-  length = 0;
-  #bytes = Buffer.alloc(FIRST_BYTES);
-
-  get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.length);
-  }
-
-  add(piece: Buffer): void {
-    const length = this.length + piece.length;
-    if (length > this.#bytes.length) {
-      const larger = Buffer.alloc(Math.max(length, 2 * this.#bytes.length));
-      this.#bytes.copy(larger);
-      this.#bytes = larger;
-    }
-    piece.copy(this.#bytes, this.length);
-    this.length = length;
-  }
 }

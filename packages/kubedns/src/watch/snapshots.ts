@@ -22,16 +22,27 @@ import {
 import type { ClusterVersion } from './cluster-version.js';
 import { type ClusterWatch, snapshotSeconds } from './cluster-watch.js';
 import { Task } from './pace.js';
-import { askReplicas, type Replicas, type ReplicaSnapshot } from './replicas.js';
+import {
+  askReplicas,
+  nonceOfRequest,
+  type Replicas,
+  type ReplicaSnapshot,
+  withMac,
+} from './replicas.js';
 
 /** Times of a start and of writing, in ms. */
 export interface SnapshotPace {
-  /** How long the API server may be silent at the start. */
+  /** How long the API server may be silent at the start before a snapshot is looked for, and taken where nothing listens there, */
+  readonly searchMs: number;
+  /** and before it is taken where something does. */
   readonly silenceMs: number;
   /** How long it may take to give its lists at the start. */
   readonly listMs: number;
-  /** How long other replicas are waited for. */
+  /** How long other replicas are waited for, */
   readonly replicasMs: number;
+  /** of that to find out where they are, and where there is a file, which they may have nothing newer than. */
+  readonly findMs: number;
+  readonly findBesideFileMs: number;
   /** Between tries to find a snapshot, at most: another replica may be about to have one. */
   readonly retryMs: number;
   /** Between writes, where something has changed. */
@@ -41,10 +52,13 @@ export interface SnapshotPace {
 }
 
 const PACE: SnapshotPace = {
+  searchMs: 500,
   silenceMs: 2_000,
   // 50,000 slices take three seconds.
   listMs: 10_000,
   replicasMs: 2_000,
+  findMs: 1_500,
+  findBesideFileMs: 300,
   retryMs: 10_000,
   writeMs: 30_000,
   refreshMs: 600_000,
@@ -146,20 +160,19 @@ export class Snapshots {
     await this.#writing;
   }
 
-  /** Whether a header `Authorization` has the token. The file is read each time, so that it can be replaced. */
-  isAuthorized(authorization: string | undefined): boolean {
+  /**
+   * What a request with this header `Authorization`, to this address of ours, gets: a snapshot of now in pieces, 401 without the
+   * token, or 503 while the cluster is not known as a whole. The file of the token is read each time, so that it can be replaced.
+   */
+  answerTo(authorization: string, address: string): AsyncGenerator<Buffer> | 401 | 503 {
     const token = this.#readToken();
-    if (token === undefined || authorization === undefined) return false;
-    const [given, wanted] = [authorization, `Bearer ${token}`].map((text) =>
-      createHash('sha256').update(text).digest(),
-    );
-    return timingSafeEqual(given!, wanted!);
-  }
-
-  /** A snapshot of now in pieces; undefined while the cluster is not known as a whole. */
-  encoded(): AsyncGenerator<Buffer> | undefined {
+    if (token === undefined) return 401;
+    const nonce = nonceOfRequest(token, authorization, address);
+    if (nonce === undefined && !isSameText(authorization, `Bearer ${token}`)) return 401;
     const header = this.#header();
-    return header && encodeSnapshot(header, this.#options.watch.snapshotLines(header.resources));
+    if (header === undefined) return 503;
+    const bytes = encodeSnapshot(header, this.#options.watch.snapshotLines(header.resources));
+    return nonce === undefined ? bytes : withMac(bytes, token, nonce);
   }
 
   #header(): ClusterHeader | undefined {
@@ -178,16 +191,21 @@ export class Snapshots {
   /** Looks for a snapshot while the API server gives no list, until there is one or the other. */
   async #findOne(): Promise<void> {
     const { watch } = this.#options;
-    const { silenceMs, listMs, retryMs } = this.#pace;
+    const { searchMs, silenceMs, listMs, retryMs } = this.#pace;
     const isOver = () => watch.isSynced || this.#life.isAborted;
     const startedMs = performance.now();
-    while (watch.noContactMs < silenceMs && performance.now() - startedMs < listMs) {
+    let candidates: Promise<ClusterSnapshot[]> | undefined;
+    const limitMs = () => (watch.isRefused ? searchMs : silenceMs);
+    while (watch.noContactMs < limitMs() && performance.now() - startedMs < listMs) {
       if (isOver()) return;
+      // What there is, is known by the time that it is needed.
+      if (watch.noContactMs >= searchMs) candidates ??= this.#candidates();
       await this.#life.pause(LOOK_MS);
     }
     let pauseMs = FIRST_RETRY_MS;
     while (!isOver()) {
-      for (const found of await this.#candidates()) {
+      candidates ??= this.#candidates();
+      for (const found of await candidates) {
         if (isOver()) return;
         try {
           await watch.takeSnapshot(found);
@@ -197,6 +215,7 @@ export class Snapshots {
         }
         this.#keep(found);
       }
+      candidates = undefined;
       if (!isOver()) await this.#life.pause(Math.min(pauseMs, retryMs));
       pauseMs *= 2;
     }
@@ -211,9 +230,11 @@ export class Snapshots {
 
   /** Snapshots of the file and of replicas, the newest first. */
   async #candidates(): Promise<ClusterSnapshot[]> {
-    const found = await Promise.all([this.#ofFile(), this.#ofReplicas()]);
+    const file = await this.#ofFile();
+    const { findMs, findBesideFileMs } = this.#pace;
+    const replicas = await this.#ofReplicas(file.length === 0 ? findMs : findBesideFileMs);
     const sorted: ClusterSnapshot[] = [];
-    for (const each of found.flat()) {
+    for (const each of [...file, ...replicas]) {
       const at = sorted.findIndex((other) => isNewer(each.header, other.header));
       sorted.splice(at < 0 ? sorted.length : at, 0, each);
     }
@@ -234,7 +255,7 @@ export class Snapshots {
   }
 
   /** The newest one of those that replicas gave. */
-  async #ofReplicas(): Promise<ClusterSnapshot[]> {
+  async #ofReplicas(findMs: number): Promise<ClusterSnapshot[]> {
     const { replicas, shape } = this.#options;
     const token = replicas && this.#readToken();
     if (token === undefined) return [];
@@ -246,7 +267,7 @@ export class Snapshots {
       if (newest === undefined || isNewer(header, newest.header))
         newest = { header, lines, from: `replica ${address}` };
     };
-    const problems = await askReplicas(replicas!, token, take, limit);
+    const problems = await askReplicas({ ...replicas!, findMs }, token, take, limit);
     if (newest !== undefined) return [newest];
     this.#noteProblem(problems.join('; '));
     return [];
@@ -327,4 +348,10 @@ export class Snapshots {
     this.#tokenFailure = failure;
     return undefined;
   }
+}
+
+/** In a time that does not tell how much of it is the same. */
+function isSameText(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(first!, second!);
 }
