@@ -93,6 +93,8 @@ const IDLE_LOOK_MS = 50;
 const LOOK_MS = 100;
 /** To the first look in an overload: until then all sources lose alike. */
 const FIRST_LOOK_MS = 40;
+/** Messages between two looks that show how much can be answered, if there were always more of them. */
+const LEAST_IN_USE = 256;
 /** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
 const LOOK_MS_OF_LIMITED = 0.3;
 /** What a source asked counts for so long, less and less. */
@@ -234,6 +236,7 @@ export class SourceLimits {
     this.#inUse += messages;
     if (this.#timer !== undefined || this.#isClosed) return;
     this.#lookedMs = this.#now();
+    this.#emptied = 0;
     this.#lookIn(IDLE_LOOK_MS);
   }
 
@@ -319,7 +322,7 @@ export class SourceLimits {
       this.#begin(nowMs);
       this.#lookIn(FIRST_LOOK_MS);
     } else if (this.#inUse > 0) {
-      this.#inUse = 0;
+      this.#inUse = this.#emptied = 0;
       this.#lookedMs = nowMs;
       this.#lookIn(IDLE_LOOK_MS);
     }
@@ -328,6 +331,8 @@ export class SourceLimits {
   #begin(nowMs: number): void {
     this.#sources ??= new SourceTable(this.#isSeparate);
     this.#isOverload = true;
+    // Else it is a burst, or the process was not running.
+    const isFull = this.#emptied === 0 && this.#inUse >= LEAST_IN_USE;
     const perSecond = (1_000 * this.#inUse) / Math.max(1, nowMs - this.#lookedMs);
     this.#inUse = 0;
     this.#sinceMs = this.#lookedMs = nowMs;
@@ -338,9 +343,10 @@ export class SourceLimits {
     this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
     this.#isSeeking = !this.#isSeparate;
     this.#timelyLooks = 0;
+    if (!isFull) return;
     this.#noteBefore(this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES, perSecond);
     // With one socket what the limits let pass must be what is answered, rather exactly.
-    if (this.#isSeparate && perSecond > 0) this.#capacity = perSecond;
+    if (this.#isSeparate) this.#capacity = perSecond;
   }
 
   #decide(nowMs: number, dropped: Dropped): void {
@@ -397,8 +403,7 @@ export class SourceLimits {
     const otherWeight = otherMessages === 0 ? 1 : (otherMessages + others) / otherMessages;
     const { counted } = sources.beforeLimits(seconds);
     const weight = counted === 0 ? 1 : (limitedMessages + first) / counted;
-    const isUnknown = this.#wereBefore;
-    const sent = sources.endWindow(seconds, weight, otherWeight, isUnknown);
+    const sent = sources.endWindow(seconds, weight, otherWeight, this.#wereBefore);
     return { lost: this.#hasFilter ? others : first, deviation: 0, sent };
   }
 
