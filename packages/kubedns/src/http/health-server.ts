@@ -111,7 +111,7 @@ export function snapshotHandler(source: SnapshotSource): RequestHandler {
     const address = unmappedAddress(socket.localAddress ?? '');
     const chunks = source.answerTo(headers.authorization ?? '', address);
     if (chunks === 401) {
-      response.status(401).set('WWW-Authenticate', 'Bearer').send('another token is needed\n');
+      response.status(401).set('WWW-Authenticate', 'Bearer').send('the token is needed\n');
       return;
     }
     if (isBusy) {
