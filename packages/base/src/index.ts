@@ -40,6 +40,7 @@ export {
 export { atOnce, inTurns, LoopTurn } from './loop-turn.js';
 export {
   type GivenOptions,
+  namesOption,
   numberOption,
   type Option,
   optional,

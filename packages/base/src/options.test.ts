@@ -8,6 +8,7 @@ import {
   repeatable,
   switchOption,
   textOption,
+  namesOption,
   wordsOption,
 } from './options.js';
 
@@ -91,6 +92,7 @@ const OPTIONS = {
   part: numberOption(0.5, 'how much', { max: 1, isWhole: false }),
   json: textOption('', 'FILE', 'where to'),
   flags: wordsOption(['--a'], 'what with'),
+  parts: namesOption(['all'], 'which'),
   strict: switchOption('whether'),
 };
 
@@ -99,14 +101,29 @@ const parseMeasure = (args: readonly string[]) => parseOptions(args, OPTIONS, 'b
 describe('the options of a command', () => {
   it('have their defaults', () => {
     expect(parseMeasure([])).toMatchObject({
-      values: { size: 10, part: 0.5, json: '', flags: ['--a'], strict: false },
+      values: { size: 10, part: 0.5, json: '', flags: ['--a'], parts: ['all'], strict: false },
     });
   });
 
   it('are read from the arguments', () => {
-    const args = ['--size=7', '--part=0.25', '--flags=--b  --c=1', '--strict', '--json', 'x'];
+    const args = [
+      '--size=7',
+      '--part=0.25',
+      '--flags=--b  --c=1',
+      '--parts=one,two',
+      '--strict',
+      '--json',
+      'x',
+    ];
     expect(parseMeasure(args)).toMatchObject({
-      values: { size: 7, part: 0.25, json: 'x', flags: ['--b', '--c=1'], strict: true },
+      values: {
+        size: 7,
+        part: 0.25,
+        json: 'x',
+        flags: ['--b', '--c=1'],
+        parts: ['one', 'two'],
+        strict: true,
+      },
     });
   });
 

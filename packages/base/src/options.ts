@@ -57,6 +57,12 @@ export function wordsOption(initial: readonly string[], help: string): Option<re
   return { initial, value: "'WORDS'", help, parse };
 }
 
+/** Names separated by commas. */
+export function namesOption(initial: readonly string[], help: string): Option<readonly string[]> {
+  const parse = (text: string) => text.split(',').filter((name) => name !== '');
+  return { initial, value: 'NAME,…', help, parse };
+}
+
 export function switchOption(help: string): Option<boolean> {
   return { initial: false, value: '', help, parse: () => true };
 }

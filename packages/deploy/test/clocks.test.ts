@@ -27,6 +27,7 @@ const READERS: Readonly<Record<string, string>> = {
   'kubedns/src/status/kubedns-status.ts': 'shown: how old the serial is',
   'kubedns/src/watch/api-client.ts': 'a date of Retry-After, with a bound',
   'kubedns/src/watch/cluster-watch.ts': 'shown: how old a snapshot is',
+  'kubedns/src/watch/replicas.ts': 'the time of a request to another replica, with a bound',
   'kubedns/src/watch/snapshots.ts': 'when a snapshot was written',
   'kubedns/src/zone/cluster-zone.ts': 'the serial of the SOA, which never falls',
   'node-cache/src/answer/cluster-snapshot.ts': 'when answers were stored, through a restart',

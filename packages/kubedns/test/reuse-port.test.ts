@@ -94,6 +94,6 @@ describe('a process without --reuse-port', () => {
     await start();
     const other = startKubedns(api, upstream, [`--dns-port=${port}`, '--reuse-port']);
     expect(await other.program.ended).toBe(1);
-    expect(other.fatalErrors.join()).toMatch(/over UDP: address already in use/);
+    expect(other.fatalErrors.join()).toMatch(/over (UDP|TCP): address already in use/);
   });
 });

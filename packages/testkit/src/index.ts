@@ -11,6 +11,7 @@ export {
   runCommandLine,
 } from './command/command.js';
 export {
+  namesOption,
   numberOption,
   type Option,
   type Options,

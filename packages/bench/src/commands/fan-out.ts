@@ -11,7 +11,7 @@ import {
   Remote,
   rssBytes,
   usageSince,
-  wordsOption,
+  namesOption,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import type { NodeCacheCrowdMethods } from '../dns/node-cache-crowd.js';
@@ -304,7 +304,7 @@ const OPTIONS = {
   'few-changes': numberOption(100, 'and so many changes a second', { min: 1, max: 100_000 }),
   services: numberOption(10_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   seconds: numberOption(20, 'seconds of changes', { min: 1, max: 3_600 }),
-  only: wordsOption([], 'these parts alone: few, replicas, many, herd'),
+  only: namesOption([], 'these parts alone: few, replicas, many, herd'),
   ...CONTAINER_OPTIONS,
 };
 

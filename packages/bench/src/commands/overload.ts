@@ -11,7 +11,7 @@ import {
   rssBytes,
   RunningProgram,
   TemporaryFolder,
-  wordsOption,
+  namesOption,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import { ControlGroup } from '../control-group.js';
@@ -339,8 +339,8 @@ const OPTIONS = {
   seconds: numberOption(60, 'how long an attack is', { min: 1, max: 3_600 }),
   cpu: numberOption(100, 'thousandths of a core that a server has', { min: 10, max: 1_000 }),
   factor: numberOption(10, 'times of its capacity that it is asked', { min: 1, max: 100 }),
-  only: wordsOption([], `these attacks alone: ${Object.keys(ATTACKS).join(', ')}`),
-  servers: wordsOption([], `these servers alone: ${Object.keys(SERVERS).join(', ')}`),
+  only: namesOption([], `these attacks alone: ${Object.keys(ATTACKS).join(', ')}`),
+  servers: namesOption([], `these servers alone: ${Object.keys(SERVERS).join(', ')}`),
   coredns: programOption('a CoreDNS to compare with'),
   'shed-coredns': programOption('a CoreDNS that has the plugin shed'),
   ...LOAD_OPTIONS,

@@ -8,7 +8,7 @@ import {
   type OptionValues,
   PROGRAM_OPTIONS,
   textOption,
-  wordsOption,
+  namesOption,
 } from '@kube-dns/testkit';
 import { networkSkipReason } from '../fixtures/host-network.js';
 import { CoreWaits } from './core-waits.js';
@@ -27,8 +27,8 @@ const OPTIONS = {
   'give-up-ms': numberOption(35_000, 'a name is asked for so long for its new answer, in ms', {
     min: 100,
   }),
-  delays: wordsOption([], 'how late the first, the second … kubedns sees the changes, in ms'),
-  faults: wordsOption(
+  delays: namesOption([], 'how late the first, the second … kubedns sees the changes, in ms'),
+  faults: namesOption(
     [],
     'kill:NAME, freeze:NAME, cut:HOST or late:KUBEDNS (killed, and the API server is away for 15 s), one after the other',
   ),
