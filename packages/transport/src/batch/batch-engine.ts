@@ -352,7 +352,7 @@ class BatchHub {
         datagrams += this.#takeAll(socket, messages);
         this.flush();
         if (messages < SLOTS) {
-          if (!isForOthers) limits?.noteEmpty();
+          limits?.noteEmpty(isForOthers);
           return true;
         }
       }

@@ -194,6 +194,7 @@ export class SourceLimits {
   #othersDropped = 0;
   /** Since the last look. */
   #emptied = 0;
+  #othersEmptied = 0;
   #discarded = 0;
   /** This many messages, which the first socket has next, came before the limits, and whether that is too long ago. */
   #before = 0;
@@ -240,8 +241,12 @@ export class SourceLimits {
     this.#lookIn(IDLE_LOOK_MS);
   }
 
-  /** Everything in the first socket was received: nothing waits. */
-  noteEmpty(): void {
+  /** Everything in a socket was received; `isOther`: in the second one. */
+  noteEmpty(isOther: boolean): void {
+    if (isOther) {
+      this.#othersEmptied++;
+      return;
+    }
     this.#emptied++;
     this.#before = 0;
   }
@@ -356,6 +361,9 @@ export class SourceLimits {
     const { messages, datagrams } = sources;
     const allDropped = dropped.first + dropped.others;
     const arrived = messages + allDropped;
+    const isBehind =
+      (sources.limitedMessages > 0 && this.#emptied === 0) ||
+      (messages > sources.limitedMessages && this.#othersEmptied === 0);
     const { lost, deviation, sent } = this.#isSeparate
       ? this.#countSeparate(seconds, dropped)
       : this.#countTogether(seconds, dropped.first);
@@ -366,7 +374,6 @@ export class SourceLimits {
     this.#answering = (datagrams - this.#discarded) / seconds;
     const isKnown = this.#capacity !== Number.POSITIVE_INFINITY;
     const fits = allDropped === 0 || (isKnown && this.#arriving < this.#capacity * LESS);
-    const isBehind = messages > 0 && this.#emptied === 0;
     const isLost = messages > 0 && !fits && lost > arrived * LOST_PART + SURE * deviation;
     const isLate = isBehind || isLost;
     if (this.#discarded === 0) {
@@ -379,7 +386,7 @@ export class SourceLimits {
       }
     }
     if (this.#discarded === 0 || this.#isSeparate) this.#share(isLate);
-    this.#emptied = this.#discarded = 0;
+    this.#emptied = this.#othersEmptied = this.#discarded = 0;
     this.#wereBefore = false;
     this.#calmLooks = isLate || (isKnown && !fits) ? 0 : this.#calmLooks + 1;
     if (this.#calmLooks >= CALM_LOOKS) this.#end(nowMs);
@@ -498,6 +505,11 @@ export class SourceLimits {
     this.#choice ??= new SourceFilter(this.#keys);
     sources.writeTo(this.#filter, this.#choice);
     this.#hasFilter = this.#port.attach(this.#filter, this.#choice);
+    // What was dropped until now is nobody's in the next window.
+    this.#readMemory();
+    const { first, others } = this.#takeDropped();
+    this.#counters.droppedFull += first + others;
+    this.#lost += first + others;
     if (this.#hasFilter) return;
     // The memory for filters is limited (net.core.optmem_max), and that of the one before counts, too.
     this.#unlimit();
