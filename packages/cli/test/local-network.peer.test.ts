@@ -54,8 +54,9 @@ unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
     const lines = (await output('ss', '--no-header', '-lntu')).split('\n');
     const sockets = lines.map((line) => line.split(/\s+/)[4] ?? '');
     const own = sockets.filter((socket) => socket !== `${SYSTEM_RESOLVER}:53`).sort();
+    // A DNS port has two UDP sockets and one of TCP.
     expect(own).toEqual(
-      [10053, 10053, 10054, 10055, 10056, 1053, 1053, 18080, 8081].map(
+      [10053, 10053, 10053, 10054, 10055, 10056, 1053, 1053, 1053, 18080, 8081].map(
         (port) => `127.0.0.1:${port}`,
       ),
     );

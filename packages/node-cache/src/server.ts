@@ -141,11 +141,15 @@ export class NodeCacheServer {
   }
 
   async #apply(blocks: readonly ServerBlock[]): Promise<void> {
+    if (this.snapshot?.isStarted === false) {
+      // Before its ports are there: what comes to one that serves nothing yet is refused.
+      this.blocks.apply(blocks);
+      await this.snapshot.start();
+    }
     await this.points.open(blocks);
     try {
       this.blocks.apply(blocks);
       this.#served = blocks;
-      await this.snapshot?.start();
     } finally {
       // After a failure those before, which closes what was opened for the others.
       await this.points.serve(this.blocks.all);

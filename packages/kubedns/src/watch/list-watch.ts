@@ -278,8 +278,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   }
 
   /**
-   * The snapshot is complete, and what it has was known to be true `ageMs` ago. So a watch goes on from its version, or a list
-   * follows, as after so long without contact. Resolves to false when the objects were dropped meanwhile.
+   * The snapshot is complete, and what it has was known to be true `ageMs` ago. A list follows, however young it is: only that shows
+   * that each object is one of the cluster. Resolves to false when the objects were dropped meanwhile.
    */
   async endSnapshot({ version, uid }: SnapshotState, ageMs: number): Promise<boolean> {
     if (!(await this.#store.endList(this.#snapshotNumber, this.#turn))) return false;
@@ -290,6 +290,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#lastContactMs = performance.now() - ageMs;
     this.isSynced = this.isFromSnapshot = true;
     onSynced();
+    this.#loseHistory();
     return true;
   }
 

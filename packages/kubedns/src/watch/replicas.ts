@@ -112,8 +112,7 @@ export async function askReplicas(
 ): Promise<readonly string[]> {
   const problems: string[] = [];
   const note = (who: string, error: unknown) => {
-    if (problems.length < MAX_PROBLEMS && !signal.aborted)
-      problems.push(`${who}: ${systemReason(error)}`);
+    if (problems.length < MAX_PROBLEMS) problems.push(`${who}: ${systemReason(error)}`);
   };
   let addresses: string[] = [];
   try {

@@ -45,6 +45,8 @@ export interface SnapshotPace {
   readonly findBesideFileMs: number;
   /** Between tries to find a snapshot, at most: another replica may be about to have one. */
   readonly retryMs: number;
+  /** Until the first write, once the cluster is known: a pod may end soon. */
+  readonly firstWriteMs: number;
   /** Between writes, where something has changed. */
   readonly writeMs: number;
   /** After so long it is written without a change, too: what it says stays young. */
@@ -60,6 +62,7 @@ const PACE: SnapshotPace = {
   findMs: 1_500,
   findBesideFileMs: 300,
   retryMs: 10_000,
+  firstWriteMs: 2_000,
   writeMs: 30_000,
   refreshMs: 600_000,
 };
@@ -269,7 +272,7 @@ export class Snapshots {
     };
     const problems = await askReplicas({ ...replicas!, findMs }, token, take, limit);
     if (newest !== undefined) return [newest];
-    this.#noteProblem(problems.join('; '));
+    if (!this.#life.isAborted) this.#noteProblem(problems.join('; '));
     return [];
   }
 
@@ -285,9 +288,10 @@ export class Snapshots {
   }
 
   async #writeOn(file: SnapshotFile): Promise<void> {
-    const { writeMs, refreshMs } = this.#pace;
-    let pauseMs = writeMs;
+    const { firstWriteMs, writeMs, refreshMs } = this.#pace;
+    let pauseMs = firstWriteMs;
     while (await this.#life.pause(Math.min(pauseMs, refreshMs))) {
+      if (!this.#options.watch.isSynced) continue;
       // With what else the process does meanwhile: at worst a write is later.
       const before = process.cpuUsage();
       await this.#write(file);

@@ -79,7 +79,6 @@ export class ClusterSnapshot implements ChangeListener {
   #cluster = '';
   /** A server announces changes, or did. */
   #wasLive = false;
-  /** Set by the first call. */
   #restoring: Promise<void> | undefined;
   /** Runs once it is read. */
   #timer: NodeJS.Timeout | undefined;
@@ -103,9 +102,13 @@ export class ClusterSnapshot implements ChangeListener {
     subscriptions.passOnTo(this);
   }
 
-  /** Reads the file into the caches, at the first call, and writes it every 30 s from then on. Resolves after 500 ms at most. */
+  get isStarted(): boolean {
+    return this.#restoring !== undefined;
+  }
+
+  /** Called once: reads the file into the caches, and writes it every 30 s from then on. Resolves after 500 ms at most. */
   async start(): Promise<void> {
-    this.#restoring ??= this.#restore().finally(() => {
+    this.#restoring = this.#restore().finally(() => {
       this.isRead = true;
       if (!this.#isClosed) this.#timer = setInterval(() => void this.write(), WRITE_MS).unref();
     });
