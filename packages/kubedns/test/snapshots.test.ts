@@ -644,6 +644,16 @@ describe('another replica', () => {
     },
   );
 
+  it('has its line also where it says nothing', async () => {
+    await hostile('127.0.0.2', () => undefined);
+    areAt('127.0.0.2');
+    const replica = startedAlone({ ...asking(), path: '' });
+    await until('a line', () => replica.said(/replica/).length > 0);
+    expect(replica.said(/replica/)).toEqual([
+      'W no snapshot from other replicas: 127.0.0.2: no whole snapshot in time',
+    ]);
+  });
+
   it('gives nothing before it has listed the cluster', async () => {
     const other = own(new Replica({ tokenPath }));
     await giving('127.0.0.2', other);

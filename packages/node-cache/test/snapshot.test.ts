@@ -120,6 +120,20 @@ describe('the snapshot of node-cache', () => {
       expect(await answerOf(second, name, 'A', TIMEOUT_MS)).toMatchObject(FAILED);
   });
 
+  it('is read before the ports are there, where all would be refused', async () => {
+    await put([lineOf('a.cluster.local')]);
+    const testbed = opened(await Testbed.create(() => null, file));
+    const { points, snapshot } = testbed.server;
+    const open = points.open.bind(points);
+    const started: boolean[] = [];
+    jest.spyOn(points, 'open').mockImplementation((blocks) => {
+      started.push(snapshot!.isStarted);
+      return open(blocks);
+    });
+    await testbed.serve(COREFILE);
+    expect(started).toEqual([true]);
+  });
+
   it('gives way to each answer of a server, and to a denial', async () => {
     await put([lineOf('a.cluster.local'), lineOf('gone.cluster.local')]);
     let isSilent = false;

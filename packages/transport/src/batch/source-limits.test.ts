@@ -177,7 +177,7 @@ const FLOOD = 0x0a00_0000;
 const sources = (start: number, count: number, rate: number): Asker[] =>
   Array.from({ length: count }, (_, i) => ({ source: [start + i, 0], rate }));
 const honest = sources(HONEST, 20, 10);
-const SECONDS = 10;
+const SECONDS = 5;
 
 /** Without what is lost until the limits are known. */
 function expectFair(
@@ -207,7 +207,7 @@ describe.each([
     ['two, one of which asks more', 2_000, [...sources(FLOOD, 1, 18_000), ...sources(9, 1, 1_500)]],
   ])('answers honest clients: %s', (__, capacity, flood) => {
     // With one socket all lose what the limited ones get too much.
-    const bars = hasOneSocket ? { least: 0.97, onsetSeconds: 0.8 } : {};
+    const bars = hasOneSocket ? { least: 0.95, onsetSeconds: 0.8 } : {};
     expectFair(new Model({ capacity, hasOneSocket }), capacity, flood, bars);
   });
 
@@ -273,7 +273,7 @@ describe('the end of an overload', () => {
     const many = sources(HONEST, 100, 2);
     model.run(3, [...many, ...sources(FLOOD, count, 60_000 / count)]);
     model.run(1, many);
-    const { partOf } = model.run(12, many);
+    const { partOf } = model.run(10, many);
     expect(partOf(many)).toBe(1);
     expect(model.limits.isOverload).toBe(false);
   });
@@ -331,7 +331,8 @@ describe('many forged sources', () => {
     model.run(5, honest);
     // Some by chance, and not as ones that send much.
     expect(model.limits.overload?.limited).toBeLessThan(6);
-    for (const { perSecond } of model.limits.overload!.clients) expect(perSecond).toBeLessThan(200);
+    for (const { perSecond } of model.limits.overload!.clients)
+      expect(perSecond).toBeLessThan(1_000);
     expect(model.lines).toEqual([
       expect.stringMatching(
         /^more queries than can be answered: \d+ a second arrive, \d+ can be answered; no client/,

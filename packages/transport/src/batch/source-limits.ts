@@ -589,6 +589,8 @@ const CROWD = 10;
 const CROWD_PARTS = 50;
 /** The same for such a part where the sources that are known to be heavy are not all that ask too much, as at the beginning. */
 const MOST_PARTS = 400;
+/** A source is limited where it asks for more than so many times its part. */
+const MARGIN = 1.5;
 /** Steps of a class that are much. */
 const FRESH = 8;
 /** A source of which so little is left in the memory of the last seconds has gone. */
@@ -773,12 +775,14 @@ class SourceTable {
     const fairPart = budget / Math.max(1, this.#size);
     // With more sources than can be counted, equal parts are next to nothing: who asks for little is not limited then.
     const isCrowd = rest * CROWD > whole;
+    // Who asks for a little more is in nobody's way at a socket of its own.
+    const margin = this.#isSeparate ? MARGIN : 1;
     const leastPart = Math.max(fairPart, whole / (isCrowd ? CROWD_PARTS : MOST_PARTS));
     for (let i = 0; i < this.#size; i++) {
       const rate = this.#sent[i]! / span;
       rest += rate;
       this.#atLeast[i] = rate * (1 - DEVIATIONS / Math.sqrt(this.#seen[i]!));
-      if (this.#atLeast[i]! <= (isCrowd ? leastPart : fairPart)) continue;
+      if (this.#atLeast[i]! <= (isCrowd ? leastPart : margin * fairPart)) continue;
       this.#order[candidates++] = i;
       heavy += rate;
     }
@@ -792,7 +796,7 @@ class SourceTable {
       for (let n = 0; n < Math.min(candidates, most); n++) {
         const source = order[n]!;
         // Those after it ask for no more than each of those before it gets.
-        if (n > 0 && atLeast[source]! <= level) break;
+        if (n > 0 && atLeast[source]! <= margin * level) break;
         rest -= this.#sent[source]! / span;
         this.#chosen[source] = 1;
         level = isEnough ? (budget - rest) / (n + 1) : leastPart;
