@@ -168,7 +168,7 @@ describe('the subscribers of a Publisher', () => {
     expect(session.messages).toHaveLength(2);
   });
 
-  it('that come too early are told when they may subscribe, in parts of 70 each 10 ms', () => {
+  it('that come too early get READY when they may subscribe, in parts of 70 each 10 ms', () => {
     zones.rcode = RCODE.SERVFAIL;
     const sessions = Array.from({ length: 100 }, () => new FakeSession());
     for (const each of sessions)

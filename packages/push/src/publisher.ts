@@ -54,7 +54,7 @@ const BEHIND_MS = 10_000;
 /** A subscriber takes some 7 KiB (bench fan-out); what others keep lives as long as its TTL says. */
 const MAX_SUBSCRIBERS = 6_000;
 const SHARE_OF_DESCRIPTORS = 1 / 4;
-/** Between parts of those who are told that they may subscribe now: SUBSCRIBERS_PER_MS come back in a millisecond. */
+/** Between parts of those who get READY: SUBSCRIBERS_PER_MS come back in a millisecond. */
 const READY_MS = 10;
 /** Time for messages in one turn of the event loop: then queries are answered. */
 const TURN_MS = 2;
@@ -247,7 +247,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     this.#send(serialTlv(DSO_TYPE.FLUSH, serial), clusterVersionTlv(this.#announced));
   }
 
-  /** The zones may be subscribed to from now on: those who were refused before are told so, a part at a time. */
+  /** The zones may be subscribed to from now on: those who were refused before get READY, a part at a time. */
   welcome(): void {
     clearTimeout(this.#readying);
     let left = READY_MS * SUBSCRIBERS_PER_MS;

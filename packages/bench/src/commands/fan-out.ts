@@ -5,13 +5,13 @@ import {
   cpuUsage,
   freePort,
   monotonicMs,
+  namesOption,
   numberOption,
   type OptionValues,
   Owned,
   Remote,
   rssBytes,
   usageSince,
-  namesOption,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import type { NodeCacheCrowdMethods } from '../dns/node-cache-crowd.js';

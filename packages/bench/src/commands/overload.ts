@@ -4,6 +4,7 @@ import {
   type CommandContext,
   freePort,
   MeasureError,
+  namesOption,
   numberOption,
   type OptionValues,
   Owned,
@@ -11,7 +12,6 @@ import {
   rssBytes,
   RunningProgram,
   TemporaryFolder,
-  namesOption,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import { ControlGroup } from '../control-group.js';

@@ -10,6 +10,7 @@ import {
   dnsperfVersion,
   MeasureError,
   type MetricPage,
+  namesOption,
   numberOption,
   type OptionValues,
   type Owned,
@@ -22,7 +23,6 @@ import {
   type Spread,
   spreadOf,
   TemporaryFolder,
-  textOption,
 } from '@kube-dns/testkit';
 import { openDescriptors, ProcessWatch } from '../fixtures/process-watch.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
@@ -407,7 +407,7 @@ function resultOf({ attack, did, under, after, containers }: AttackOutcome): obj
 }
 
 const OPTIONS = {
-  only: textOption('', 'NAME,…', `attacks to make: ${ATTACKS.map(({ name }) => name).join(', ')}`),
+  only: namesOption([], `attacks to make: ${ATTACKS.map(({ name }) => name).join(', ')}`),
   seconds: numberOption(10, 'of each attack', { min: 0.2, max: 3_600, isWhole: false }),
   calm: numberOption(2, 'seconds for which latency is measured without one', {
     min: 0.2,
@@ -433,10 +433,10 @@ const TCP_PER_SECOND = 20;
 const LAST_WORD_MS = 5_000;
 const SHORT_LAST_WORD_MS = 300;
 
-function attacksNamed(only: string): readonly Attack[] {
-  const names = only.split(',').filter((name) => name !== '');
+function attacksNamed(names: readonly string[]): readonly Attack[] {
   const unknown = names.find((name) => !ATTACKS.some((attack) => attack.name === name));
-  if (unknown !== undefined) throw new UsageError(`--only=${only}: no attack "${unknown}"`);
+  if (unknown !== undefined)
+    throw new UsageError(`--only=${names.join(',')}: no attack "${unknown}"`);
   return ATTACKS.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 

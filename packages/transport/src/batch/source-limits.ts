@@ -232,7 +232,7 @@ export class SourceLimits {
     return this.#isOverload;
   }
 
-  /** So many messages were received together: the socket is looked at soon, if that is not under way. */
+  /** So many messages were received together: the socket is looked at soon. */
   noteUse(messages: number): void {
     this.#inUse += messages;
     if (this.#timer !== undefined || this.#isClosed) return;
@@ -493,7 +493,7 @@ export class SourceLimits {
   #limit(waiting = 0): void {
     const sources = this.#sources!;
     const least = this.#budget * (1 - LEAST_DRAINED);
-    // A backlog is in nobody's way where others have a socket of their own.
+    // A backlog delays no one where others have a socket of their own.
     const less = this.#isSeparate ? 0 : Math.min(least, waiting / DRAIN_SECONDS);
     this.#level = sources.limit(this.#budget, less, this.#maxLimited);
     if (!sources.isChanged) return;
@@ -505,7 +505,7 @@ export class SourceLimits {
     this.#choice ??= new SourceFilter(this.#keys);
     sources.writeTo(this.#filter, this.#choice);
     this.#hasFilter = this.#port.attach(this.#filter, this.#choice);
-    // What was dropped until now is nobody's in the next window.
+    // What was dropped until now counts for no source in the next window.
     this.#readMemory();
     const { first, others } = this.#takeDropped();
     this.#counters.droppedFull += first + others;
@@ -775,7 +775,7 @@ class SourceTable {
     const fairPart = budget / Math.max(1, this.#size);
     // With more sources than can be counted, equal parts are next to nothing: who asks for little is not limited then.
     const isCrowd = rest * CROWD > whole;
-    // Who asks for a little more is in nobody's way at a socket of its own.
+    // Who asks for a little more delays no one where heavy sources have another socket.
     const margin = this.#isSeparate ? MARGIN : 1;
     const leastPart = Math.max(fairPart, whole / (isCrowd ? CROWD_PARTS : MOST_PARTS));
     for (let i = 0; i < this.#size; i++) {
