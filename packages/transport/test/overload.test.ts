@@ -80,6 +80,26 @@ describe('a filter in the kernel', () => {
   });
 });
 
+unless(NO_BATCH, it)(
+  'a port has one socket where the kernel has no choice of two, and is shared with no other',
+  async () => {
+    const libc = await loadLibc();
+    const engine = new BatchEngine({
+      ...libc,
+      setsockopt: (fd, level, option, ...rest) =>
+        option === linux.SO_ATTACH_REUSEPORT_CBPF
+          ? -1
+          : libc.setsockopt(fd, level, option, ...rest),
+    });
+    const socket = opened(engine.createSocket(new ListenerCounters()));
+    await socket.open('127.0.0.1', 0, () => undefined);
+    const other = opened(new BatchEngine(libc).createSocket(new ListenerCounters()));
+    await expect(other.open('127.0.0.1', socket.port, () => undefined, true)).rejects.toThrow(
+      'EADDRINUSE',
+    );
+  },
+);
+
 /** Room for a few datagrams. */
 const BUFFER_BYTES = 8_192;
 

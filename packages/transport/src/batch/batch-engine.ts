@@ -619,9 +619,17 @@ class BatchSocket implements OutboxSocket {
   #openForOthers(): BatchSocket | undefined {
     if (this.#options.reusesPort === true) return undefined;
     if (!this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) return undefined;
-    let second: BatchSocket | undefined;
+    const second = this.#openBeside();
+    if (second !== undefined && this.#choose(FIRST_ALWAYS)) return second;
+    second?.close();
+    // The kernel would give some datagrams to any socket that has it, too.
+    this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 0);
+    return undefined;
+  }
+
+  #openBeside(): BatchSocket | undefined {
     try {
-      second = new BatchSocket(
+      return new BatchSocket(
         this.#hub,
         {
           ...this.#options,
@@ -635,9 +643,6 @@ class BatchSocket implements OutboxSocket {
     } catch {
       return undefined;
     }
-    if (this.#choose(FIRST_ALWAYS)) return second;
-    second.close();
-    return undefined;
   }
 
   #choose(choice: SourceFilter): boolean {
