@@ -42,6 +42,7 @@ export {
   type GivenOptions,
   namesOption,
   numberOption,
+  numbersOption,
   type Option,
   optional,
   type Options,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { UsageError } from './errors.js';
 import {
   numberOption,
+  numbersOption,
   optional,
   parseOptions,
   preset,
@@ -93,6 +94,8 @@ const OPTIONS = {
   json: textOption('', 'FILE', 'where to'),
   flags: wordsOption(['--a'], 'what with'),
   parts: namesOption(['all'], 'which'),
+  kinds: namesOption(['some'], 'of what kind', ['some', 'more']),
+  delays: numbersOption([], 'how late', { max: 500 }),
   strict: switchOption('whether'),
 };
 
@@ -111,6 +114,8 @@ describe('the options of a command', () => {
       '--part=0.25',
       '--flags=--b  --c=1',
       '--parts=one,two',
+      '--kinds=more,some',
+      '--delays=0,300',
       '--strict',
       '--json',
       'x',
@@ -122,6 +127,8 @@ describe('the options of a command', () => {
         json: 'x',
         flags: ['--b', '--c=1'],
         parts: ['one', 'two'],
+        kinds: ['more', 'some'],
+        delays: [0, 300],
         strict: true,
       },
     });
@@ -137,6 +144,10 @@ describe('the options of a command', () => {
     ['--size=1.5', '--size=1.5: is not a whole number from 1 to 100'],
     ['--size=', '--size=: is not a whole number from 1 to 100'],
     ['--part=2', '--part=2: is not a number from 0 to 1'],
+    ['--kinds=more,one', '--kinds=more,one: "one" is none of some, more'],
+    ['--kinds=', '--kinds=: "" is none of some, more'],
+    ['--delays=0 300', '--delays=0 300: "0 300" is not a whole number from 0 to 500'],
+    ['--delays=0,', '--delays=0,: "" is not a whole number from 0 to 500'],
   ])('refuse %s', (arg, message) => {
     expect(() => parseMeasure([arg])).toThrow(UsageError);
     expect(() => parseMeasure([arg])).toThrow(message);

@@ -30,11 +30,17 @@ export type Options = Readonly<Record<string, Option<unknown>>>;
 /** The values of a command's options. */
 export type OptionValues<T extends Options> = { readonly [K in keyof T]: T[K]['initial'] };
 
+interface NumberRange {
+  readonly min?: number;
+  readonly max?: number;
+  readonly isWhole?: boolean;
+}
+
 /** A number in decimals, with both ends of its range included. */
 export function numberOption(
   initial: number,
   help: string,
-  { min = 0, max = Number.MAX_SAFE_INTEGER, isWhole = true } = {},
+  { min = 0, max = Number.MAX_SAFE_INTEGER, isWhole = true }: NumberRange = {},
 ): Option<number> {
   const parse = (text: string) => {
     const value = Number(text);
@@ -47,6 +53,24 @@ export function numberOption(
   return { initial, value: 'N', help, parse };
 }
 
+/** Numbers as those of {@link numberOption}, separated by commas. */
+export function numbersOption(
+  initial: readonly number[],
+  help: string,
+  range?: NumberRange,
+): Option<readonly number[]> {
+  const one = numberOption(0, help, range);
+  const parseOne = (text: string) => {
+    try {
+      return one.parse(text, 0);
+    } catch (cause) {
+      throw new Error(`"${text}" ${errorText(cause)}`, { cause });
+    }
+  };
+  const parseAll = (text: string) => text.split(',').map(parseOne);
+  return { initial, initialText: initial.join(','), value: 'N,…', help, parse: parseAll };
+}
+
 export function textOption(initial: string, value: string, help: string): Option<string> {
   return { initial, value, help, parse: (text) => text };
 }
@@ -57,10 +81,19 @@ export function wordsOption(initial: readonly string[], help: string): Option<re
   return { initial, value: "'WORDS'", help, parse };
 }
 
-/** Names separated by commas. */
-export function namesOption(initial: readonly string[], help: string): Option<readonly string[]> {
-  const parse = (text: string) => text.split(',').filter((name) => name !== '');
-  return { initial, value: 'NAME,…', help, parse };
+/** Names separated by commas; only those of `known`, if it is given. */
+export function namesOption<T extends string = string>(
+  initial: readonly T[],
+  help: string,
+  known?: readonly T[],
+): Option<readonly T[]> {
+  const isKnown = (name: string): name is T => known?.some((each) => each === name) ?? true;
+  const parse = (text: string) =>
+    text.split(',').map((name) => {
+      if (isKnown(name)) return name;
+      throw new Error(`"${name}" is none of ${known!.join(', ')}`);
+    });
+  return { initial, initialText: initial.join(','), value: 'NAME,…', help, parse };
 }
 
 export function switchOption(help: string): Option<boolean> {

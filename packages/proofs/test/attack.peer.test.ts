@@ -19,7 +19,7 @@ const SHORT = ['--busy', '--seconds=0.3', '--calm=0.2', '--settle=0', '--strengt
 it('refuses an attack that does not exist', async () => {
   const { end, stderr } = await run(['attack', '--only=nothing'], TIMEOUT_MS);
   expect(end).toBe(2);
-  expect(stderr).toContain('--only=nothing: no attack "nothing"');
+  expect(stderr).toContain('--only=nothing: "nothing" is none of ');
 });
 
 unless(needsPrograms('dnsperf'), describe)('attacks', () => {

@@ -23,7 +23,7 @@ describe('behind a Service of two pods no cache has the old answer of a change',
   }, LIMIT_MS); // prettier-ignore
 
   unless(skipReason, it)('when one kubedns sees it later', async () => {
-    expect(await missedBy('--delays=0 300')).toEqual(NOTHING);
+    expect(await missedBy('--delays=0,300')).toEqual(NOTHING);
   }, LIMIT_MS); // prettier-ignore
 
   unless(skipReason, it)('after a program was killed', async () => {

@@ -13,6 +13,7 @@ export {
 export {
   namesOption,
   numberOption,
+  numbersOption,
   type Option,
   type Options,
   type OptionValues,

@@ -20,18 +20,6 @@ import {
 import type { ClusterSize } from '../cluster/cluster-plan.js';
 import type { Programs } from '../load/testbed.js';
 
-/** Those of all that an option names by their words, or all of them. Throws a MeasureError for a word that none has. */
-export function chosen<T>(
-  option: string,
-  all: Readonly<Record<string, T>>,
-  words: readonly string[],
-): [word: string, T][] {
-  for (const word of words) {
-    if (!Object.hasOwn(all, word)) throw new MeasureError(`--${option}: there is no "${word}"`);
-  }
-  return Object.entries(all).filter(([word]) => words.length === 0 || words.includes(word));
-}
-
 /** The path of a bundle; empty unless given. */
 export function bundleOption(): Option<string> {
   const parse = (text: string) => {

@@ -1,7 +1,8 @@
 import {
   type Command,
+  namesOption,
   numberOption,
-  type Option,
+  numbersOption,
   type OptionValues,
   switchOption,
   Owned,
@@ -27,36 +28,13 @@ import {
 export const PARTS: readonly Part[] = [QUOTA, MEMORY];
 const NAMES = [...WORKLOADS, ...PARTS].map(({ name }) => name);
 
-const onlyOption: Option<readonly string[]> = {
-  initial: NAMES,
-  value: 'NAME,…',
-  help: 'workloads, separated by commas',
-  parse: (text) => {
-    const names = text.split(',');
-    const unknown = names.find((name) => !NAMES.includes(name));
-    if (unknown === undefined) return names;
-    throw new Error(`"${unknown}" is none of ${NAMES.join(', ')}`);
-  },
-};
-
 /** Below it the load was another than it should have been. */
 const SENT_PERCENT = 99;
-
-const quotasOption: Option<readonly number[]> = {
-  initial: [25, 50, 100],
-  value: 'N,…',
-  help: 'quotas of CPU in thousandths, for the workload quota',
-  parse: (text) =>
-    text.split(',').map((word) => {
-      if (/^[1-9]\d{0,3}$/.test(word)) return Number(word);
-      throw new Error(`"${word}" is not a whole number from 1 to 9999`);
-    }),
-};
 
 const seconds = { max: 600, isWhole: false };
 
 const OPTIONS = {
-  only: onlyOption,
+  only: namesOption(NAMES, 'workloads', NAMES),
   runs: numberOption(5, 'runs, in each of which every server has its turn', { min: 1, max: 100 }),
   seconds: numberOption(4, 'seconds of each run, as fast as it answers', { min: 0.1, ...seconds }),
   'latency-seconds': numberOption(2, 'seconds of each run at a fixed rate; 0 is never', seconds),
@@ -67,7 +45,10 @@ const OPTIONS = {
   ...WARM_UP_OPTIONS,
   'idle-seconds': numberOption(25, 'seconds until memory is read once more; 0 is never', seconds),
   rate: numberOption(20_000, 'queries each second at the fixed rate', { min: 1 }),
-  quotas: quotasOption,
+  quotas: numbersOption([25, 50, 100], 'quotas of CPU in thousandths, for the workload quota', {
+    min: 1,
+    max: 9_999,
+  }),
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
   polite: switchOption('takes the cores as any other program of the machine, and not before them'),
   'kube-dns': programOption('a kube-dns of the original to compare with'),

@@ -21,7 +21,7 @@ import { cpuOf } from '../load/cpu-share.js';
 import { Series, type Subject } from '../load/scores.js';
 import { type Programs, ServerTestbed, type TestbedCluster } from '../load/testbed.js';
 import { stockArguments } from '../servers/peers.js';
-import { chosen, CONTAINER_OPTIONS, programsOf } from './command.js';
+import { CONTAINER_OPTIONS, programsOf } from './command.js';
 
 /** What the parts share. */
 interface FanOutContext {
@@ -296,6 +296,8 @@ async function measureHerd(context: FanOutContext): Promise<void> {
   await own.close();
 }
 
+const PARTS = ['few', 'replicas', 'many', 'herd'] as const;
+
 const OPTIONS = {
   runs: numberOption(3, 'runs of each part', { min: 1, max: 100 }),
   subscribers: numberOption(5_000, 'subscribers of one dnsmasq', { min: 1, max: 6_000 }),
@@ -304,7 +306,7 @@ const OPTIONS = {
   'few-changes': numberOption(100, 'and so many changes a second', { min: 1, max: 100_000 }),
   services: numberOption(10_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   seconds: numberOption(20, 'seconds of changes', { min: 1, max: 3_600 }),
-  only: namesOption([], 'these parts alone: few, replicas, many, herd'),
+  only: namesOption(PARTS, 'these parts alone', PARTS),
   ...CONTAINER_OPTIONS,
 };
 
@@ -321,7 +323,8 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     many: { ...many, title: `${many.subscribers} subscribers`, part: measureMany },
     herd: { ...many, title: `${many.subscribers} subscribers come back`, part: measureHerd },
   };
-  for (const [, { title, part, subscribers, changes }] of chosen('only', parts, only)) {
+  for (const word of only) {
+    const { title, part, subscribers, changes } = parts[word];
     const series = new Series();
     const add: Series['add'] = (name, value, kind) => series.add(`${title}: ${name}`, value, kind);
     for (let i = 1; i <= runs; i++) {

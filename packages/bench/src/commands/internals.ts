@@ -14,8 +14,8 @@ import {
   isOk,
   MeasureError,
   monotonicMs,
+  namesOption,
   numberOption,
-  type Option,
   type OptionValues,
   Owned,
   Remote,
@@ -189,22 +189,12 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-const partsOption: Option<readonly Part[]> = {
-  initial: PARTS,
-  value: 'NAME,…',
-  help: `parts, all unless given: ${PARTS.map(({ name }) => name).join(', ')}`,
-  parse: (text) =>
-    text.split(',').map((word) => {
-      const part = PARTS.find(({ name }) => name === word);
-      if (part !== undefined) return part;
-      throw new Error(`"${word}" is none of ${PARTS.map(({ name }) => name).join(', ')}`);
-    }),
-};
+const PART_NAMES = PARTS.map(({ name }) => name);
 
 const { node, json, strict } = COMMON_OPTIONS;
 
 const OPTIONS = {
-  only: partsOption,
+  only: namesOption(PART_NAMES, 'parts', PART_NAMES),
   rounds: numberOption(5, 'rounds of each part', { min: 1, max: 100 }),
   node: { ...node, help: 'Node that runs the programs; the other parts have that of the bench' },
   json,
@@ -216,7 +206,8 @@ type Values = OptionValues<typeof OPTIONS>;
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const { only, rounds } = values;
   const dearest = new Map<string, Set<string>>();
-  for (const { title, measure } of only) {
+  for (const { name, title, measure } of PARTS) {
+    if (!only.includes(name)) continue;
     const series = new Series();
     for (let i = 1; i <= rounds; i++) {
       progress(`round ${i} of ${rounds}: ${title}`);

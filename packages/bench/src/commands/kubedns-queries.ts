@@ -7,6 +7,7 @@ import {
   cpuUsage,
   dnsperfVersion,
   findRealDnsmasq,
+  namesOption,
   numberOption,
   type Option,
   type OptionValues,
@@ -19,14 +20,7 @@ import {
   TemporaryFolder,
   usageSince,
 } from '@kube-dns/testkit';
-import {
-  askedServices,
-  dnsmasqWithServices,
-  type Mix,
-  MIX_NAMES,
-  mixesOf,
-  type MixName,
-} from '../queries.js';
+import { askedServices, dnsmasqWithServices, type Mix, MIX_NAMES, mixesOf } from '../queries.js';
 import { startEcho } from '../servers/peers.js';
 import { ClusterTestbed } from './cluster-testbed.js';
 import { COMMON_OPTIONS, SIZE_OPTIONS } from './command.js';
@@ -145,25 +139,13 @@ const peerOption: Option<Peer | undefined> = {
   },
 };
 
-const mixesOption: Option<readonly MixName[]> = {
-  initial: MIX_NAMES,
-  value: 'A,SRV,…',
-  help: 'what is asked',
-  parse: (text) =>
-    text.split(',').map((word) => {
-      const name = MIX_NAMES.find((each) => each === word);
-      if (name === undefined) throw new Error(`"${word}" is none of ${MIX_NAMES.join(', ')}`);
-      return name;
-    }),
-};
-
 const OPTIONS = {
   ...SIZE_OPTIONS,
   services: { ...SIZE_OPTIONS.services, initial: SERVICES },
   slices: { ...SIZE_OPTIONS.slices, initial: SERVICES },
   headless: { ...SIZE_OPTIONS.headless, initial: 0 },
   names: numberOption(SERVICES, 'names that are asked for', { min: 1 }),
-  mixes: mixesOption,
+  mixes: namesOption(MIX_NAMES, 'what is asked', MIX_NAMES),
   rounds: numberOption(3, 'rounds', { min: 1, max: 100 }),
   seconds: numberOption(4, 'seconds of each run', { min: 1, max: 600 }),
   peer: peerOption,

@@ -21,7 +21,7 @@ import type { LoadResult, SteadyLoadMethods } from '../dns/steady-load.js';
 import { Series, type Subject } from '../load/scores.js';
 import { COREDNS, LoadTestbed, type Programs } from '../load/testbed.js';
 import { encodeQuestionFile, type LoadQuestion, namesBelow } from '../queries.js';
-import { chosen, LOAD_OPTIONS, programOption, programsOf } from './command.js';
+import { LOAD_OPTIONS, programOption, programsOf } from './command.js';
 
 const LOAD = new URL('../dns/steady-load.js#SteadyLoad', import.meta.url);
 const FLOOD = new URL('../dns/flood.js#Flood', import.meta.url);
@@ -334,13 +334,16 @@ const SERVERS: Readonly<Record<string, { readonly start: Start; readonly isOurs:
   'coredns-shed': { start: startCoredns('shed'), isOurs: false },
 };
 
+const ATTACK_WORDS = Object.keys(ATTACKS);
+const SERVER_WORDS = Object.keys(SERVERS);
+
 const OPTIONS = {
   runs: numberOption(3, 'runs of each attack on each server', { min: 1, max: 100 }),
   seconds: numberOption(60, 'how long an attack is', { min: 1, max: 3_600 }),
   cpu: numberOption(100, 'thousandths of a core that a server has', { min: 10, max: 1_000 }),
   factor: numberOption(10, 'times of its capacity that it is asked', { min: 1, max: 100 }),
-  only: namesOption([], `these attacks alone: ${Object.keys(ATTACKS).join(', ')}`),
-  servers: namesOption([], `these servers alone: ${Object.keys(SERVERS).join(', ')}`),
+  only: namesOption(ATTACK_WORDS, 'these attacks alone', ATTACK_WORDS),
+  servers: namesOption(SERVER_WORDS, 'these servers alone', SERVER_WORDS),
   coredns: programOption('a CoreDNS to compare with'),
   'shed-coredns': programOption('a CoreDNS that has the plugin shed'),
   ...LOAD_OPTIONS,
@@ -350,17 +353,17 @@ type Values = OptionValues<typeof OPTIONS>;
 
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const { runs, seconds, cpu: milliCpus, factor, only, servers } = values;
-  const attacks = chosen('only', ATTACKS, only);
-  const rivals = chosen('servers', SERVERS, servers);
   report.note(
     `A server has ${milliCpus}m CPU, in periods of ${PERIOD_US / 1_000} ms; ${HONEST.length} honest clients ask ${ASKED_OF_EACH} names a second each, which it knows.`,
   );
-  for (const [attackWord, attack] of attacks) {
+  for (const attackWord of only) {
+    const attack = ATTACKS[attackWord]!;
     const series = new Series();
     const add: Series['add'] = (name, value, kind) =>
       series.add(`${attack.what}: ${name}`, value, kind);
     for (let i = 1; i <= runs; i++) {
-      for (const [word, { start, isOurs }] of rivals) {
+      for (const word of servers) {
+        const { start, isOurs } = SERVERS[word]!;
         if (word === 'kubedns' && attack.isAgainstDomain) continue;
         progress(`run ${i} of ${runs}: ${attackWord}, ${word}`);
         const coredns = word === 'coredns-shed' ? values['shed-coredns'] : values.coredns;

@@ -5,6 +5,7 @@ import {
   MeasureError,
   monotonicMs,
   numberOption,
+  numbersOption,
   type OptionValues,
   PROGRAM_OPTIONS,
   textOption,
@@ -27,7 +28,7 @@ const OPTIONS = {
   'give-up-ms': numberOption(35_000, 'a name is asked for so long for its new answer, in ms', {
     min: 100,
   }),
-  delays: namesOption([], 'how late the first, the second … kubedns sees the changes, in ms'),
+  delays: numbersOption([], 'how late the first, the second … kubedns sees the changes, in ms'),
   faults: namesOption(
     [],
     'kill:NAME, freeze:NAME, cut:HOST or late:KUBEDNS (killed, and the API server is away for 15 s), one after the other',
@@ -61,8 +62,7 @@ const FAILED = /^(?:SERVFAIL|REFUSED)/;
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const skipReason = networkSkipReason();
   if (skipReason !== undefined) throw new MeasureError(`the lab ${skipReason}`);
-  const delaysMs = values.delays.map(Number);
-  const latestMs = Math.max(0, ...delaysMs);
+  const latestMs = Math.max(0, ...values.delays);
   const lab = await FleetLab.start(
     {
       node: values.node,
@@ -74,7 +74,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
     },
     owned,
   );
-  for (const [i, delayMs] of delaysMs.entries()) await lab.delay(i + 1, delayMs);
+  for (const [i, delayMs] of values.delays.entries()) await lab.delay(i + 1, delayMs);
   progress('all programs are ready');
   const waits = owned.add(new CoreWaits(() => lab.pids));
   const limitMs = values['limit-ms'] + latestMs;

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { errorText, UsageError } from '@kube-dns/base';
+import { errorText } from '@kube-dns/base';
 import {
   commandEntry,
   formatValue,
+  namesOption,
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
@@ -13,7 +14,7 @@ import {
 import { BUSY_OPTION } from '../program-options.js';
 import type { FuzzProcessMethods } from './fuzz-process.js';
 import { endedRun, type FuzzRunResult, MAX_INPUT_BYTES, MAX_INPUT_US } from './fuzz-run.js';
-import { type FuzzParser, PARSERS } from './parsers.js';
+import { PARSERS } from './parsers.js';
 
 const ENTRY = new URL('./fuzz-process.js#FuzzProcess', import.meta.url);
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
@@ -30,10 +31,12 @@ const HEADER = [
   'corpus',
 ];
 
+const PARSER_NAMES = PARSERS.map(({ name }) => name);
+
 const OPTIONS = {
   inputs: numberOption(200_000, 'inputs of each parser', { min: 1 }),
   'text-inputs': numberOption(0, 'inputs of those of texts; as many as the others unless given'),
-  only: textOption('', 'NAME,…', `parsers: ${PARSERS.map(({ name }) => name).join(', ')}`),
+  only: namesOption(PARSER_NAMES, 'parsers', PARSER_NAMES),
   seed: numberOption(1, 'what the inputs follow from', { max: 2 ** 31 }),
   seconds: numberOption(0, 'the longest that one parser has; without an end unless given'),
   'max-us': numberOption(MAX_INPUT_US, 'microseconds that an input may take, on this machine', {
@@ -47,21 +50,8 @@ const OPTIONS = {
 
 type Values = OptionValues<typeof OPTIONS>;
 
-function parsersNamed(only: string): readonly FuzzParser[] {
-  if (only === '') return PARSERS;
-  return only.split(',').map((word) => {
-    const parser = PARSERS.find(({ name }) => name === word);
-    if (parser === undefined) throw new UsageError(`--only=${only}: no parser "${word}"`);
-    return parser;
-  });
-}
-
-/**
- * One parser after another, some at the same time. Each has a process of its own, so that none changes the figures of
- * another; without figures those of one job have the same, until it ends.
- */
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
-  const parsers = parsersNamed(values.only);
+  const parsers = PARSERS.filter(({ name }) => values.only.includes(name));
   const { busy } = values;
   const maxUs = values['max-us'];
   const waiting = [...parsers];

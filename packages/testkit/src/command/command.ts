@@ -114,14 +114,14 @@ export function commandEntry<T extends Options>(command: Command<T>): CommandEnt
 
 /** The help text of a command's options. */
 export function describeOptions(options: Options): string {
-  const rows = Object.entries(options).map(([name, { value, help, initial }]) => {
+  const rows = Object.entries(options).map(([name, { value, help, initial, initialText }]) => {
     const flag = `--${name}${value === '' ? '' : `=${value}`}`;
-    return `  ${flag.padEnd(24)}${help}${initialText(initial)}\n`;
+    return `  ${flag.padEnd(24)}${help}${defaultText(initialText ?? initial)}\n`;
   });
   return rows.join('');
 }
 
-function initialText(initial: unknown): string {
+function defaultText(initial: unknown): string {
   const text: unknown = Array.isArray(initial) ? initial.join(' ') : initial;
   const hasDefault = typeof text === 'number' || (typeof text === 'string' && text !== '');
   return hasDefault ? ` (default ${text})` : '';
