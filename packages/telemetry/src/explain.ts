@@ -19,7 +19,6 @@ import {
   fitMessage,
   FLAG,
   MAX_MESSAGE_BYTES,
-  type Query,
   RCODE_NAMES,
   readUint16,
   RecordCursor,
@@ -38,7 +37,7 @@ import {
 /** Explanations that are made at the same time. */
 const MAX_AT_A_TIME = 8;
 
-/** By its path the page `/explain?name=NAME&type=TYPE[&client=IP]`: an explanation, or `{ error }` with status 400 or 429. */
+/** By its path the page `/explain?name=NAME&type=TYPE[&client=IP][&limit=MS]`: an explanation, or `{ error }` with status 400 or 429. */
 export function explainPages(
   explain: (question: ExplainedQuestion) => Promise<Explanation>,
 ): ReadonlyMap<string, LocalPage> {
@@ -68,9 +67,6 @@ interface TracedQuestion {
   readonly answered: Promise<ExplainedAnswer>;
 }
 
-/** Every answerer has its own, shorter time-out. */
-const LIMIT_MS = 15_000;
-
 /**
  * Asks an answerer as a client with EDNS does: over UDP, and over TCP when that answer is truncated. The first question
  * is asked before this returns, and its decisions are traced; of the second one only the servers that are asked.
@@ -85,24 +81,25 @@ async function askBoth(
   question: ExplainedQuestion,
   trace: Trace,
 ): Promise<ExplainedAnswer> {
-  const first = await ask(answerer, queryFor(question, false), question.client, trace);
+  const first = await ask(answerer, question, false, trace);
   const isTruncated = first.message !== undefined && (readUint16(first.message, 2) & FLAG.TC) !== 0;
   if (!isTruncated) return explainedAnswer(first);
   const later = new Trace();
-  const second = await ask(answerer, queryFor(question, true), question.client, later);
+  const second = await ask(answerer, question, true, later);
   for (const event of later.all(EXCHANGED)) trace.note(EXCHANGED, event);
   return explainedAnswer({ ...second, ms: first.ms + second.ms });
 }
 
 async function ask(
   answerer: Answerer,
-  query: Query,
-  address: string,
+  question: ExplainedQuestion,
+  isOverTcp: boolean,
   trace: Trace,
 ): Promise<ReceivedAnswer> {
+  const query = queryFor(question, isOverTcp);
   const { maxAnswerBytes } = query;
   const startedMs = performance.now();
-  const client = new AskingClient(address);
+  const client = new AskingClient(question);
   const out = new Uint8Array(MAX_MESSAGE_BYTES);
   query.trace = trace;
   const length = answerer.answer(query, out, client);
@@ -126,10 +123,10 @@ class AskingClient implements Client, ReplyPath {
   #settle!: (answer: Omit<ReceivedAnswer, 'ms'>) => void;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(address: string) {
-    this.address = address;
+  constructor({ client, limitMs }: ExplainedQuestion) {
+    this.address = client;
     this.answered = new Promise((resolve) => (this.#settle = resolve));
-    this.#timer = setTimeout(() => this.abandon(), LIMIT_MS).unref();
+    this.#timer = setTimeout(() => this.abandon(), limitMs).unref();
   }
 
   answersFrom(source: AnswerSource): void {

@@ -82,28 +82,36 @@ export interface ExplainedQuestion {
   readonly text: { readonly name: string; readonly type: string };
   /** The address of the client. */
   readonly client: string;
+  /** After this time there is no answer, in milliseconds. */
+  readonly limitMs: number;
 }
 
 /** The longest text of a name: each byte escaped. */
 const MAX_NAME_CHARACTERS = 1_024;
 const DEFAULT_CLIENT = '127.0.0.1';
 const OPT_BYTES = 11;
+/** Every answerer has its own, shorter time-out. */
+const MAX_LIMIT_MS = 15_000;
 
-/** Reads `name`, `type` and `client` of a request; a text says what is wrong with them. */
+/** Reads `name`, `type`, `client` and `limit` (in milliseconds) of a request; a text says what is wrong with them. */
 export function readQuestion(parameters: URLSearchParams): ExplainedQuestion | string {
   const nameText = parameters.get('name') ?? '';
   const typeName = parameters.get('type') ?? 'A';
   const client = parameters.get('client') ?? DEFAULT_CLIENT;
+  const limitMs = Number(parameters.get('limit') ?? MAX_LIMIT_MS);
   if (nameText === '') return 'name is missing: /explain?name=NAME&type=TYPE';
   if (nameText.length > MAX_NAME_CHARACTERS) return 'name is too long';
   const type = typeNumber(typeName);
   if (type === undefined) return `type ${JSON.stringify(typeName.slice(0, 64))} is no record type`;
   if (type === TYPE.AXFR || type === TYPE.IXFR) return 'a zone transfer is not one answer';
   if (isIP(client) === 0) return `client ${JSON.stringify(client.slice(0, 64))} is no IP address`;
+  if (!(limitMs >= 1 && limitMs <= MAX_LIMIT_MS)) {
+    return `limit must be 1 to ${MAX_LIMIT_MS} milliseconds`;
+  }
   try {
     const name = encodeName(nameText);
     const text = { name: absolute(decodeName(name)), type: typeText(type) };
-    return { name, key: name.map(lowerCaseByte), type, text, client };
+    return { name, key: name.map(lowerCaseByte), type, text, client, limitMs };
   } catch (error) {
     return error instanceof Error ? error.message : 'name is not valid';
   }

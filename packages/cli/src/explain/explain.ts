@@ -18,7 +18,7 @@ import {
   type Lookup,
 } from './lookup.js';
 import { explainUsage, parseExplainOptions, type ExplainOptions } from './options.js';
-import { forwardPorts, findPrograms } from './programs.js';
+import { forwardPorts, findPrograms, HANG_MS } from './programs.js';
 import { adviceOf, resultData, resultText, type Result } from './report.js';
 
 /** Of `kube-dns up`. */
@@ -65,7 +65,9 @@ async function explainName(options: ExplainOptions): Promise<Result> {
       );
     }
     const client = resolver.address;
-    const lookup = await lookUp({ path, type, client, programs: reached }).catch(
+    // Programs wait for the one that hangs: no longer than it was waited for here.
+    const limitMs = missed.some(({ hangs }) => hangs) ? HANG_MS : undefined;
+    const lookup = await lookUp({ path, type, client, programs: reached, limitMs }).catch(
       (cause: unknown) => {
         const reason = cause instanceof Error ? cause.message : String(cause);
         throw refusal(`a program stopped answering: ${reason}`, { cause });

@@ -162,19 +162,25 @@ interface LookupOptions {
   readonly client: string | undefined;
   /** At least one. */
   readonly programs: readonly Reached[];
+  /** How long a program waits for its servers, in ms; as long as it does unless this is given. */
+  readonly limitMs?: number | undefined;
 }
 
 /** Steps that say why a name has no answer, the best first. */
 const REASONS = ['absent', 'not-ready', 'left-out'];
 
-/** Asks the names of a search path in order, as glibc does: each program once for each name. */
-export async function lookUp({ path, type, client, programs }: LookupOptions): Promise<Lookup> {
+/**
+ * Asks the names of a search path in order, as glibc does: each program once for each name. A name without any answer is
+ * the last one.
+ */
+export async function lookUp(options: LookupOptions): Promise<Lookup> {
+  const { path, type, client, programs, limitMs } = options;
   const asked: LookedUp[] = [];
   for (const name of path.candidates) {
     const explanations: Explanation[] = [];
     // A program asks those behind it: these look at what they have before that question reaches them.
     for (const { port } of programs.toReversed()) {
-      explanations.unshift(await askPage(port, name, type, client));
+      explanations.unshift(await askPage(port, name, type, client, limitMs));
     }
     const explanation = explanations[0]!;
     const behind = explanations.at(-1)!;
@@ -182,7 +188,8 @@ export async function lookUp({ path, type, client, programs }: LookupOptions): P
     const why = outcome === 'answered' ? '' : whyOf(behind);
     asked.push({ name, outcome, explanation, behind, explanations, why });
     // glibc goes on until one is answered, also after an empty answer and after a failure.
-    if (outcome === 'answered') break;
+    // After silence the next name would cost the same time, and say no more.
+    if (outcome === 'answered' || explanation.verdict.rcode === null) break;
   }
   const deciding = asked[decidingOutcome(asked.map(({ outcome }) => outcome))]!;
   const explained = deciding.outcome === 'no-name' ? mostTelling(asked) : deciding;

@@ -42,6 +42,8 @@ export interface Missed {
   readonly program: ExplainerName;
   readonly reason: string;
   readonly advice: string;
+  /** It has the port, and does not answer. */
+  readonly hangs: boolean;
 }
 
 /** The programs that can be asked, those next to the client first, and those that cannot. */
@@ -56,15 +58,18 @@ export async function findPrograms(
 }
 
 async function find(program: ExplainerName, ports: readonly number[]): Promise<Reached | Missed> {
-  const { advice } = EXPLAINERS[program];
-  const reasons: string[] = [];
-  for (const port of ports) {
-    const reason = await checkPage(port);
-    if (reason === undefined) return { program, port };
-    reasons.push(`127.0.0.1:${port}: ${reason}`);
-  }
-  return { program, reason: reasons.join('; '), advice };
+  const checked = await Promise.all(ports.map((port) => checkPage(port)));
+  const at = checked.indexOf(undefined);
+  if (at >= 0) return { program, port: ports[at]! };
+  const reason = checked.map((why, i) => `127.0.0.1:${ports[i]!}: ${why}`).join('; ');
+  const hangs = checked.includes(NO_REPLY);
+  return { program, reason, advice: hangs ? HANGS : EXPLAINERS[program].advice, hangs };
 }
+
+const HANGS = 'it hangs, or its machine is overloaded; see its log, and restart it';
+/** A program that has not said within this time whether it has the page hangs. */
+export const HANG_MS = 2_000;
+const NO_REPLY = noReply(HANG_MS);
 
 const NO_PAGE = 'it has no page /explain: it is older, or another program';
 const LOOPBACK = '127.0.0.1';
@@ -72,14 +77,20 @@ const LOOPBACK = '127.0.0.1';
 const LIMIT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Asks one page; rejects with an Error whose message says why there is no explanation. */
+/**
+ * Asks one page. The program waits for its servers for `limitMs` at most, and as long as it does unless that is given;
+ * then it explains what it knows. Rejects with an Error whose message says why there is no explanation.
+ */
 export async function askPage(
   port: number,
   name: string,
   type: string,
   client: string | undefined,
+  limitMs?: number,
 ): Promise<Explanation> {
-  const query = new URLSearchParams({ name, type, ...(client !== undefined && { client }) });
+  const query = new URLSearchParams({ name, type });
+  if (client !== undefined) query.set('client', client);
+  if (limitMs !== undefined) query.set('limit', String(limitMs));
   const { status, body } = await fetchText(port, `/explain?${query.toString()}`);
   if (status === 404) throw new Error(NO_PAGE);
   const value = parse(body);
@@ -95,7 +106,7 @@ export async function askPage(
 async function checkPage(port: number): Promise<string | undefined> {
   try {
     // Without a name it is refused, and costs nothing.
-    const { status, body } = await fetchText(port, '/explain');
+    const { status, body } = await fetchText(port, '/explain', HANG_MS);
     const { error } = Object(parse(body)) as { error?: unknown };
     return status === 400 && typeof error === 'string' ? undefined : NO_PAGE;
   } catch (error) {
@@ -124,13 +135,19 @@ function isExplanation(value: unknown): value is Explanation {
   );
 }
 
-function fetchText(port: number, path: string): Promise<{ status: number; body: string }> {
+function noReply(limitMs: number): string {
+  return `no answer within ${limitMs / 1_000} s`;
+}
+
+function fetchText(
+  port: number,
+  path: string,
+  limitMs = LIMIT_MS,
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(LIMIT_MS);
+    const signal = AbortSignal.timeout(limitMs);
     const fail = (error: unknown) =>
-      reject(
-        new Error(signal.aborted ? `no answer within ${LIMIT_MS / 1_000} s` : systemReason(error)),
-      );
+      reject(new Error(signal.aborted ? noReply(limitMs) : systemReason(error)));
     const request = get({ host: LOOPBACK, port, path, signal, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;

@@ -120,7 +120,11 @@ const OUTCOMES = {
 export function resultText(result: Result): string {
   const { lookup, missed, advice, musl, coredns } = result;
   const sections = [
-    wrap('', `${addressText(result)}${verdictText(result)}${reasonText(result)}`, ''),
+    wrap(
+      '',
+      `${addressText(result)}${hangText(result)}${verdictText(result)}${reasonText(result)}`,
+      '',
+    ),
     section('How it is looked up', [
       ...walkLines(result),
       ...(musl === undefined ? [] : paragraph(`${musl}.`)),
@@ -199,6 +203,14 @@ function reasonText(result: Result): string {
 function nearText({ lookup: { deciding, explained } }: Result): string | undefined {
   if (deciding.outcome !== 'no-name' || stepOf(explained, 'absent') === undefined) return undefined;
   return stepOf(explained, 'near')?.text;
+}
+
+/** Which programs hang: that explains more than any answer without them. */
+function hangText({ missed }: Result): string {
+  return missed
+    .filter(({ hangs }) => hangs)
+    .map(({ program, reason }) => `${program} hangs (${reason}). `)
+    .join('');
 }
 
 function addressText({ question: { address } }: Result): string {

@@ -1,3 +1,6 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { Dnsmasq, endPrograms, Kubedns, ScriptedNameServer } from '@kube-dns/testkit';
@@ -63,6 +66,39 @@ describe('the programs', () => {
     expect(text).not.toContain('stored less than a second ago');
     expect(text.indexOf('What dnsmasq says')).toBeLessThan(text.indexOf('What kubedns says'));
     expect((await explain('www.first.test.')).text).toContain('The cache has 1 A record, stored');
+  });
+});
+
+describe('a program that hangs', () => {
+  it('is named first, and no program is waited for longer than 2 s', async () => {
+    const dns = createSocket('udp4').bind(0, '127.0.0.1');
+    await once(dns, 'listening');
+    const page = createServer().listen(0, '127.0.0.1');
+    await once(page, 'listening');
+    const { port } = page.address() as AddressInfo;
+    const other = await Dnsmasq.start({ args: [`--server=127.0.0.1#${dns.address().port}`] });
+    try {
+      await other.ready();
+      const startedMs = performance.now();
+      const { stdout, status } = await runHere([
+        'explain',
+        'web.shop',
+        `--kubedns=${port},${port}`,
+        `--dnsmasq=${other.ports.metrics}`,
+        '--node-cache=0',
+      ]);
+      const seconds = (performance.now() - startedMs) / 1_000;
+      const text = stdout.replace(/\s+/g, ' ');
+      expect(text).toMatch(
+        /^kubedns hangs \(127\.0\.0\.1:\d+: no answer within 2 s; .*?\)\. web\.shop\.default\.svc\.cluster\.local cannot be answered: there is no answer\. 127\.0\.0\.1#\d+ was asked(?: \d times)? over UDP: it (?:has not replied|did not reply in time)/,
+      );
+      expect(text).toMatch(/Not asked - kubedns .*: it hangs, or its machine is overloaded;/);
+      expect([status, seconds < 9]).toEqual([1, true]);
+    } finally {
+      await other.close();
+      dns.close();
+      page.close();
+    }
   });
 });
 
