@@ -152,7 +152,7 @@ export interface Lookup {
   readonly asked: readonly LookedUp[];
   /** The one whose outcome a program sees. */
   readonly deciding: LookedUp;
-  /** The one that says most about why: where no name exists, it may be another. */
+  /** The one that says most about why: without an answer it may be another, that does not exist. */
   readonly explained: LookedUp;
 }
 
@@ -192,7 +192,9 @@ export async function lookUp(options: LookupOptions): Promise<Lookup> {
     if (outcome === 'answered' || explanation.verdict.rcode === null) break;
   }
   const deciding = asked[decidingOutcome(asked.map(({ outcome }) => outcome))]!;
-  const explained = deciding.outcome === 'no-name' ? mostTelling(asked) : deciding;
+  const absent = asked.filter(({ outcome }) => outcome === 'no-name');
+  const isEmpty = deciding.outcome === 'answered' || deciding.outcome === 'no-data';
+  const explained = (isEmpty ? undefined : mostTelling(absent, path)) ?? deciding;
   return { asked, deciding, explained };
 }
 
@@ -221,16 +223,24 @@ function whyOf({ steps, verdict }: Explanation): string {
 
 /**
  * Of names that do not exist, the one that says most about why: one of a service that exists, else one that lacks a
- * service in a namespace that was asked for, else one that is near to another name, else the last.
+ * service in a namespace that was asked for, else one that is near to another name; undefined when there is none.
  */
-function mostTelling(asked: readonly LookedUp[]): LookedUp {
-  const last = asked.at(-1)!;
+function mostTelling(asked: readonly LookedUp[], { candidates }: SearchPath): LookedUp | undefined {
   return (
     asked.find((each) => stepOf(each, 'service') !== undefined) ??
-    withoutService(asked) ??
-    asked.find((each) => stepOf(each, 'near') !== undefined) ??
-    last
+    withoutService(asked, candidates.at(-1)!) ??
+    asked.find((each) => stepOf(each, 'near') !== undefined)
   );
+}
+
+/** The names that one may have been meant to be, without those that were asked. */
+export function nearNames({ asked, explained }: Lookup): string[] {
+  const tried = new Set(asked.map(({ name }) => name.toLowerCase()));
+  const names = explained.explanations
+    .flatMap(({ steps }) => steps.filter(({ step }) => step === 'near'))
+    .flatMap(({ names: near }): unknown[] => (Array.isArray(near) ? near : []));
+  const texts = names.filter((name): name is string => typeof name === 'string');
+  return [...new Set(texts)].filter((name) => !tried.has(name.toLowerCase()));
 }
 
 /** The step of a kind that the program that answers has. */
@@ -239,8 +249,8 @@ export function stepOf({ behind }: LookedUp, kind: string): ExplainedStep | unde
 }
 
 /** The one with the fewest labels before the service: others have a search domain after what was asked for. */
-function withoutService(asked: readonly LookedUp[]): LookedUp | undefined {
-  const typed = asked.at(-1)!.name.toLowerCase().split('.');
+function withoutService(asked: readonly LookedUp[], last: string): LookedUp | undefined {
+  const typed = last.toLowerCase().split('.');
   const found = asked.flatMap((each) => {
     const absent = stepOf(each, 'absent');
     if (absent?.missing !== 'service') return [];

@@ -2,6 +2,7 @@ import { wrap } from '@kube-dns/base';
 import type { ExplainedAnswer, Explanation } from '@kube-dns/telemetry';
 import {
   CACHED_ERROR,
+  nearNames,
   ownFailure,
   stepOf,
   typeOf,
@@ -65,19 +66,19 @@ export function resultData(result: Result) {
 
 /** Steps whose text says what can be done. */
 const ADVICE_STEPS: ReadonlySet<string> = new Set(['near', 'advice', 'note']);
+const NAMES = new Intl.ListFormat('en', { type: 'disjunction', style: 'long' });
 const SAVED = 2;
 
 /** What to try next, in sentences. */
-export function adviceOf(
-  { asked, deciding, explained }: Lookup,
-  path: SearchPath,
-  options: ExplainOptions,
-): string[] {
+export function adviceOf(lookup: Lookup, path: SearchPath, options: ExplainOptions): string[] {
+  const { asked, deciding, explained } = lookup;
   const isAnswered = deciding.outcome === 'answered';
   const texts = explained.explanations
     .flatMap(({ steps }) => steps)
-    .filter(({ step }) => ADVICE_STEPS.has(step))
+    .filter(({ step }) => step !== 'near' && ADVICE_STEPS.has(step))
     .map(({ text }) => text);
+  const near = nearSentence(lookup);
+  if (near !== undefined) texts.unshift(near);
   if (isAnswered && path.reason === 'searched' && asked.length > SAVED) {
     const saved = asked.length - 1;
     texts.push(
@@ -101,6 +102,12 @@ export function adviceOf(
   return [...new Set(texts)];
 }
 
+/** A question about the names that are near; undefined when all were asked. */
+function nearSentence(lookup: Lookup): string | undefined {
+  const names = nearNames(lookup);
+  return names.length === 0 ? undefined : `Did you mean ${NAMES.format(names)}?`;
+}
+
 /** Names of two labels below a country or a large domain; those that are common names of namespaces as well (`shop`) are not here. */
 const TOP_LEVEL = /^[^.]+\.(?:[a-z]{2}|com|net|org|edu|gov|mil|int|arpa|info|biz|dev|app|xyz)$/i;
 
@@ -120,11 +127,7 @@ const OUTCOMES = {
 export function resultText(result: Result): string {
   const { lookup, missed, advice, musl, coredns } = result;
   const sections = [
-    wrap(
-      '',
-      `${addressText(result)}${hangText(result)}${verdictText(result)}${reasonText(result)}`,
-      '',
-    ),
+    wrap('', `${addressText(result)}${hangText(result)}${headline(result)}`, ''),
     section('How it is looked up', [
       ...walkLines(result),
       ...(musl === undefined ? [] : paragraph(`${musl}.`)),
@@ -164,6 +167,15 @@ function bullet(text: string): string[] {
   return wrap('  - ', text, '    ');
 }
 
+/** What a program sees, and why; the cause comes first where what was seen has another one. */
+function headline(result: Result): string {
+  const { deciding, explained } = result.lookup;
+  const [verdict, reason] = [verdictText(result), reasonText(result)];
+  if (deciding.outcome !== 'failed' || deciding === explained) return `${verdict}${reason}`;
+  const { name } = result.question;
+  return `${name} is not found in the cluster.${reason} The name that was asked for elsewhere fails: ${verdict}`;
+}
+
 function verdictText({ question, lookup, path }: Result): string {
   const { name, type } = question;
   const { deciding, asked } = lookup;
@@ -195,14 +207,18 @@ function verdictText({ question, lookup, path }: Result): string {
 function reasonText(result: Result): string {
   const { deciding, explained } = result.lookup;
   const near = nearText(result);
-  if (deciding.outcome === 'answered' || explained.why === '') return '';
-  return ` ${explained.why}${near === undefined ? '' : ` ${near}`}`;
+  if (deciding.outcome === 'answered') return '';
+  const isInVerdict = deciding.explanation.verdict.ede.some(({ text }) => text === explained.why);
+  const why = isInVerdict ? '' : explained.why;
+  return [why, near ?? ''].map((text) => (text === '' ? '' : ` ${text}`)).join('');
 }
 
-/** The names that are near to one that the cluster lacks: they follow the verdict. */
-function nearText({ lookup: { deciding, explained } }: Result): string | undefined {
-  if (deciding.outcome !== 'no-name' || stepOf(explained, 'absent') === undefined) return undefined;
-  return stepOf(explained, 'near')?.text;
+/** The names that are near to one that the cluster lacks or that cannot be asked: they follow the verdict. */
+function nearText({ lookup }: Result): string | undefined {
+  const { deciding, explained } = lookup;
+  if (deciding.outcome === 'failed') return nearSentence(lookup);
+  const isAbsent = explained.outcome === 'no-name' && stepOf(explained, 'absent') !== undefined;
+  return isAbsent ? nearSentence(lookup) : undefined;
 }
 
 /** Which programs hang: that explains more than any answer without them. */

@@ -128,6 +128,59 @@ describe('the reason', () => {
   });
 });
 
+describe('while the upstream server is away', () => {
+  let beside: Kubedns;
+
+  beforeAll(async () => {
+    await api.apply([
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'data' } },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'db', namespace: 'data' },
+        spec: { clusterIP: 'None', ports: [{ port: 5432 }] },
+      },
+      {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: {
+          name: 'db-1',
+          namespace: 'data',
+          labels: { 'kubernetes.io/service-name': 'db' },
+        },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0', conditions: { ready: true } }],
+      },
+    ]);
+    beside = await Kubedns.start({
+      flags: [`--kube-master-url=${api.url}`, '--nameservers=127.0.0.1:9'],
+    });
+    await beside.ready(60_000);
+  });
+
+  it.each([
+    [
+      'fronetnd.shop',
+      /^fronetnd\.shop is not found in the cluster\. There is no service fronetnd in the namespace shop\. Did you mean frontend\.shop\.svc\.cluster\.local\.\? The name that was asked for elsewhere fails: fronetnd\.shop cannot be answered: SERVFAIL \(EDE 23 /,
+    ],
+    [
+      'db-0.data',
+      /^db-0\.data is not found in the cluster\. There is no service db-0 in the namespace data\. Did you mean db-0\.db\.data\.svc\.cluster\.local\.\? /,
+    ],
+    [
+      'frontend.shop.svc.cluster.lcoal',
+      /^frontend\.shop\.svc\.cluster\.lcoal cannot be answered: SERVFAIL \(EDE .*?\)\. .*?Did you mean frontend\.shop\.svc\.cluster\.local\.\? How/,
+    ],
+    ['frontend.shop.cluster.lcoal', /Did you mean frontend\.shop\.svc\.cluster\.local\.\? How/],
+    ['cluster.lcoal', /Did you mean cluster\.local\.\? How/],
+    ['www.example.com', /^(?!.*Did you mean)www\.example\.com cannot be answered: SERVFAIL/],
+  ])('the cause of a mistyped name comes first: %s', async (name, expected) => {
+    const ports = [`--kubedns=${beside.ports.readiness}`, '--dnsmasq=0', '--node-cache=0'];
+    const { stdout } = await runHere(['explain', name, ...ports]);
+    expect(stdout.replace(/\s+/g, ' ')).toMatch(expected);
+  });
+});
+
 describe('what is no name', () => {
   it('is an address, whose reverse name is asked for', async () => {
     const { text } = await explain('10.96.20.1');

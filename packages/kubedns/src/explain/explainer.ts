@@ -281,16 +281,35 @@ function noService(labels: readonly string[], zone: ClusterZone, apex: string): 
       ? ''
       : ` There is one of this name in ${elsewhere.length === 1 ? 'the namespace' : 'the namespaces'} ${listed(elsewhere)}.`;
   const isWhole = labels.length === SERVICE_LABELS;
+  const hosts = isWhole ? withHost(service, zone.namespaces.get(namespace)?.services) : [];
   const search = isWhole ? '' : lookedUp(labels.slice(2), `${namespace}.svc.${apex}`);
   return {
     missing: 'service',
     place: { namespace, labelsBelow: labels.length - SERVICE_LABELS },
     text: `There is no service ${service} in the namespace ${namespace}.${where}${search}`,
     near: [
+      ...hosts.map((each) => `${service}.${each}.${namespace}.svc.${apex}.`),
       ...(near === undefined ? [] : [renamed(labels, near, namespace, apex)]),
       ...elsewhere.map((each) => renamed(labels, service, each, apex)),
     ],
   };
+}
+
+/** The headless services with a ready endpoint of this hostname, among the first endpoints. */
+function withHost(
+  hostname: string,
+  services: ReadonlyMap<string, ZoneService> = new Map<string, ZoneService>(),
+): string[] {
+  const found: string[] = [];
+  let looked = 0;
+  for (const [name, { isHeadless, slices }] of services) {
+    if (++looked > MAX_CANDIDATES) break;
+    if (!isHeadless) continue;
+    const lists = slices.flatMap(({ groups }) => groups.map(({ labels }) => labels ?? []));
+    if (lists.some((labels) => labels.includes(hostname))) found.push(name);
+    looked += lists.reduce((sum, labels) => sum + labels.length, 0);
+  }
+  return found;
 }
 
 function noNamespaceOfPods(
@@ -333,8 +352,8 @@ function first(names: Iterable<string>): string[] {
 const CLUSTER_DOMAINS: ReadonlySet<string> = new Set(['', 'cluster', 'cluster.local', 'local']);
 
 /**
- * The name of the zone that a name outside of it was most likely meant to be: that of a service without its end, or with
- * the domain of another cluster. Undefined when there is none.
+ * The name of the zone that a name outside of it was most likely meant to be: that of a service without its end, with
+ * the domain of another cluster, or with a mistyped one. Undefined when there is none.
  */
 function nearZone(name: string, zone: ClusterZone): string | undefined {
   const apex = nameText(zone.apex);
@@ -342,11 +361,27 @@ function nearZone(name: string, zone: ClusterZone): string | undefined {
   const [service = '', namespace = ''] = labels;
   if (labels.length === 2) {
     const found = zone.namespaces.get(namespace)?.services.get(service)?.service;
-    return found === undefined ? undefined : `${name}.svc.${apex}.`;
+    if (found !== undefined) return `${name}.svc.${apex}.`;
+  }
+  const before = labelsBefore(labels, apex.split('.'));
+  if (before !== undefined) {
+    const [first = '', second = ''] = before;
+    const isService = zone.namespaces.get(second)?.services.get(first)?.service !== undefined;
+    return [...before, ...(isService && before.length === 2 ? ['svc'] : []), `${apex}.`].join('.');
   }
   const at = labels.lastIndexOf('svc');
   if (at < 2 || !CLUSTER_DOMAINS.has(labels.slice(at + 1).join('.'))) return undefined;
   return `${labels.slice(0, at + 1).join('.')}.${apex}.`;
+}
+
+/** The labels before the mistyped domain of the cluster; undefined when a name does not end with it. */
+function labelsBefore(labels: readonly string[], apex: readonly string[]): string[] | undefined {
+  const start = labels.length - apex.length;
+  const isMistyped = apex.every((label, i) => {
+    const given = labels[start + i] ?? '';
+    return given === label || nearest(given, [label]) !== undefined;
+  });
+  return apex.length > 1 && isMistyped ? labels.slice(0, start) : undefined;
 }
 
 const MAX_OWNERS = 16;
