@@ -124,6 +124,18 @@ describe('a process that announces changes', () => {
     expect(lags).toBe(1);
   });
 
+  it('has another history when it goes on for one that knew more, and says 15 s later that it knows all', () => {
+    publisher.end();
+    publisher.resume(OTHER_ID, APEX, 7, clusterVersion(95));
+    jest.advanceTimersByTime(15_000);
+    // While the API server hangs it may be behind for as long, but sends no heartbeats.
+    expect(publisher.hasOtherHistory).toBe(false);
+    jest.advanceTimersByTime(1);
+    expect(publisher.hasOtherHistory).toBe(true);
+    announce(8, 100);
+    expect(publisher.hasOtherHistory).toBe(false);
+  });
+
   it('may have answers that are older than the subscription: they are taken after 5 s', () => {
     const known = ofReplica(99);
     expect([publisher.changes.covers(known), publisher.takesOlder]).toEqual([false, false]);

@@ -6,7 +6,6 @@ import {
   isInZone,
   isOfInstance,
   knownOf,
-  raiseTo,
   ROOT_NAME,
   seenOf,
   serialAt,
@@ -23,6 +22,11 @@ const FIRST_UNVERSIONED_SECONDS = 0.1;
 const BEHIND_MS = 5_000;
 /** A publisher that does not know after this time what another replica knew is behind; each says within 250 ms what it knows. */
 const LAG_MS = 2_000;
+/**
+ * A kubedns goes on with heartbeats for 11 s at most while the API server hangs, a dnsmasq for 3 s more: one that sends one
+ * after this time knows each change, and what it does not know is no change of its cluster.
+ */
+const UNAWARE_MS = 15_000;
 
 /** A process behind the address of a server, which announces what changes in the server's zones. */
 export class PublisherProcess implements ChangeSource {
@@ -48,6 +52,8 @@ export class PublisherProcess implements ChangeSource {
   #sinceMs = Number.NEGATIVE_INFINITY;
   /** What other replicas know and it does not yet, as a version; undefined when it knows all that they do. */
   #ahead: Uint8Array | undefined;
+  /** Since when. */
+  #aheadMs = 0;
   #lagTimer: NodeJS.Timeout | undefined;
   readonly #onLag: () => void;
 
@@ -128,6 +134,14 @@ export class PublisherProcess implements ChangeSource {
     return isOther;
   }
 
+  /**
+   * Whether it does not know for 15 s what another replica knows. If it sends heartbeats, the cluster in which that was known is
+   * gone: it was restored from a backup. Without them it is only behind, as while the API server hangs.
+   */
+  get hasOtherHistory(): boolean {
+    return this.#ahead !== undefined && performance.now() - this.#aheadMs > UNAWARE_MS;
+  }
+
   /** Which process it is. */
   get id(): Uint8Array {
     return this.#id;
@@ -191,9 +205,10 @@ export class PublisherProcess implements ChangeSource {
   /** A replica has this version: this process is to know the same soon. */
   #noteAhead(bytes: Uint8Array, at: number): void {
     if (this.version === undefined || !this.#isAhead(bytes, at)) return;
-    const other = Uint8Array.from(bytes.subarray(at, at + ANSWER_VERSION_BYTES));
-    if (this.#ahead === undefined) this.#ahead = other;
-    else raiseTo(this.#ahead, other);
+    if (this.#ahead === undefined) {
+      this.#ahead = Uint8Array.from(bytes.subarray(at, at + ANSWER_VERSION_BYTES));
+      this.#aheadMs = performance.now();
+    }
     if (this.isLive) this.#startLagTimer();
   }
 

@@ -70,11 +70,14 @@ export interface ChangeListener {
 /** Processes behind the address of one server that are subscribed to; the answers of others have their TTL. */
 export const MAX_INSTANCES = 8;
 /**
+ * A process that was behind other replicas is not subscribed to for so long. When it still sends heartbeats after that, it
+ * has another history: see `hasOtherHistory`.
+ */
+const AVOIDED_MS = 13_000;
+/**
  * Pauses between connections in search of another process: each is twice the last one. Where one leads is chance, and
  * a connection costs less than answers that are not pinned.
  */
-/** A process that was behind other replicas is not subscribed to for so long. */
-const AVOIDED_MS = 10_000;
 const FIRST_SEARCH_MS = 1_000;
 const LAST_SEARCH_MS = 5_000;
 
@@ -329,11 +332,13 @@ export class ZoneServer {
     if (note?.isResumed === true && version !== undefined && twin === undefined) {
       this.#events.resumed++;
       instance.resume(id, apex, serial, version);
+      // Only a heartbeat says that it has contact to the API server.
       this.#setLive(instance, true);
     } else {
       connected.laggard = undefined;
       instance.become(id, apex, serial, version);
       this.#setLive(instance, true);
+      this.#noteSeen(instance);
       this.#drop(instance, 'new-subscription');
     }
     const { log } = this.#options;
@@ -353,25 +358,32 @@ export class ZoneServer {
 
   #noteVersion(connected: Connected, note: ClusterVersionNote, serial?: number): void {
     const { instance } = connected;
-    if (!instance.noteVersion(note, serial)) return;
+    if (!instance.noteVersion(note, serial)) {
+      const isHeartbeat = serial === undefined;
+      if (isHeartbeat && instance.hasOtherHistory) this.#restart(connected);
+      return;
+    }
     const twin = this.#twinOf(connected, instance.id, note.version);
     if (twin !== undefined) this.#end(connected === this.#connected[0] ? twin : connected);
     // Answers of replicas with the history before are not compared any more.
     this.#drop(instance, 'by-server');
   }
 
-  /** A process is behind other replicas: the next one goes on where it was; if that is behind, too, the history is another one. */
+  /** A process is behind other replicas: the next one goes on where it was. */
   #leave(instance: PublisherProcess): void {
     const connected = this.#connected.find((one) => one.instance === instance);
     if (connected === undefined) return;
     this.#events.behind++;
-    const { laggard } = connected;
-    if (laggard !== undefined && performance.now() < laggard.untilMs + AVOIDED_MS) {
-      instance.forget();
-      this.#drop(instance, 'by-server');
-    }
     connected.laggard = { id: instance.id, untilMs: performance.now() + AVOIDED_MS };
     connected.subscription.leave('it is behind other replicas');
+  }
+
+  /** What is known is of another history than that of a process: the next subscription begins anew. */
+  #restart(connected: Connected): void {
+    connected.instance.forget();
+    this.#drop(connected.instance, 'by-server');
+    connected.laggard = undefined;
+    connected.subscription.leave('its cluster has another history');
   }
 
   /** Names beside the zones are none of its business, whatever the apex that it announced. */
@@ -444,7 +456,6 @@ export class ZoneServer {
     const { listener } = this.#options;
     if (isLive) {
       instance.isLive = true;
-      this.#noteSeen(instance);
       listener?.onLive(instance);
     } else {
       instance.end();

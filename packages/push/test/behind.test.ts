@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { held, until } from '@kube-dns/testkit';
 import {
   appendZoneVersion,
   clusterVersionTlv,
@@ -25,6 +25,7 @@ let subscriptions: Subscriptions | undefined;
 afterEach(() => {
   subscriptions?.close();
   peer?.close();
+  jest.useRealTimers();
 });
 
 describe('a publisher that does not know in time what another replica has seen', () => {
@@ -59,6 +60,65 @@ describe('a publisher that does not know in time what another replica has seen',
     instance = REPLICA;
     await until('another one', () => events()?.resumed === 1);
     expect(own.rows()[0]).toMatchObject({ state: 'live', flushes: { 'new-subscription': 1 } });
+  });
+});
+
+describe('when each publisher is behind', () => {
+  const HEARTBEAT = [serialTlv(DSO_TYPE.HEARTBEAT, 5), clusterVersionTlv(clusterVersion(100))];
+  /** What is dropped, and how often a publisher was left, by heartbeats that come or do not. */
+  async function leave(hasHeartbeats: boolean) {
+    jest.useFakeTimers(
+      held('setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'),
+    );
+    let subscribed = 0;
+    const started = await SubscriptionPeer.start(({ id, tlvs }) => {
+      // The first one knows more than all that follow, and they are at the same version.
+      const version = clusterVersion(subscribed === 0 ? 110 : 100);
+      const isResumed = subscribed > 0 && readClusterVersion(tlvs)?.version !== undefined;
+      const instance = new Uint8Array(8).fill(++subscribed);
+      const answers = [
+        subscribedTlv({ instance, serial: 5, apex: APEX }),
+        clusterVersionTlv(version, { isResumed }),
+      ];
+      return { id, isResponse: true, rcode: RCODE.NOERROR, tlvs: answers };
+    });
+    peer = started;
+    const server = { address: '127.0.0.1', port: peer.port };
+    const log = { info: () => undefined, warn: () => undefined };
+    const own = new Subscriptions({ servers: [{ server, zones: [APEX] }], log });
+    subscriptions = own;
+    own.start([]);
+    const events = () => own.rows()[0]!.events;
+    await until('a subscription', () => events().started === 1);
+    started.cut();
+    for (let second = 0; second < 20; second++) {
+      await until('the next one', () => {
+        if (own.rows()[0]!.state === 'live') return true;
+        jest.advanceTimersByTime(10);
+        return false;
+      });
+      if (hasHeartbeats) {
+        const { lastSeenMs } = own.rows()[0]!;
+        started.tell(...HEARTBEAT);
+        await until('a heartbeat', () => {
+          jest.advanceTimersByTime(1);
+          return own.rows()[0]!.lastSeenMs !== lastSeenMs;
+        });
+      }
+      jest.advanceTimersByTime(1_000);
+    }
+    return { flushes: own.rows()[0]!.flushes, behind: events().behind! };
+  }
+
+  it('without heartbeats, as while the API server hangs, what the one before knew stays cached', async () => {
+    const { flushes, behind } = await leave(false);
+    expect(flushes).toMatchObject({ 'new-subscription': 1, 'by-server': 0 });
+    expect(behind).toBeGreaterThan(2);
+  });
+
+  it('with heartbeats, as in a restored cluster, the history is another one, and all is dropped', async () => {
+    const { flushes } = await leave(true);
+    expect(flushes['by-server']).toBe(1);
   });
 });
 
