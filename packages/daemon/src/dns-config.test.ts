@@ -5,6 +5,7 @@ import {
   parseDnsConfig,
   parseFederations,
   parseNameservers,
+  unknownKeys,
 } from './dns-config.js';
 import { ConfigError } from './errors.js';
 
@@ -28,6 +29,26 @@ function manyDomains(count: number, servers = 1, labels = ''): string {
   );
   return JSON.stringify(Object.fromEntries(domains));
 }
+
+describe('unknownKeys', () => {
+  it('are named, with the key that was probably meant', () => {
+    const keys = ['stubDomains', 'queryLog', 'stubDomain', 'upstreamNameserver', 'README.md'];
+    expect(unknownKeys(new Map(keys.map((key) => [key, ''])))).toEqual({
+      count: 3,
+      warnings: [
+        'the key "stubDomain" is not known and has no effect; did you mean stubDomains?',
+        'the key "upstreamNameserver" is not known and has no effect; did you mean upstreamNameservers?',
+        'the key "README.md" is not known and has no effect',
+      ],
+    });
+  });
+
+  it('are counted beyond 20', () => {
+    const many = new Map(Array.from({ length: 50 }, (_, i) => [`x${i}`, '']));
+    const { count, warnings } = unknownKeys(many);
+    expect([count, warnings.length]).toEqual([50, 20]);
+  });
+});
 
 describe('parseDnsConfig', () => {
   it('reads all three keys and ignores others', () => {

@@ -1,5 +1,6 @@
-import { errorText, JsonShape, quote } from '@kube-dns/base';
+import { errorText, JsonShape, nearest, quote } from '@kube-dns/base';
 import { ConfigError } from './errors.js';
+import type { Log } from './log.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
 import { parseQueryLogRules, type QueryLogRules } from './query-log-rules.js';
 
@@ -22,6 +23,41 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
   upstreamNameservers: [],
 };
 
+const KEYS: readonly string[] = ['federations', 'stubDomains', 'upstreamNameservers', 'queryLog'];
+/** The others are only counted. */
+const MAX_UNKNOWN_KEYS = 20;
+
+/** Keys of a configuration that have no meaning: the configuration is valid, but a misspelt key would have no effect. */
+export interface UnknownKeys {
+  readonly count: number;
+  /** A sentence for each, 20 at most. */
+  readonly warnings: readonly string[];
+}
+
+export const NO_UNKNOWN_KEYS: UnknownKeys = { count: 0, warnings: [] };
+
+/** The unknown keys of the ConfigMap, each with the key that it is near to. */
+export function unknownKeys(files: ReadonlyMap<string, string>): UnknownKeys {
+  let count = 0;
+  const warnings: string[] = [];
+  for (const key of files.keys()) {
+    if (KEYS.includes(key) || ++count > MAX_UNKNOWN_KEYS) continue;
+    const near = nearest(key, KEYS);
+    const meant = near === undefined ? '' : `; did you mean ${near}?`;
+    warnings.push(`the key ${quote(key)} is not known and has no effect${meant}`);
+  }
+  return { count, warnings };
+}
+
+/** Logs a line per unknown key of a configuration that was applied; returns them. */
+export function logUnknownKeys(log: Log, files: ReadonlyMap<string, string>): UnknownKeys {
+  const unknown = unknownKeys(files);
+  for (const warning of unknown.warnings) log.warn(`config: ${warning}`);
+  const more = unknown.count - unknown.warnings.length;
+  if (more > 0) log.warn(`config: ${more} more keys are not known`);
+  return unknown;
+}
+
 /** kubernetes/dns pkg/dns/config/config.go, validateUpstreamNameserver: resolv.conf's own limit. */
 const MAX_UPSTREAMS = 3;
 /** As of a file of a directory; a ConfigMap that is read through the API may be larger. */
@@ -38,7 +74,7 @@ const MAX_FEDERATIONS = 2_048;
 type Note = (mistake: string) => void;
 
 /**
- * Reads the ConfigMap's keys, given as file name → content; unknown keys are ignored.
+ * Reads the ConfigMap's keys, given as file name → content; unknown keys are ignored: see `unknownKeys`.
  * Throws a ConfigError with one message per mistake: a configuration with mistakes is refused whole.
  */
 export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {

@@ -19,9 +19,12 @@ export {
 export {
   type DnsConfig,
   EMPTY_DNS_CONFIG,
+  logUnknownKeys,
+  NO_UNKNOWN_KEYS,
   parseDnsConfig,
   parseFederations,
   parseNameservers,
+  type UnknownKeys,
 } from './dns-config.js';
 export { ConfigError, failStartup, StartupError } from './errors.js';
 export {

@@ -8,9 +8,11 @@ import {
   listenerFamilies,
   type MetricFamily,
   metricPrefix,
+  NO_UNKNOWN_KEYS,
   type MetricRename,
   programFamilies,
   type ProgramFacts,
+  type UnknownKeys,
   renamedFamilies,
   upstreamFamilies,
   type UpstreamSources,
@@ -34,7 +36,7 @@ interface MetricSources extends ProgramFacts {
   readonly subscriptions: { rows(): readonly SubscriptionRow[] };
   readonly subscribers: SubscriberCounts;
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
-  readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
+  readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs' | 'unknownKeys'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
   readonly telemetry: Telemetry;
 }
@@ -79,7 +81,9 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...subscriberFamilies(PREFIX, 'subscribers', () => sources.subscribers),
     ...configFamilies(PREFIX, ['version'], () => {
       const { version, generation, appliedMs } = config;
-      return { labels: { version }, generation, appliedMs, rejected: configDirectory.rejected };
+      const { rejected } = configDirectory;
+      const unknownKeys = config.unknownKeys.count;
+      return { labels: { version }, generation, appliedMs, rejected, unknownKeys };
     }),
     ...listenerFamilies(PREFIX, () => sources.port.listeners),
     ...telemetryFamilies(PREFIX, () => sources.telemetry),
@@ -191,10 +195,12 @@ export class AppliedConfig {
   generation = 0;
   /** When, in ms since the epoch; 0 before the first. */
   appliedMs = 0;
+  unknownKeys = NO_UNKNOWN_KEYS;
 
   /** A version is active from now on. */
-  note(version: string, nowMs = Date.now()): void {
+  note(version: string, unknownKeys: UnknownKeys, nowMs = Date.now()): void {
     this.version = version;
+    this.unknownKeys = unknownKeys;
     this.generation++;
     this.appliedMs = nowMs;
   }

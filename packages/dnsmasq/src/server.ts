@@ -3,9 +3,10 @@ import { inTurns } from '@kube-dns/base';
 import {
   collectGarbage,
   ConfigDirectory,
-  type DnsConfig,
+  type ConfigFiles,
   type Log,
   type MetricFamily,
+  logUnknownKeys,
   parseDnsConfig,
   type ProgramFacts,
   readTlsCa,
@@ -190,7 +191,7 @@ export class DnsmasqServer {
       path: flags.configDir,
       periodMs: flags.syncInterval,
       log,
-      onChange: ({ files, version }) => this.#reconfigure(parseDnsConfig(files), version),
+      onChange: (files) => this.#reconfigure(files),
     });
     this.status = dnsmasqStatus({
       ...parts,
@@ -283,14 +284,15 @@ export class DnsmasqServer {
   }
 
   /** Rejects for an invalid configuration; the last good one stays active. */
-  async #reconfigure(config: DnsConfig, version: string): Promise<void> {
+  async #reconfigure({ files, version }: ConfigFiles): Promise<void> {
+    const config = parseDnsConfig(files);
     if (this.#isStarted && !this.#flags.restartDnsmasq) {
       this.#log.info('the configuration changed; not applied, as -restartDnsmasq=false says');
       return;
     }
     await inTurns(this.#router.configuring(config));
     this.telemetry.useQueryLog(config.queryLog ?? this.#flags['query-log']);
-    this.#config.note(version);
+    this.#config.note(version, logUnknownKeys(this.#log, files));
   }
 }
 

@@ -42,13 +42,13 @@ interface DnsmasqStatusParts {
   readonly options: DnsmasqOptions;
   readonly resolver: Pick<Resolver, 'describe' | 'cachedByZone' | 'nowMs'>;
   readonly statistics: ServerStatistics;
-  readonly router: Pick<Router, 'routes' | 'sources' | 'configured'>;
+  readonly router: Pick<Router, 'routes' | 'sources' | 'configured' | 'unresolvedHosts'>;
   readonly upstreams: Pick<UpstreamServers, 'all'>;
   readonly subscriptions: { rows(): readonly SubscriptionRow[] };
   readonly subscribers: SubscriberCounts;
   /** `-configDir`, and what of it is active. */
   readonly configDir: string;
-  readonly config: Pick<AppliedConfig, 'version' | 'appliedMs'>;
+  readonly config: Pick<AppliedConfig, 'version' | 'appliedMs' | 'unknownKeys'>;
   readonly configDirectory: Pick<ConfigDirectory, 'refused'>;
   readonly telemetry: Pick<Telemetry, 'top'>;
 }
@@ -64,6 +64,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
   return {
     problems: () => [
       ...serverProblems(groups(), resolver.nowMs),
+      ...routeProblems(router),
       ...zoneProblems(subscriptions.rows()),
       ...subscriberProblems(subscribers),
       ...overloadProblems(parts.port.listeners),
@@ -116,6 +117,19 @@ function routeRows({ routes, sources: byDomain }: DnsmasqStatusParts['router']):
   });
 }
 
+/** Servers whose names have no known address, and domains without any server. */
+function routeProblems({ routes, unresolvedHosts }: DnsmasqStatusParts['router']): string[] {
+  return routes.routes.flatMap(({ domain, group, isLocal }) => {
+    const hosts = unresolvedHosts.get(domain) ?? [];
+    // Without a default server a cache may be meant for its domains alone.
+    if (hosts.length === 0 && (group !== undefined || isLocal || domain === '.')) return [];
+    const about = domain === '.' ? 'names of no other domain' : `names of ${domain}`;
+    const what = group === undefined ? 'there is no server' : 'not every server is asked';
+    const why = hosts.length === 0 ? '' : `: no address is known for ${hosts.join(', ')}`;
+    return [`${what} for ${about}${why}`];
+  });
+}
+
 function serversText(group: ServerGroup | undefined, isLocal: boolean): string {
   if (isLocal) return 'none: the domain is local';
   return group?.servers.map(({ text }) => text).join(', ') ?? 'none';
@@ -135,7 +149,8 @@ function configurationOf({
   configDirectory,
   router,
 }: DnsmasqStatusParts): ConfigStatus {
-  const { version, appliedMs } = config;
+  const { version, appliedMs, unknownKeys } = config;
+  const { warnings } = unknownKeys;
   const { refused } = configDirectory;
   const { stubDomains, upstreamNameservers } = router.configured;
   const from = configDir;
@@ -146,7 +161,8 @@ function configurationOf({
   }));
   const value = upstreamNameservers.join(', ');
   const upstreams = value === '' ? [] : [{ setting: 'upstreamNameservers', value, from }];
-  return { source: configDir, version, appliedMs, refused, settings: [...upstreams, ...stubs] };
+  const settings = [...upstreams, ...stubs];
+  return { source: configDir, version, appliedMs, refused, warnings, settings };
 }
 
 interface PagesOptions extends DnsmasqExplainerOptions {

@@ -47,7 +47,7 @@ export class ExplainedServer {
 
   /** With a ConfigMap as files of a folder, which is made. */
   static startWith(config: ConfigMapFiles, ...argv: string[]): Promise<ExplainedServer> {
-    mkdirSync(config.folder);
+    mkdirSync(config.folder, { recursive: true });
     writeFileSync(join(config.folder, 'stubDomains'), config.stubDomains);
     return ExplainedServer.#start(config.folder, ...argv);
   }

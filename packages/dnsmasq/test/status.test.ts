@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -164,6 +164,32 @@ describe('the status page of dnsmasq', () => {
     const { refused, settings } = status.configuration!()!;
     expect(refused?.reasons[0]).toContain('stubDomains');
     expect(settings).toHaveLength(1);
+  });
+});
+
+describe('the ConfigMap on the status page of dnsmasq', () => {
+  it('has a problem for a server of a stub domain whose name has no address', async () => {
+    const stubDomains =
+      '{"acme.x":["none.test"],"both.x":["none.test","192.0.2.9"],"good.x":["ns.test"]}';
+    const config = { folder: join(folder, 'config'), stubDomains };
+    server = await ExplainedServer.startWith(config, `--server=${upstream.text}`);
+    const { status } = server;
+    await server.configured(() => status.problems!().length === 2);
+    expect(status.problems!()).toEqual([
+      'there is no server for names of acme.x: no address is known for none.test',
+      'not every server is asked for names of both.x: no address is known for none.test',
+    ]);
+  });
+
+  it('has a warning for a key that is not known', async () => {
+    const config = { folder: join(folder, 'config'), stubDomains: '{}' };
+    mkdirSync(config.folder);
+    writeFileSync(join(config.folder, 'stubDomain'), '{}');
+    server = await ExplainedServer.startWith(config, `--server=${upstream.text}`);
+    const { status } = server;
+    expect(status.configuration!()!.warnings).toEqual([
+      'the key "stubDomain" is not known and has no effect; did you mean stubDomains?',
+    ]);
   });
 });
 

@@ -58,6 +58,14 @@ describe('the directory of the ConfigMap', () => {
     expect(await rcode()).toBe('NXDOMAIN');
   });
 
+  it('may have keys that are not known, and the log says which one was meant', async () => {
+    await put('stubDomain', '{}');
+    await put('upstreamNameservers', [upstream.hostPort]);
+    const kubedns = await start(`--config-dir=${folder}`).ready();
+    await kubedns.waitForLine(/W.*config: the key "stubDomain" .*; did you mean stubDomains\?/);
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+  });
+
   it('turns the query log on and off, and is stronger than the flag', async () => {
     await put('queryLog', 'off');
     const flags = [`--config-dir=${folder}`, '--config-period=100ms', '--query-log=text'];

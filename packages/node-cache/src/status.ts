@@ -20,7 +20,7 @@ import type { NodeCacheServer } from './server.js';
 
 interface NodeCacheStatusParts {
   readonly server: NodeCacheServer;
-  readonly source: Pick<CorefileSource, 'applied' | 'refused'>;
+  readonly source: Pick<CorefileSource, 'applied' | 'refused' | 'warnings'>;
   /** The file of the Corefile. */
   readonly corefile: string;
   readonly network: { readonly state: NetworkState };
@@ -143,11 +143,11 @@ function nodeFacts({ tool, reason, hasInterface, hasRules }: NetworkState): Stat
 }
 
 function configurationOf({ source, corefile }: NodeCacheStatusParts): ConfigStatus | undefined {
-  const { applied, refused } = source;
+  const { applied, refused, warnings } = source;
   if (applied === undefined) return undefined;
   const { version, atMs } = applied;
   const settings = blockSettings(applied, corefile);
-  return { source: corefile, version, appliedMs: atMs, refused, settings };
+  return { source: corefile, version, appliedMs: atMs, refused, warnings, settings };
 }
 
 /** Each server block as it is written, on one line. */

@@ -374,7 +374,7 @@ describe('the snapshot of node-cache', () => {
       ...parts,
       network,
       corefile: '',
-      source: { applied: undefined, refused: undefined },
+      source: { applied: undefined, refused: undefined, warnings: [] },
     });
     expect((await status.sections()).Snapshot).toEqual({
       file,

@@ -132,7 +132,7 @@ describe('the status page of node-cache', () => {
       server: early.server,
       corefile: '',
       telemetry: new Telemetry(),
-      source: { applied: undefined, refused: undefined },
+      source: { applied: undefined, refused: undefined, warnings: [] },
       network: { state: NETWORK },
     });
     expect(own.notReady?.()).toEqual([

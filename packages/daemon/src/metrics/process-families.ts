@@ -118,6 +118,7 @@ export interface ActiveConfig {
   /** In ms since the epoch; 0 before the first. */
   readonly appliedMs: number;
   readonly rejected: number;
+  readonly unknownKeys: number;
 }
 
 /** The metrics of a configuration; `labelNames` are those of `config_info`. */
@@ -147,6 +148,11 @@ export function configFamilies(
       'config_rejected_total',
       'Configurations that could not be read or were refused.',
       () => active().rejected,
+    ),
+    gauge(
+      'config_unknown_keys',
+      'Keys of the active configuration that are not known and have no effect.',
+      () => active().unknownKeys,
     ),
   ];
 }

@@ -69,11 +69,13 @@ describe('the status page', () => {
         version: 'abcdef0123456789',
         appliedMs: 1,
         refused: { atMs: 2, reasons: ['stubDomains: no', 'more'] },
+        warnings: ['the key "stubDomain" has no effect'],
         settings: [{ setting: 'stubDomains', value: '{}', from: '/config' }],
       }),
     });
     expect(problems).toEqual([
       'the configuration of /config is refused: stubDomains: no, and 1 more mistake; the last good one is active',
+      '/config: the key "stubDomain" has no effect',
     ]);
     expect(sections.Settings).toEqual([
       { setting: 'PORT', value: '1', from: 'environment' },

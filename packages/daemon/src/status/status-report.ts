@@ -32,6 +32,8 @@ export interface ConfigStatus {
   readonly appliedMs: number;
   /** The last one that was refused, until another one is applied. */
   readonly refused: RefusedConfig | undefined;
+  /** What is valid, but has no effect: a sentence each. */
+  readonly warnings?: readonly string[];
   /** Its keys or files, as settings. */
   readonly settings?: readonly Setting[];
 }
@@ -230,6 +232,7 @@ export async function statusReport(
   const notReady = source.notReady?.() ?? [];
   const problems = [
     ...refusalProblems(configuration),
+    ...(configuration?.warnings ?? []).map((warning) => `${configuration!.source}: ${warning}`),
     ...(source.problems?.() ?? []),
     ...memoryProblems(process),
     ...unexpectedProblems(about.unexpectedErrors()),

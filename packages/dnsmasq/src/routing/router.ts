@@ -126,6 +126,23 @@ export class Router {
     return (this.#sources ??= this.#readSources());
   }
 
+  /** By the domains of their rules, the names of servers of which no address is known; read when it is asked for. */
+  get unresolvedHosts(): ReadonlyMap<string, readonly string[]> {
+    const unresolved = new Map<string, string[]>();
+    for (const rule of this.#rules) {
+      const { target } = rule;
+      if (target.kind !== 'named-server') continue;
+      const { host } = target.server;
+      if (this.#hosts.addressesOf(host).length > 0) continue;
+      for (const domain of domainTexts(rule)) {
+        const known = unresolved.get(domain);
+        if (known === undefined) unresolved.set(domain, [host]);
+        else if (!known.includes(host)) known.push(host);
+      }
+    }
+    return unresolved;
+  }
+
   #readSources(): ReadonlyMap<string, readonly RuleSource[]> {
     const { given, serversFile, resolvFiles } = this.#options;
     const options = [given, serversFile?.given].filter((each) => each !== undefined);

@@ -7,6 +7,8 @@ import {
   EMPTY_DNS_CONFIG,
   type Log,
   logRefusedConfig,
+  logUnknownKeys,
+  NO_UNKNOWN_KEYS,
   parseDnsConfig,
   type RefusedConfig,
   StartupError,
@@ -50,6 +52,8 @@ export class Configuration {
   generation = 0;
   /** When the active configuration was applied, in ms since the epoch; 0 before the first. */
   appliedMs = 0;
+  /** Of the active configuration. */
+  unknownKeys = NO_UNKNOWN_KEYS;
   readonly #options: ConfigurationOptions;
   readonly #source: Source | undefined;
   /** The source as people name it. */
@@ -67,6 +71,7 @@ export class Configuration {
     const onChange = async (content: ConfigMapContent) => {
       await this.#apply(parseDnsConfig(content.files), content.version);
       this.#files = content.files;
+      this.unknownKeys = logUnknownKeys(log, content.files);
     };
     if (name !== '') {
       this.source = 'configmap';
@@ -101,6 +106,7 @@ export class Configuration {
       version: this.version,
       appliedMs: this.appliedMs,
       refused: this.#source.refused,
+      warnings: this.unknownKeys.warnings,
       settings: Array.from(this.#files, ([setting, value]) => ({ setting, value, from })),
     };
   }

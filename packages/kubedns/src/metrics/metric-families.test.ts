@@ -54,6 +54,7 @@ const SOURCES: MetricSources = {
     generation: 4,
     appliedMs: 1_500,
     rejected: 6,
+    unknownKeys: { count: 3, warnings: [] },
   },
   forwarder: {
     counters: { forwarded: 9, failures: 8, overflows: 7 },
@@ -94,6 +95,7 @@ describe('the metrics of the program', () => {
         'kubedns_config_applied_timestamp_seconds 1.5',
         'kubedns_config_generation 4',
         'kubedns_config_rejected_total 6',
+        'kubedns_config_unknown_keys 3',
         'kubedns_upstream_queries_total 9',
         'kubedns_upstream_failures_total 8',
         'kubedns_upstream_overflows_total 7',

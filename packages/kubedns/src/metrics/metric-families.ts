@@ -65,7 +65,7 @@ export interface MetricSources extends ProgramFacts {
   readonly notified: readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[];
   readonly configuration: Pick<
     Configuration,
-    'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
+    'source' | 'version' | 'generation' | 'appliedMs' | 'rejected' | 'unknownKeys'
   >;
   readonly forwarder: UpstreamSources['forwarder'] & {
     readonly counters: Pick<ForwarderCounters, 'forwarded'>;
@@ -134,7 +134,8 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...snapshotFamilies(sources),
     ...configFamilies(PREFIX, ['source', 'version'], () => {
       const { source, version, generation, appliedMs, rejected } = sources.configuration;
-      return { labels: { source, version }, generation, appliedMs, rejected };
+      const unknownKeys = sources.configuration.unknownKeys.count;
+      return { labels: { source, version }, generation, appliedMs, rejected, unknownKeys };
     }),
     ...forwardingFamilies(sources),
     ...upstreamFamilies(PREFIX, () => ({

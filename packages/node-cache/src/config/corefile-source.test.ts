@@ -183,6 +183,10 @@ describe('the Corefile at run time', () => {
     await start();
     expect(source.refused).toBeUndefined();
     const beforeMs = Date.now();
+    await configMap.put({ stubDomain: '{}' });
+    await until('the warning', () => source.warnings.length > 0);
+    expect(source.warnings[0]).toContain('"stubDomain" is not known');
+    expect(source.refused).toBeUndefined();
     await configMap.put({ queryLog: 'text,class=nosuch', stubDomains: '{' });
     await until('the refusal', () => source.refused !== undefined);
     const { atMs, reasons } = source.refused!;

@@ -10,6 +10,8 @@ import {
   EMPTY_DNS_CONFIG,
   type Log,
   moreMistakes,
+  logUnknownKeys,
+  NO_UNKNOWN_KEYS,
   parseDnsConfig,
   readTextFile,
   type RefusedConfig,
@@ -170,6 +172,11 @@ export class CorefileSource {
     return { atMs, reasons: refused.flatMap(({ reasons }) => reasons) };
   }
 
+  /** Keys of the ConfigMap without effect, a sentence each. */
+  get warnings(): readonly string[] {
+    return this.#config.unknownKeys.warnings;
+  }
+
   /** Stops following; may be called twice. */
   close(): void {
     this.#isClosed = true;
@@ -298,6 +305,8 @@ class KubeDnsConfig {
   errors = 0;
   /** The last one, if it is refused. */
   refused: RefusedConfig | undefined;
+  /** Of the current one. */
+  unknownKeys = NO_UNKNOWN_KEYS;
   readonly #log: Log;
 
   constructor(log: Log) {
@@ -320,6 +329,7 @@ class KubeDnsConfig {
     }
     this.current = config;
     this.refused = undefined;
+    this.unknownKeys = logUnknownKeys(this.#log, files);
     return true;
   }
 
