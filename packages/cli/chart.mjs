@@ -3,26 +3,38 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = join(root, 'manifests', 'kube-dns');
-const [name = join(root, 'dist', 'chart'), ...more] = process.argv.slice(2);
-if (name === '--help' || name === '-h') {
-  console.log(`Usage: npm run chart -- [FOLDER]
+const usage = `Usage: npm run chart -- [--prefix=TEXT] [FOLDER]
 
-Writes a Helm chart of manifests/kube-dns to the folder, dist/chart unless one is given.`);
-  process.exit(0);
-}
-const extra = name.startsWith('-') ? name : more[0];
-if (extra !== undefined) {
-  const what = extra.startsWith('-') ? `unknown option ${extra}` : 'more than one folder';
-  console.error(`chart: ${what}; see npm run chart -- --help`);
-  process.exit(2);
-}
+Writes a Helm chart of manifests/kube-dns to the folder, dist/chart unless one is given. --prefix is in front of the
+names of the images, such as registry.example/dns/; without it they are those of kustomization.yaml.`;
+const { prefix, folder } = readArguments();
 // Late: it takes longer to load than to refuse an option.
 const { renderKustomization } = await import('./dist/index.js');
-const folder = resolve(name);
+
+/** The prefix of the images and the folder; ends the process for --help, and for what is wrong. */
+function readArguments() {
+  const options = { prefix: { type: 'string' }, help: { type: 'boolean', short: 'h' } };
+  try {
+    const { values, positionals } = parseArgs({ allowPositionals: true, options });
+    if (values.help) {
+      console.log(usage);
+      process.exit(0);
+    }
+    const [name = join(root, 'dist', 'chart'), ...more] = positionals;
+    if (more.length > 0) throw new Error('more than one folder');
+    return { prefix: values.prefix, folder: resolve(name) };
+  } catch (error) {
+    const [, unknown] = /^Unknown option '(\S+)'/.exec(error.message) ?? [];
+    const what = unknown === undefined ? error.message : `unknown option ${unknown}`;
+    console.error(`chart: ${what}; see npm run chart -- --help`);
+    process.exit(2);
+  }
+}
 
 /** Stands for `{{ EXPRESSION }}` until the objects are text. */
 const expression = (text) => `<<${text}>>`;
@@ -125,7 +137,7 @@ domain: ${cluster.domain}
 replicas: ${spec.replicas}
 # Where the images are, without a tag.
 images:
-${images.map(({ name, newName }) => `  ${name}: ${newName}\n`).join('')}# Their tag; the version of the chart unless one is given.
+${images.map(({ name, newName }) => `  ${name}: ${prefix === undefined ? newName : prefix + name}\n`).join('')}# Their tag; the version of the chart unless one is given.
 tag: ''
 # The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is
 # yours, as where the chart is rendered without the cluster (helm template, Argo CD), which would make another each time.

@@ -61,8 +61,9 @@ describe('kube-dns up refuses with one line and status 1', () => {
       await expectRefusal(
         ['--manifest', manifest(`{ name: web, ports: [{ containerPort: ${port} }] }`)],
         1,
-        `kube-dns: container web: port ${port}/TCP is already in use on this machine
-`,
+        new RegExp(
+          `^kube-dns: container web: port ${port}/TCP is already in use on this machine.*; --port-offset=1000 adds 1000 to all ports\n$`,
+        ),
       );
     } finally {
       server.close();
@@ -91,6 +92,7 @@ describe('kube-dns up refuses with status 2', () => {
   it.each([
     [['--what'], 'kube-dns: unknown flag --what; see kube-dns up --help\n'],
     [['--only', 'x'], 'kube-dns: --only x: the pod has web\n'],
+    [['--port-offset=x'], 'kube-dns: --port-offset x: is not a whole number from 0 to 65535\n'],
   ])('%j', async (args, message) => {
     await expectRefusal(['--manifest', manifest(WEB), ...args], 2, message);
   });

@@ -31,6 +31,27 @@ describe('a file of manifests/', () => {
   });
 });
 
+describe('the images', () => {
+  // A node looks for a name without a registry at Docker's, where anyone may have it.
+  const hasRegistry = (image: string) => /^(localhost|[\w-]+(\.[\w-]+)+)\//.test(image);
+  const placed = FILES.flatMap((file) =>
+    [...read(file).matchAll(/^ *newName: (\S+)$/gm)].map(([, name = '']) => name),
+  );
+  /** Names that a kustomization puts others in place of. */
+  const replaced = FILES.flatMap((file) =>
+    [...read(file).matchAll(/^ *- name: (\S+)\n *newName: /gm)].map(([, name = '']) => name),
+  );
+  const named = FILES.flatMap((file) =>
+    [...read(file).matchAll(/^ *(?:- )?image: (\S+)$/gm)].map(([, name = '']) => name),
+  );
+
+  it('have names with a registry', () => {
+    expect(placed.filter((name) => !hasRegistry(name))).toEqual([]);
+    expect(named.filter((name) => !hasRegistry(name) && !replaced.includes(name))).toEqual([]);
+    expect([placed.length, named.length]).toEqual([7, 14]);
+  });
+});
+
 describe('the check of fields', () => {
   const deployment = STOCK_OBJECTS.find(({ kind }) => kind === 'Deployment');
   const withContainer = (container: object) => ({

@@ -1,6 +1,8 @@
 import { isAbsolute, join, relative } from 'node:path';
 import {
   type Clock,
+  MAX_PORT,
+  numberOption,
   type Options,
   type OptionValues,
   optional,
@@ -13,19 +15,25 @@ import { flagRows, helpFlag, parseCommand, type CommandContext } from '../comman
 import { ConfigMapFollower, Volumes } from './volumes.js';
 import { LogOutput, wantsColours } from './log.js';
 import { readPod, type PodSpec } from './manifest.js';
-import { planPod, type ContainerPlan, checkPorts } from './plan.js';
+import { planPod, type ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
+import { checkPorts } from './ports.js';
 import { localApiUrl, readyMessage } from './ready-message.js';
-import { useRealCluster, withNodeCache } from './variants.js';
+import { offsetPorts, useRealCluster, withNodeCache } from './variants.js';
 
 /** The flags, in the order of the usage. */
 export const UP_FLAGS = {
   manifest: file(
-    'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml of this repository',
+    'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml beside this program',
   ),
   kubeconfig: file('use the cluster of this kubeconfig instead of the embedded API server'),
   'node-cache': switchOption(
     'put a node-cache in front of the pod, without changing the network of this machine',
+  ),
+  'port-offset': numberOption(
+    0,
+    'add N to all ports of the pod, such as 1000, where its own are in use',
+    { max: MAX_PORT },
   ),
   only: repeatable(
     'CONTAINER',
@@ -86,8 +94,10 @@ export async function up(args: readonly string[], context: CommandContext): Prom
 }
 
 /** The pod with the containers that the options leave in it. */
-function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
-  const chosen = kubeconfig === undefined ? pod : useRealCluster(pod, kubeconfig);
+function choose(pod: PodSpec, options: UpOptions): PodSpec {
+  const { kubeconfig, only, 'port-offset': offset } = options;
+  const stated = kubeconfig === undefined ? pod : useRealCluster(pod, kubeconfig);
+  const chosen = offset === 0 ? stated : offsetPorts(stated, offset);
   if (only.length === 0) return chosen;
   const names = chosen.containers.map((container) => container.name);
   const unknown = only.find((name) => !names.includes(name));

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
-import { findDnsPort, parsePod, readPod } from './manifest.js';
-import { placePod, planPlacedPod, useRealCluster, withNodeCache } from './variants.js';
+import { findDnsPort, parsePod, type ProbeSpec, readPod } from './manifest.js';
+import { offsetPorts, placePod, planPlacedPod, useRealCluster, withNodeCache } from './variants.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local/', import.meta.url));
 const PACKAGES = fileURLToPath(new URL('../../..', import.meta.url));
@@ -175,6 +176,59 @@ describe('a pod in another place', () => {
     const placement = { ports: new Map(), volumes: {}, apiUrl: 'http://127.0.0.1:1' };
     expect(() => planPlacedPod(POD, placement, PACKAGES)).toThrow(
       'pod.yaml: volume config: it needs a folder of this machine',
+    );
+  });
+});
+
+describe('a pod with an offset', () => {
+  const local = withNodeCache(readPod(`${LOCAL}pod.yaml`), LOCAL);
+  const portOfAction = (probe: ProbeSpec | undefined) =>
+    probe?.action.kind === 'http' ? probe.action.port : undefined;
+  /** All numbers of the pod that may be ports: in arguments, variables, declared ports and probes. */
+  const portsOf = (containers: typeof local.containers) =>
+    containers.map(({ args, env, ports, probes }) => [
+      args.flatMap((arg) => [...arg.matchAll(/[=:#](\d{4,5})\b/g)].map(([, port]) => Number(port))),
+      [...env.values()].filter((value) => /^\d{4,5}$/.test(value)).map(Number),
+      ports.map(({ containerPort }) => containerPort),
+      [probes.startup, probes.readiness, probes.liveness].map(portOfAction),
+    ]);
+
+  it('has no port of before, and all else as before', () => {
+    const { containers, volumes } = offsetPorts(local, 1000);
+    const before = portsOf(local.containers)
+      .flat(2)
+      .filter((port) => port !== undefined);
+    const after = portsOf(containers)
+      .flat(2)
+      .filter((port) => port !== undefined);
+    expect(before.length).toBeGreaterThan(40);
+    const CACHE_SIZE = 1000;
+    for (const port of before.filter((each) => each !== CACHE_SIZE)) {
+      expect(after).toContain(port + 1000);
+      expect(after).not.toContain(port);
+    }
+    expect(volumes).toEqual(local.volumes);
+    expect(findDnsPort(containers)).toBe(2153);
+  });
+
+  it('has no port of the machine in a file that its containers read', () => {
+    expect(readFileSync(`${LOCAL}node-cache/Corefile.base`, 'utf8')).not.toMatch(/:\d{4}/);
+  });
+
+  it('leaves the ports of other machines', () => {
+    const container = `{ name: d, image: dnsmasq, ports: [{ containerPort: 53 }],
+      args: ['--server=9.9.9.9#53', '--server=/a/127.0.0.1#53', '--listen=0.0.0.0:53'] }`;
+    expect(offsetPorts(podOf([container]), 1000).containers[0]?.args).toEqual([
+      '--server=9.9.9.9#53',
+      '--server=/a/127.0.0.1#1053',
+      '--listen=0.0.0.0:1053',
+      '--port=1053',
+    ]);
+  });
+
+  it('is refused above the last port', () => {
+    expect(() => offsetPorts(local, 60_000)).toThrow(
+      '--port-offset 60000: port 18080 of the pod would be above 65535; at most 47455 can be added',
     );
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { errorText, UsageError } from '@kube-dns/base';
+import { errorText, MAX_PORT, UsageError } from '@kube-dns/base';
 import { loadKubeconfig } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { StartError } from '../errors.js';
@@ -141,35 +141,65 @@ export function placePod(pod: PodSpec, placement: Placement): PodSpec {
   };
 }
 
+/**
+ * The same pod with N added to all its ports: declared ones, those of probes, and the programs' defaults. Throws a UsageError
+ * where one would be above 65535.
+ */
+export function offsetPorts(pod: PodSpec, offset: number): PodSpec {
+  const own = pod.containers.flatMap((container) => [
+    ...container.ports.map(({ containerPort }) => containerPort),
+    ...probesOf(container).flatMap((probe) => portOfProbe(probe) ?? []),
+    ...Object.values(DEFAULT_PORTS[programNameOf(container) ?? ''] ?? {}),
+  ]);
+  const highest = Math.max(...own);
+  if (highest + offset > MAX_PORT) {
+    const most = MAX_PORT - highest;
+    throw new UsageError(
+      `--port-offset ${offset}: port ${highest} of the pod would be above ${MAX_PORT}; at most ${most} can be added`,
+    );
+  }
+  const ports = new Map(own.map((port) => [port, port + offset]));
+  return { ...pod, containers: pod.containers.map((each) => withPorts(each, ports)) };
+}
+
 function placeContainer(container: ContainerSpec, placement: Placement): ContainerSpec {
   const { ports, apiUrl, edit } = placement;
-  const program = programNameOf(container) ?? '';
+  const mounts = container.mounts.filter(({ mountPath }) => mountPath !== SERVICE_ACCOUNT);
+  const placed = { ...withPorts(container, ports), mounts };
+  const served =
+    programNameOf(container) === 'kubedns'
+      ? withApiServer(placed, `--kube-master-url=${apiUrl}`)
+      : placed;
+  return edit === undefined ? served : { ...served, args: edit(served.name, served.args) };
+}
+
+function withPorts(container: ContainerSpec, ports: Placement['ports']): ContainerSpec {
   const portOf = (port: number) => ports.get(port) ?? port;
   const args = container.args.map((arg) => placePorts(arg, ports));
-  for (const [flag, port] of Object.entries(DEFAULT_PORTS[program] ?? {})) {
+  for (const [flag, port] of Object.entries(DEFAULT_PORTS[programNameOf(container) ?? ''] ?? {})) {
     if (!args.some((arg) => arg.startsWith(`${flag}=`))) args.push(`${flag}=${portOf(port)}`);
   }
-  const placed = {
+  return {
     ...container,
     args,
     env: new Map([...container.env].map(([name, value]) => [name, placeValue(value, ports)])),
     ports: container.ports.map((port) => ({ ...port, containerPort: portOf(port.containerPort) })),
-    mounts: container.mounts.filter(({ mountPath }) => mountPath !== SERVICE_ACCOUNT),
     probes: {
       startup: placeProbe(container.probes.startup, portOf),
       readiness: placeProbe(container.probes.readiness, portOf),
       liveness: placeProbe(container.probes.liveness, portOf),
     },
   };
-  const served =
-    program === 'kubedns' ? withApiServer(placed, `--kube-master-url=${apiUrl}`) : placed;
-  return edit === undefined ? served : { ...served, args: edit(served.name, served.args) };
 }
 
+/** A port behind the address of another machine is not one of the pod. */
 function placePorts(arg: string, ports: Placement['ports']): string {
-  return arg.replace(/([=:#])(\d+)(?=,|$)/g, (_match, before: string, port: string) => {
-    return before + placeValue(port, ports);
-  });
+  const port = /(\d+\.\d+\.\d+\.\d+)?([=:#])(\d+)(?=,|$)/g;
+  return arg.replace(port, (whole: string, host = '', before = '', number = '') =>
+    host === '' || /^(127\.|0\.0\.0\.0$)/.test(String(host))
+      ? String(host) + String(before) + placeValue(String(number), ports)
+      : whole,
+  );
 }
 
 /** A text that is only a port becomes the port of this machine; any other stays. */
@@ -183,4 +213,12 @@ function placeProbe(
 ): ProbeSpec | undefined {
   if (probe === undefined || probe.action.kind === 'exec') return probe;
   return { ...probe, action: { ...probe.action, port: portOf(probe.action.port) } };
+}
+
+function probesOf({ probes }: ContainerSpec): readonly (ProbeSpec | undefined)[] {
+  return [probes.startup, probes.readiness, probes.liveness];
+}
+
+function portOfProbe(probe: ProbeSpec | undefined): number | undefined {
+  return probe === undefined || probe.action.kind === 'exec' ? undefined : probe.action.port;
 }

@@ -15,7 +15,7 @@ import {
 } from '@kube-dns/testkit';
 import {
   commandWith,
-  NpxCommands,
+  CheckoutCommands,
   replaceAll,
   shellBlock,
   type Replacements,
@@ -76,7 +76,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
 
   describe('under "Run one component alone"', () => {
     const commands = shellBlock(readme, 'Run one component alone');
-    const programs = new NpxCommands();
+    const programs = new CheckoutCommands();
     let ports: Replacements;
 
     beforeAll(async () => {
@@ -114,7 +114,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
   describe('under "Encrypted upstreams"', () => {
     const NAME = 'dns.quad9.net';
     const commands = shellBlock(readme, 'Encrypted upstreams');
-    const programs = new NpxCommands();
+    const programs = new CheckoutCommands();
     const authority = new TestAuthority();
     let quad9: EncryptedNameServer;
 
@@ -160,7 +160,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
 
   describe('under "Local cluster DNS on your laptop"', () => {
     const commands = shellBlock(readme, 'Local cluster DNS on your laptop');
-    const programs = new NpxCommands();
+    const programs = new CheckoutCommands();
     let ports: Replacements;
 
     beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ask, freePort, runExample, RunningProgram, until, untilEqual } from '@kube-dns/testkit';
-import { commandWith, NpxCommands, replaceAll, shellBlock } from '../support/shell-block.js';
+import { commandWith, CheckoutCommands, replaceAll, shellBlock } from '../support/shell-block.js';
 import { DOCUMENTS, read } from './documents.js';
 
 const readmeOf = (name: string) => read(`packages/${name}/README.md`);
@@ -36,7 +36,7 @@ it('the example of the daemon serves its metric and those of the process that th
 });
 
 describe('the examples of kubedns, dnsmasq and the sidecar, one in front of the other', () => {
-  const programs = new NpxCommands();
+  const programs = new CheckoutCommands();
   const ports = new Map<string, string>();
   /** A command of a README with the ports of this test. */
   const commandOf = (name: string, heading: string) => (word: string) =>

@@ -24,7 +24,9 @@ function commandsOf(block: string): string[] {
 
 /** The one command of a block that has this word. */
 export function commandWith(commands: readonly string[], word: string): string {
-  const [found, ...others] = commands.filter((line) => line.split(' ').includes(word));
+  const [found, ...others] = commands.filter((line) =>
+    line.split(' ').some((each) => each === word || each.endsWith(`/${word}`)),
+  );
   if (found === undefined || others.length > 0) throw new Error(`not one command with ${word}`);
   return found;
 }
@@ -39,13 +41,13 @@ export function replaceAll(command: string, replacements: Replacements): string 
   return command.replace(pattern, (key) => replacements.get(key) ?? key);
 }
 
-/** Programs of the repository, started as a README's `NAME=value npx PROGRAM ARGUMENTS &` has it. */
-export class NpxCommands {
+/** Programs of the repository, started as a README's `NAME=value node_modules/.bin/PROGRAM ARGUMENTS &` has it. */
+export class CheckoutCommands {
   readonly #programs: RunningProgram[] = [];
 
   start(command: string, ...more: readonly string[]): void {
-    const match = /^((?:\w+=\S+ )*)npx (\w+) (.*?)(?: &)?$/.exec(command);
-    if (match === null) throw new Error(`no npx command: ${command}`);
+    const match = /^((?:\w+=\S+ )*)node_modules\/\.bin\/(\w+) (.*?)(?: &)?$/.exec(command);
+    if (match === null) throw new Error(`no program: ${command}`);
     const [, assignments = '', name = '', words = ''] = match;
     const variables = [...assignments.matchAll(/(\w+)=(\S+)/g)].map(
       ([, variable = '', value = '']): [string, string] => [variable, value],
