@@ -22,6 +22,7 @@ import type { Troubles, Way } from './troubles.js';
 
 export type ViolationKind =
   | 'answer'
+  | 'older'
   | 'ttl'
   | 'size'
   | 'no answer'
@@ -45,10 +46,33 @@ export interface Violation {
 export interface Asked {
   readonly text: string;
   readonly way: Way;
+  /** The process that answered, from its start to its end; undefined where that is not known, or it only passed the answer on. */
+  readonly process?: object | undefined;
+}
+
+/** An answer for a service that is right by itself, and what compares it. */
+interface JudgedAnswer {
+  readonly service: string;
+  readonly asked: Asked;
+  readonly reply: Reply;
+  readonly message: Message;
+  readonly wrong: Wrong;
+}
+
+/** What a process has said of a service by an answer. */
+interface Given {
+  readonly answeredUs: number;
+  /** The oldest state that the answer can come from has been so since then. */
+  readonly sinceUs: number;
+  /** It has the answer until then at least, unless the service changes. */
+  readonly keptUntilUs: number;
 }
 
 /** The states in which something may have been when it was answered for. */
 type StatesOf = (name: string) => readonly (ObjectState | undefined)[];
+
+/** Says what is wrong with a message, by states of objects. */
+type Wrong = (message: Message, statesOf: StatesOf) => string | undefined;
 
 const SECOND_US = 1_000_000;
 /** In calm times an answer is no older than this, through two caches; the API server answers a request after its watches. */
@@ -65,6 +89,8 @@ const EXPIRED_OUTSIDE_US = 3_600 * SECOND_US;
 const EXPIRED_SECONDS = 5;
 /** A snapshot is written 30 s after a change at the latest, by a kubedns that has listed all (README of kubedns). */
 const SNAPSHOT_US = 35 * SECOND_US;
+/** A subscription that lives has been heard so long ago at most; what it pins has its TTL from then. */
+const HEARD_US = 3 * SECOND_US;
 const SLOW_US = SECOND_US;
 /** A cache counts whole seconds of the age of an answer. */
 const OUTSIDE_US = (OUTSIDE_SECONDS + 1) * SECOND_US;
@@ -77,11 +103,17 @@ export class Judge {
   questions = 0;
   /** Codes of Extended DNS Errors (RFC 8914) that answers had. */
   readonly #reasons = new Set<number>();
-  readonly #scheduler: Scheduler;
-  readonly #world: World;
+  readonly #scheduler: Pick<Scheduler, 'note' | 'nowUs'>;
+  readonly #world: Pick<World, 'history' | 'routing'>;
   readonly #troubles: Troubles;
+  /** What each process has given, by the question: only what was newer than all before. */
+  readonly #given = new WeakMap<object, Map<string, Given[]>>();
 
-  constructor(scheduler: Scheduler, world: World, troubles: Troubles) {
+  constructor(
+    scheduler: Pick<Scheduler, 'note' | 'nowUs'>,
+    world: Pick<World, 'history' | 'routing'>,
+    troubles: Troubles,
+  ) {
     this.#scheduler = scheduler;
     this.#world = world;
     this.#troubles = troubles;
@@ -102,9 +134,14 @@ export class Judge {
 
   /** The answer to a question for a service, a host or a port of it. */
   service(service: string, question: ServiceQuestion, asked: Asked, reply: Reply): void {
-    this.#judge(asked, reply, (message, statesOf) =>
-      wrongAmong(message, this.#answersOf(service, question, statesOf, asked, reply)),
-    );
+    const wrong = (message: Message, statesOf: StatesOf) =>
+      wrongAmong(message, this.#answersOf(service, question, statesOf, asked, reply));
+    const message = this.#judge(asked, reply, wrong);
+    if (message === undefined || asked.process === undefined) return;
+    const answer = { service, asked, reply, message, wrong };
+    const given = this.#givenBy(asked.process, JSON.stringify([service, question]));
+    this.#judgeAge(answer, given);
+    this.#noteGiven(answer, given);
   }
 
   /** The answer to a question for the services of one name in all of these namespaces (`web.*.svc`). */
@@ -192,23 +229,88 @@ export class Judge {
    * Says when an answer is wrong. `wrong` compares it with what follows from states of objects. While kubedns may not see the API
    * server it may see what has changed of a service, and not yet of its slices, or the other way round: watches come back one by one.
    */
-  #judge(
-    asked: Asked,
-    reply: Reply,
-    wrong: (message: Message, statesOf: StatesOf) => string | undefined,
-  ): void {
+  #judge(asked: Asked, reply: Reply, wrong: Wrong): Message | undefined {
     const message = this.#usable(asked, reply);
-    if (message === undefined) return;
-    const oldestUs = this.#oldestUs(asked.way, reply);
-    const statesOf = (name: string) => this.#world.history.between(name, oldestUs, reply.answeredUs); // prettier-ignore
-    const text = wrong(message, statesOf);
-    if (text === undefined) return;
-    if (
-      this.#isApiHidden(asked.way, reply) &&
-      wrong(message, (name) => seenApart(statesOf(name))) === undefined
-    )
-      return;
+    if (message === undefined) return undefined;
+    const text = this.#wrongSince(() => Number.NEGATIVE_INFINITY, asked, reply, message, wrong);
+    if (text === undefined) return message;
     this.violation('answer', `${asked.text}: ${text}`);
+    return undefined;
+  }
+
+  /** The same where of some things only what they were since a time counts. */
+  #wrongSince(
+    sinceUsOf: (name: string) => number,
+    { way }: Asked,
+    reply: Reply,
+    message: Message,
+    wrong: Wrong,
+  ): string | undefined {
+    const oldestUs = this.#oldestUs(way, reply);
+    const statesOf = (name: string) =>
+      this.#world.history.between(name, Math.max(oldestUs, sinceUsOf(name)), reply.answeredUs);
+    const text = wrong(message, statesOf);
+    if (text === undefined || !this.#isApiHidden(way, reply)) return text;
+    return wrong(message, (name) => seenApart(statesOf(name))) && text;
+  }
+
+  #givenBy(process: object, question: string): Given[] {
+    const ofProcess = this.#given.get(process) ?? new Map<string, Given[]>();
+    this.#given.set(process, ofProcess);
+    const given = ofProcess.get(question) ?? [];
+    ofProcess.set(question, given);
+    return given;
+  }
+
+  /**
+   * A process gives no answer that is older than one that it has given. A cache that asks again, as its answer is over or has changed
+   * since, may get one out of a snapshot, which says so where the client has EDNS.
+   */
+  #judgeAge(
+    { service, asked, reply, message, wrong }: JudgedAnswer,
+    given: readonly Given[],
+  ): void {
+    const { way, text } = asked;
+    const { askedUs, answeredUs } = reply;
+    // dnsmasq makes that of NXDOMAIN, by what it has of other types (its README).
+    if (message.rcode === 'NOERROR' && message.answers.length === 0) return;
+    const mayBeOfSnapshot = way.caches > 0 && this.#mayBeOfSnapshot(way, reply);
+    let sinceUs = Number.NEGATIVE_INFINITY;
+    for (const one of given) {
+      if (one.answeredUs >= askedUs) continue;
+      const isKept = answeredUs <= one.keptUntilUs && this.#world.history.versions(service, one.answeredUs, answeredUs).length === 1; // prettier-ignore
+      if (isKept || !mayBeOfSnapshot) sinceUs = Math.max(sinceUs, one.sinceUs);
+    }
+    // What had ended when that state began is too old.
+    const sinceUsOf = (name: string) => (name === service ? sinceUs + 1 : Number.NEGATIVE_INFINITY);
+    const older = this.#wrongSince(sinceUsOf, asked, reply, message, wrong);
+    if (older !== undefined) this.violation('older', `${text}: older than before: ${older}`);
+  }
+
+  /** Notes what an answer says of a service, if that is newer than all before, or is kept for longer. */
+  #noteGiven({ service, asked, reply, message, wrong }: JudgedAnswer, given: Given[]): void {
+    const { way } = asked;
+    const { askedUs, answeredUs } = reply;
+    const oldestUs = this.#oldestUs(way, reply);
+    const { history } = this.#world;
+    const statesOf = (name: string) => history.between(name, oldestUs, answeredUs);
+    const oldest = history
+      .versions(service, oldestUs, answeredUs)
+      .find(({ state }) => wrong(message, (name) => (name === service ? [state] : statesOf(name))) === undefined); // prettier-ignore
+    const sinceUs = oldest?.settledUs ?? Number.POSITIVE_INFINITY;
+    // Of what changed while something was wrong the servers of a cache may know less, one than another.
+    const isOfAll = this.#troubles.since(way, sinceUs, sinceUs + FRESH_US) === undefined;
+    if (sinceUs === Number.POSITIVE_INFINITY || (way.caches > 0 && !isOfAll)) return;
+    // What comes while the change is announced is not cached.
+    const isCached = message.answers.length > 0 && !isAlias(recordsOf(message)) && sinceUs + FRESH_US < askedUs; // prettier-ignore
+    const isKept = isCached && this.#troubleSince(way, reply) === undefined;
+    const leftUs = isKept ? Math.min(...message.ttls) * SECOND_US - HEARD_US : 0;
+    const keptUntilUs = askedUs + leftUs;
+    const last = given.at(-1) ?? { sinceUs: Number.NEGATIVE_INFINITY, keptUntilUs: 0 };
+    if (sinceUs < last.sinceUs || (sinceUs === last.sinceUs && keptUntilUs <= last.keptUntilUs)) return; // prettier-ignore
+    // The first one of a state, and the one that is kept for longest.
+    if (given.at(-2)?.sinceUs === sinceUs) given.pop();
+    given.push({ answeredUs, sinceUs, keptUntilUs });
   }
 
   #answersOf(
@@ -256,9 +358,21 @@ export class Judge {
     if (sinceUs === undefined) return askedUs - FRESH_US;
     const cachedUs = askedUs - cachedForUs(way.caches, reply);
     const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true);
-    if (seenUs !== undefined && this.#troubles.mayRestart(way, 'kubedns', seenUs, answeredUs))
-      return seenUs - SNAPSHOT_US;
+    if (seenUs !== undefined && this.#mayBeOfSnapshot(way, reply)) return seenUs - SNAPSHOT_US;
     return Math.max(sinceUs, Math.min(seenUs ?? cachedUs, cachedUs)) - FRESH_US;
+  }
+
+  /**
+   * Whether a kubedns may have had what it answered from a snapshot: where the client has EDNS, such an answer for a service says so. What
+   * it does not have of other names may be answered outside.
+   */
+  #mayBeOfSnapshot(way: Way, reply: Reply): boolean {
+    const { message, askedUs, answeredUs } = reply;
+    const hasOpt = message?.additionals.some(({ type }) => type === 'OPT') === true;
+    if (hasOpt && isOfService(message) && !reasonsOf(message).includes(STALE)) return false;
+    const cachedUs = askedUs - cachedForUs(way.caches, reply);
+    const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true);
+    return seenUs !== undefined && this.#troubles.mayRestart(way, 'kubedns', seenUs, answeredUs);
   }
 
   /** The message, if it is one whose records are to be judged. */
@@ -326,6 +440,8 @@ function wrongInUnion(
 const EXTENDED_ERROR = 15;
 /** Records that are made of the name, as those of pods: no failure. */
 const SYNTHESIZED = 29;
+/** What is expired, or from a snapshot. */
+const STALE = 3;
 
 /** The Extended DNS Errors of a message. */
 function reasonsOf(message: Message | undefined): number[] {
@@ -333,6 +449,10 @@ function reasonsOf(message: Message | undefined): number[] {
   const isReason = ({ code }: { code: number }) => code === EXTENDED_ERROR;
   const codes = options.filter(isReason).map((option) => ('data' in option ? option.data!.readUInt16BE(0) : 0)); // prettier-ignore
   return codes.filter((code) => code !== SYNTHESIZED);
+}
+
+function isOfService({ questions }: Message): boolean {
+  return questions.every(({ name }) => name.toLowerCase().endsWith(`.svc.${DOMAIN}`));
 }
 
 /** Each record is of the name that was asked for, or of one that a CNAME leads to. */

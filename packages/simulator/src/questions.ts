@@ -1,7 +1,13 @@
 import { Client, type Reply } from './cluster/client.js';
-import { CLUSTER_DNS, DOMAIN, LOCAL_DNS, type SimulatedCluster } from './cluster/cluster.js';
+import {
+  CLUSTER_DNS,
+  DOMAIN,
+  type Host,
+  LOCAL_DNS,
+  type SimulatedCluster,
+} from './cluster/cluster.js';
 import { BARE_NAMESPACES, NAMESPACES, STUB_DOMAIN, type World } from './cluster/world.js';
-import type { Judge } from './judge.js';
+import type { Asked, Judge } from './judge.js';
 import { type AddressType, reverseNameOf, type ServiceQuestion } from './model/service-model.js';
 import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
@@ -13,6 +19,8 @@ interface Target {
   readonly addresses: () => readonly string[];
   readonly port: number;
   readonly weight: number;
+  /** The process that answers now; undefined for a Service, which leads to one of several. */
+  readonly process: () => object | undefined;
   /** For names of the cluster, for those of services that lead outside, and for names outside. */
   readonly inside: Way;
   readonly leadingOut: Way;
@@ -46,9 +54,9 @@ export class Questions {
     this.#random = cluster.random.fork('questions');
     this.#world = world;
     this.#judge = judge;
-    this.#askers = cluster.nodes.map(({ machine }) => ({
-      client: new Client(machine),
-      targets: targetsOf(cluster, machine.name),
+    this.#askers = cluster.nodes.map((host) => ({
+      client: new Client(host.machine),
+      targets: targetsOf(cluster, host),
     }));
     const { scheduler } = cluster;
     this.#scheduler = scheduler;
@@ -133,13 +141,13 @@ export class Questions {
 
   #askOutside(asker: Asker, target: Target, name: string): void {
     const type = this.#random.chance(0.3) ? 'AAAA' : 'A';
-    this.#send(asker, target, name, type, (text, reply) =>
+    this.#send(asker, target, name, type, ({ text }, reply) =>
       this.#judge.outside(name, type, { text, way: target.outside }, reply),
     );
   }
 
   #askAddress(asker: Asker, target: Target, address: string): void {
-    this.#send(asker, target, reverseNameOf(address), 'PTR', (text, reply) =>
+    this.#send(asker, target, reverseNameOf(address), 'PTR', ({ text }, reply) =>
       // What the cluster does not have is asked outside.
       this.#judge.reverse(address, { text, way: target.leadingOut }, reply),
     );
@@ -149,18 +157,18 @@ export class Questions {
     const { host, port, type } = question;
     const below = host ?? port;
     const name = `${below === undefined ? '' : `${below}.`}${service}.svc.${DOMAIN}`;
-    this.#send(asker, target, name, type, (text, reply) => {
+    this.#send(asker, target, name, type, (by, reply) => {
       const states = this.#world.history.between(service, reply.askedUs - LEADS_OUT_US, reply.answeredUs); // prettier-ignore
       const leadsOut = states.some((state) => state?.kind === 'ExternalName');
       const way = leadsOut ? target.leadingOut : target.inside;
-      this.#judge.service(service, question, { text, way }, reply);
+      this.#judge.service(service, question, { ...by, way }, reply);
     });
   }
 
   /** All services of a name. */
   #askEverywhere(asker: Asker, target: Target, service: string): void {
     const type = this.#drawType();
-    this.#send(asker, target, `${service}.*.svc.${DOMAIN}`, type, (text, reply) => {
+    this.#send(asker, target, `${service}.*.svc.${DOMAIN}`, type, ({ text }, reply) => {
       const asked = { text, way: target.leadingOut };
       this.#judge.everywhere(service, NAMESPACES, type, asked, reply);
     });
@@ -171,7 +179,7 @@ export class Questions {
     const type = this.#drawType();
     const address = `10.245.0.${this.#random.below(250)}`;
     const name = `${address.replaceAll('.', '-')}.${namespace}.pod.${DOMAIN}`;
-    this.#send(asker, target, name, type, (text, reply) =>
+    this.#send(asker, target, name, type, ({ text }, reply) =>
       this.#judge.pod(namespace, address, type, { text, way: target.inside }, reply),
     );
   }
@@ -180,26 +188,29 @@ export class Questions {
   #askNothing(asker: Asker, target: Target): void {
     const at = this.#random.below(20);
     const start = this.#random.pick([`nothing-${at}.default`, `www-${at}.example.com.shop`]);
-    this.#send(asker, target, `${start}.svc.${DOMAIN}`, this.#drawType(), (text, reply) =>
+    this.#send(asker, target, `${start}.svc.${DOMAIN}`, this.#drawType(), ({ text }, reply) =>
       this.#judge.absent({ text, way: target.inside }, reply),
     );
   }
 
   #send(
     { client }: Asker,
-    { addresses, port }: Target,
+    { addresses, port, process }: Target,
     name: string,
     type: string,
-    done: (text: string, reply: Reply) => void,
+    done: (asked: Omit<Asked, 'way'>, reply: Reply) => void,
   ): void {
     const address = addresses().at(this.#random.chance(0.3) ? -1 : 0)!;
     const ednsBytes = this.#random.pick(EDNS_BYTES);
     const overTcp = this.#random.chance(0.06);
     const isDnssecOk = this.#random.chance(0.05);
     const text = `${type} ${name} at ${address}${port === DNS_PORT ? '' : `#${port}`}${overTcp ? ' over TCP' : ''}`; // prettier-ignore
-    client.ask({ address, port }, { name, type, ednsBytes, overTcp, isDnssecOk }, (reply) =>
-      done(text, reply),
-    );
+    const asked = process();
+    client.ask({ address, port }, { name, type, ednsBytes, overTcp, isDnssecOk }, (reply) => {
+      // A cache has no answers with signatures. One that has started meanwhile may be the one that answered.
+      const isKnown = process() === asked && !isDnssecOk;
+      done({ text, process: isKnown ? asked : undefined }, reply);
+    });
   }
 }
 
@@ -207,7 +218,8 @@ export class Questions {
 const LEADS_OUT_US = 600_000_000;
 
 /** The servers that a client of a node may ask: its cache, the Service, and each program of each pod itself. */
-function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Target[] {
+function targetsOf({ pods, upstreams, api }: SimulatedCluster, host: Host): Target[] {
+  const node = host.machine.name;
   const [apiName, ...upstreamNames] = [api, ...upstreams].map(({ name }) => name);
   const outsideOf = (asker: string) =>
     upstreamNames.flatMap((name) => [linkPart(name, asker), programPart(name, 'name-server')]);
@@ -223,7 +235,7 @@ function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Ta
     return { kubedns, dnsmasq, outside: names.flatMap(outsideOf) };
   };
   const target = (
-    { addresses, port, weight }: Pick<Target, 'addresses' | 'port' | 'weight'>,
+    { addresses, port, weight, process }: Pick<Target, 'addresses' | 'port' | 'weight' | 'process'>,
     caches: number,
     inside: readonly string[],
     leadingOut: readonly string[],
@@ -232,13 +244,14 @@ function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Ta
     addresses,
     port,
     weight,
+    process,
     inside: { parts: new Set(inside), caches },
     leadingOut: { parts: new Set([...inside, ...leadingOut]), caches },
     outside: { parts: new Set(outside), caches },
   });
   const all = partsOf(pods);
   const cache = programPart(node, 'node-cache');
-  const [local, service] = [LOCAL_DNS, CLUSTER_DNS].map((addresses, at) => ({ addresses: () => addresses, port: DNS_PORT, weight: [50, 20][at]! * pods.length })); // prettier-ignore
+  const [local, service] = [LOCAL_DNS, CLUSTER_DNS].map((addresses, at) => ({ addresses: () => addresses, port: DNS_PORT, weight: [50, 20][at]! * pods.length, process: () => at === 0 ? processOf(host, 'node-cache') : undefined })); // prettier-ignore
   return [
     target(local!, 2, [...all.dnsmasq, cache], all.outside, [cache, ...outsideOf(node)]),
     target(service!, 1, all.dnsmasq, all.outside),
@@ -246,9 +259,14 @@ function targetsOf({ pods, upstreams, api }: SimulatedCluster, node: string): Ta
       const { kubedns, dnsmasq, outside } = partsOf([pod]);
       const addresses = () => pods[at]!.machine.addresses;
       return [
-        target({ addresses, port: DNS_PORT, weight: 15 }, 1, dnsmasq, outside),
-        target({ addresses, port: KUBEDNS_PORT, weight: 15 }, 0, kubedns, outside),
+        target({ addresses, port: DNS_PORT, weight: 15, process: () => processOf(pods[at]!, 'dnsmasq') }, 1, dnsmasq, outside), // prettier-ignore
+        target({ addresses, port: KUBEDNS_PORT, weight: 15, process: () => processOf(pods[at]!, 'kubedns') }, 0, kubedns, outside), // prettier-ignore
       ];
     }),
   ];
+}
+
+/** Undefined before its start. */
+function processOf(host: Host, program: string): object | undefined {
+  return host.names.includes(program) ? host.process(program) : undefined;
 }

@@ -38,16 +38,21 @@ export class History<State> {
 
   /** All states that a thing may have had at a time between two. */
   between(name: string, fromUs: number, toUs: number): (State | undefined)[] {
+    return this.versions(name, fromUs, toUs).map(({ state }) => state);
+  }
+
+  /** The same, the oldest first, with the time since when each has been certain: Infinity where that was not answered. */
+  versions(name: string, fromUs: number, toUs: number): readonly Readonly<Version<State>>[] {
     const versions = this.#versions.get(name);
-    if (versions === undefined) return [undefined];
+    if (versions === undefined) return [{ state: undefined, sentUs: 0, settledUs: 0 }];
     // Until another one is certain; a request that was never answered ends nothing.
     let endUs = Number.POSITIVE_INFINITY;
-    const states: (State | undefined)[] = [];
-    for (const { state, sentUs, settledUs } of versions.toReversed()) {
-      if (sentUs <= toUs && endUs >= fromUs) states.unshift(state);
-      endUs = Math.min(endUs, settledUs);
+    const possible: Version<State>[] = [];
+    for (const version of versions.toReversed()) {
+      if (version.sentUs <= toUs && endUs >= fromUs) possible.unshift(version);
+      endUs = Math.min(endUs, version.settledUs);
     }
-    return states;
+    return possible;
   }
 
   /** The last state. */
