@@ -401,14 +401,14 @@ class BatchHub {
   /** Returns how many datagrams the messages are. */
   #takeAll(socket: BatchSocket, messages: number): number {
     const { inbox } = this;
-    const limits = socket.limits?.isOverload === true ? socket.limits : undefined;
+    const limits = socket.limits?.isCounting === true ? socket.limits : undefined;
     const { isForOthers } = socket;
     let datagrams = 0;
     for (let slot = 0; slot < messages; slot++) {
       const segmentBytes = inbox.takeSegmentBytes(slot) || inbox.lengthOf(slot);
-      if (limits === undefined || this.#isAdmitted(limits, slot, segmentBytes, isForOthers)) {
-        datagrams += this.#takeMessage(socket, slot, segmentBytes);
-      } else datagrams++;
+      const isAnswered =
+        limits === undefined || this.#isAdmitted(limits, slot, segmentBytes, isForOthers);
+      datagrams += isAnswered ? this.#takeMessage(socket, slot, segmentBytes) : 1;
       inbox.allowReceive(slot);
     }
     return datagrams;
@@ -702,10 +702,13 @@ class BatchSocket implements OutboxSocket {
 
   #receive(): void {
     const others = this.#forOthers;
-    if (this.limits?.isOverload !== true) this.#hub.drain(this);
+    if (this.limits?.isCounting !== true) {
+      this.#hub.drain(this);
+      return;
+    }
     // A batch in each turn of the event loop, as an answer may take long.
-    else if (others === undefined) this.#hub.drain(this, 1);
-    else if (this.#hub.drain(others, 1) || ++this.#turns % TURNS === 0) this.#hub.drain(this, 1);
+    const isTurn = ++this.#turns % TURNS === 0;
+    if (others === undefined || this.#hub.drain(others, 1) || isTurn) this.#hub.drain(this, 1);
   }
 
   #sendHeld(): void {

@@ -93,6 +93,13 @@ const IDLE_LOOK_MS = 50;
 const LOOK_MS = 100;
 /** To the first look in an overload: until then all sources lose alike. */
 const FIRST_LOOK_MS = 40;
+/** What waited when an overload began shows who asks: it is read for so long before there are limits. */
+const READING_MS = 400;
+/**
+ * Of the first messages that came several at a time so many are counted as in an overload: in the first moments of one there is no CPU
+ * time to compile what has never run, and the code of each answer with it.
+ */
+const REHEARSED = 2_048;
 /** Messages between two looks that show how much can be answered, if there were always more of them. */
 const LEAST_IN_USE = 256;
 /** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
@@ -120,8 +127,9 @@ const MOST = 1;
 /** A backlog is answered in this time: until then the sources get less, but this part of what they would get at least. */
 const DRAIN_SECONDS = 0.3;
 const LEAST_DRAINED = 0.2;
-/** How much the newest look counts in what can be answered. */
+/** How much the newest look counts in what can be answered, and in what is answered when nothing is lost. */
 const NEWEST = 0.3;
+const NEWEST_USUAL = 0.1;
 const NEWEST_MORE = 0.25;
 /** What waits in the socket in an overload is so much work at most: a container has no CPU time for most of such a period. */
 const BUFFER_SECONDS = 0.1;
@@ -134,8 +142,10 @@ const CALM_LOOKS = 4;
 const PATIENCE_SECONDS = 0.15;
 /** Of a short datagram in the socket, at least: struct sk_buff, and its data with a struct skb_shared_info. */
 const QUEUED_BYTES = 768;
-/** How sure it is that a source asks more than its part: so many standard deviations of a count. */
+/** How sure it is that a source asks more than its part: so many standard deviations of a count, */
 const DEVIATIONS = 1.5;
+/** and so many messages at least: one is nothing to know a rate from. */
+const LEAST_SEEN = 1.5;
 /** Lines for the log come no more often; overloads in between are in the metrics alone. */
 const LOG_PAUSE_MS = 60_000;
 /** The first one comes when there are limits and the backlog is answered, or after this time. */
@@ -161,7 +171,7 @@ const PASSING = Float64Array.from({ length: CLASSES }, (_, limitClass) => passin
  * What all others send goes to a second socket of the port meanwhile, which is received from first: they lose nothing to the heavy
  * ones, and do not wait for what these have sent. Where the port has one socket, what passes must fit in it, and is found by trial.
  *
- * Outside of an overload nothing is counted.
+ * Outside of an overload nothing is counted, but for a rehearsal in the first moments in use.
  */
 export class SourceLimits {
   readonly #port: LimitedPort;
@@ -176,16 +186,20 @@ export class SourceLimits {
   #isClosed = false;
   /** Messages that came several at a time since the last look. */
   #inUse = 0;
-  /** Made in the first overload, and used again. */
+  /** Of these a second, where it was much: so many can be answered at least. */
+  #usual = Number.NaN;
+  /** Made in the rehearsal, and used again. */
   #sources: SourceTable | undefined;
+  /** Messages that are still to come in the rehearsal. */
+  #rehearsed = 0;
   #filter: SourceFilter | undefined;
   #choice: SourceFilter | undefined;
   #hasFilter = false;
   #hasBound = false;
   #maxLimited = MAX_LIMITED;
   #isOverload = false;
-  #sinceMs = 0;
-  #lookedMs = 0;
+  #sinceMs = Number.NaN;
+  #lookedMs = Number.NaN;
   #calmLooks = 0;
   /** Looks in a row without a backlog. */
   #timelyLooks = 0;
@@ -207,9 +221,9 @@ export class SourceLimits {
   /** There has been no backlog since the first limits. */
   #isSeeking = true;
   /** Of the last look, a second. */
-  #arriving = 0;
-  #answering = 0;
-  #level = 0;
+  #arriving = Number.NaN;
+  #answering = Number.NaN;
+  #level = Number.NaN;
   #lost = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
   #log: 'due' | 'written' | 'left out' = 'left out';
@@ -228,14 +242,18 @@ export class SourceLimits {
   }
 
   /** Whether each message is to be counted. */
-  get isOverload(): boolean {
-    return this.#isOverload;
+  get isCounting(): boolean {
+    return this.#isOverload || this.#rehearsed > 0;
   }
 
   /** So many messages were received together: the socket is looked at soon. */
   noteUse(messages: number): void {
     this.#inUse += messages;
     if (this.#timer !== undefined || this.#isClosed) return;
+    if (this.#sources === undefined) {
+      this.#sources = new SourceTable(this.#isSeparate);
+      this.#rehearsed = REHEARSED;
+    }
     this.#lookedMs = this.#now();
     this.#emptied = 0;
     this.#lookIn(IDLE_LOOK_MS);
@@ -252,10 +270,11 @@ export class SourceLimits {
   }
 
   /**
-   * In an overload: counts a message of so many datagrams; the source address starts with these numbers, of IPv4 the first.
-   * `isOther`: it came to the second socket. False: it is too old, and is not answered.
+   * Counts a message of so many datagrams; the source address starts with these numbers, of IPv4 the first. `isOther`: it came to the
+   * second socket. False: it is too old, and is not answered.
    */
   admit(first: number, second: number, datagrams: number, isOther: boolean): boolean {
+    if (this.#rehearsed > 0 && --this.#rehearsed === 0) this.#endRehearsal();
     const isBefore = !isOther && this.#before > 0;
     const sources = this.#sources!;
     if (isBefore) {
@@ -318,6 +337,10 @@ export class SourceLimits {
   #look(): void {
     this.#readMemory();
     const nowMs = this.#now();
+    if (this.#isReading(nowMs)) {
+      this.#lookIn(FIRST_LOOK_MS);
+      return;
+    }
     const dropped = this.#takeDropped();
     if (this.#isOverload) {
       this.#decide(nowMs, dropped);
@@ -327,14 +350,37 @@ export class SourceLimits {
       this.#begin(nowMs);
       this.#lookIn(FIRST_LOOK_MS);
     } else if (this.#inUse > 0) {
+      this.#noteUsual((1_000 * this.#inUse) / Math.max(1, nowMs - this.#lookedMs));
       this.#inUse = this.#emptied = 0;
       this.#lookedMs = nowMs;
       this.#lookIn(IDLE_LOOK_MS);
     }
   }
 
+  #noteUsual(perSecond: number): void {
+    if (this.#inUse < LEAST_IN_USE) return;
+    const before = Number.isNaN(this.#usual) ? perSecond : this.#usual;
+    this.#usual = before + (perSecond - before) * NEWEST_USUAL;
+  }
+
+  /** Runs once what an overload needs, for limits that no kernel gets. */
+  #endRehearsal(): void {
+    if (this.#isOverload) return;
+    const sources = this.#sources!;
+    sources.beforeLimits(1);
+    sources.endWindow(1, 1, 1, false);
+    sources.limit(Number.MIN_VALUE, 0, MAX_LIMITED);
+    this.#writePrograms();
+    sources.countUnknown(1);
+    sources.clear();
+    // The next message starts it again.
+    this.#timer?.close();
+    this.#timer = undefined;
+  }
+
   #begin(nowMs: number): void {
     this.#sources ??= new SourceTable(this.#isSeparate);
+    this.#rehearsed = 0;
     this.#isOverload = true;
     // Else it is a burst, or the process was not running.
     const isFull = this.#emptied === 0 && this.#inUse >= LEAST_IN_USE;
@@ -342,16 +388,35 @@ export class SourceLimits {
     this.#inUse = 0;
     this.#sinceMs = this.#lookedMs = nowMs;
     this.#calmLooks = this.#emptied = this.#discarded = this.#lost = 0;
-    this.#arriving = this.#answering = 0;
+    this.#arriving = this.#answering = Number.NaN;
     this.#log = nowMs - this.#loggedMs >= LOG_PAUSE_MS ? 'due' : 'left out';
     this.#sources.clear();
     this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
     this.#isSeeking = !this.#isSeparate;
     this.#timelyLooks = 0;
-    if (!isFull) return;
-    this.#noteBefore(this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES, perSecond);
+    const waiting = this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES;
+    if (isFull) this.#noteBefore(waiting, perSecond);
     // With one socket what the limits let pass must be what is answered, rather exactly.
-    if (this.#isSeparate) this.#capacity = perSecond;
+    if (!this.#isSeparate) return;
+    if (isFull) this.#capacity = Math.max(perSecond, this.#usual || 0);
+    else {
+      if (!Number.isNaN(this.#usual)) this.#capacity = this.#usual;
+      this.#noteBefore(waiting, Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /** Whether the first socket still has what came before the limits, of which they are made. */
+  #isReading(nowMs: number): boolean {
+    const isFirst = this.#isOverload && this.#isSeparate && !this.#hasFilter;
+    if (!isFirst || this.#before === 0 || nowMs - this.#sinceMs >= READING_MS) return false;
+    // A process that was not running for a while answers what waits, but no longer when much more comes.
+    const dropped = (this.#memory[MEMORY.DROPPED]! - this.#dropped) >>> 0;
+    if (dropped > this.#sources!.messages) this.#areTooOld ||= this.#isTooMuch(this.#before, this.#capacity); // prettier-ignore
+    return true;
+  }
+
+  #isTooMuch(waiting: number, perSecond: number): boolean {
+    return waiting > perSecond * PATIENCE_SECONDS;
   }
 
   #decide(nowMs: number, dropped: Dropped): void {
@@ -381,7 +446,7 @@ export class SourceLimits {
       if (isLate && !isKnown) this.#capacity = this.#answering;
       else if (isBehind || isMore) {
         // Without a backlog it may be that of a moment.
-        const part = isBehind ? NEWEST : NEWEST_MORE;
+        const part = isBehind ? NEWEST : this.#isSeparate ? 1 : NEWEST_MORE;
         this.#capacity += (this.#answering - this.#capacity) * (this.#isSeeking ? 1 : part);
       }
     }
@@ -483,7 +548,7 @@ export class SourceLimits {
 
   /** What has waited for longer than clients wait is not answered: newer questions are, in its place. */
   #noteBefore(waiting: number, perSecond: number): void {
-    this.#areTooOld = waiting > perSecond * PATIENCE_SECONDS;
+    this.#areTooOld = this.#isTooMuch(waiting, perSecond);
     if (this.#isSeparate) this.#before = Math.floor(waiting);
     // With what arrives meanwhile.
     else if (this.#areTooOld) this.#before = 2 * Math.floor(waiting);
@@ -501,10 +566,8 @@ export class SourceLimits {
       this.#unlimit();
       return;
     }
-    this.#filter ??= new SourceFilter(this.#keys);
-    this.#choice ??= new SourceFilter(this.#keys);
-    sources.writeTo(this.#filter, this.#choice);
-    this.#hasFilter = this.#port.attach(this.#filter, this.#choice);
+    const { filter, choice } = this.#writePrograms();
+    this.#hasFilter = this.#port.attach(filter, choice);
     // What was dropped until now counts for no source in the next window.
     this.#readMemory();
     const { first, others } = this.#takeDropped();
@@ -514,6 +577,13 @@ export class SourceLimits {
     // The memory for filters is limited (net.core.optmem_max), and that of the one before counts, too.
     this.#unlimit();
     if (this.#maxLimited > LEAST_LIMITED) this.#maxLimited = Math.floor(this.#maxLimited / 2);
+  }
+
+  #writePrograms(): { readonly filter: SourceFilter; readonly choice: SourceFilter } {
+    const filter = (this.#filter ??= new SourceFilter(this.#keys));
+    const choice = (this.#choice ??= new SourceFilter(this.#keys));
+    this.#sources!.writeTo(filter, choice);
+    return { filter, choice };
   }
 
   #unlimit(): void {
@@ -588,13 +658,19 @@ const CROWD = 10;
 /** and then who asks for less than such a part of it is not limited. */
 const CROWD_PARTS = 50;
 /** The same for such a part where the sources that are known to be heavy are not all that ask too much, as at the beginning. */
-const MOST_PARTS = 400;
+const MOST_PARTS = MAX_LIMITED;
 /** A source is limited where it asks for more than so many times its part. */
 const MARGIN = 1.5;
 /** Steps of a class that are much. */
 const FRESH = 8;
 /** A source of which so little is left in the memory of the last seconds has gone. */
 const GONE = 0.1;
+
+/** The part of a count that a source has at least, however small that count is: the lower end of the score interval of a Poisson mean. */
+function surePart(count: number): number {
+  const half = DEVIATIONS / 2;
+  return (Math.sqrt(count + half * half) - half) ** 2 / count;
+}
 
 /** A source that is limited. */
 interface HeavySource {
@@ -781,7 +857,8 @@ class SourceTable {
     for (let i = 0; i < this.#size; i++) {
       const rate = this.#sent[i]! / span;
       rest += rate;
-      this.#atLeast[i] = rate * (1 - DEVIATIONS / Math.sqrt(this.#seen[i]!));
+      this.#atLeast[i] = rate * surePart(this.#seen[i]!);
+      if (this.#seen[i]! < LEAST_SEEN) continue;
       if (this.#atLeast[i]! <= (isCrowd ? leastPart : margin * fairPart)) continue;
       this.#order[candidates++] = i;
       heavy += rate;
