@@ -37,6 +37,8 @@ const PERIOD_US = 10_000;
 /** Before the limit, so that what is measured is compiled. */
 const WARM_SECONDS = 5;
 const WARM_RATE = 20_000;
+/** Of names that nobody has asked before. */
+const WARM_MISSES = 1_000;
 const WARM = addressesOf('127.3', 20);
 const CAPACITY_CLIENTS = 50;
 const CAPACITY_SECONDS = 4;
@@ -113,16 +115,16 @@ async function measure(
   const { port, pid, name } = subject;
   const flood = own.add(new Remote<FloodMethods>('the flood', FLOOD));
   const file = encodeQuestionFile(questions);
-  const known: FloodPlan = {
-    port,
-    rate: WARM_RATE,
-    addresses: WARM,
-    questions: file,
-    isRandom: false,
-  };
-  await flood.call('start', known);
-  await delay(WARM_SECONDS * 1_000);
-  await flood.call('stop');
+  const known = { port, rate: WARM_RATE, addresses: WARM, questions: file, isRandom: false };
+  const unknown = encodeQuestionFile([UNKNOWN_NAME]);
+  const warm: FloodPlan[] = [known];
+  if (isAgainstDomain)
+    warm.push({ ...known, rate: WARM_MISSES, questions: unknown, isRandom: true });
+  for (const plan of warm) {
+    await flood.call('start', plan);
+    await delay(WARM_SECONDS * 1_000);
+    await flood.call('stop');
+  }
   group.add(pid);
   group.limitCpu(milliCpus, PERIOD_US);
   const { queriesPerSecond: capacity } = await testbed.dnsperf(subject, {
@@ -180,6 +182,7 @@ async function measure(
 }
 
 const RANDOM_NAME: LoadQuestion = { name: 'aaaaaaaa.attacked.example.org', type: 'A' };
+const UNKNOWN_NAME: LoadQuestion = { name: 'aaaaaaaa.others.example.org', type: 'A' };
 
 function answeredPercent({ right, sent }: LoadResult): number {
   return (100 * right) / sent;

@@ -351,7 +351,7 @@ class BatchHub {
         if (messages > 1) limits?.noteUse(messages);
         datagrams += this.#takeAll(socket, messages);
         this.flush();
-        if (messages < SLOTS) {
+        if (messages < socket.batchSize) {
           limits?.noteEmpty(isForOthers);
           return true;
         }
@@ -491,6 +491,8 @@ interface HeldMessage {
 
 /** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
 const TURNS = 9;
+const LONG_BATCH_MS = 20;
+const LEAST_BATCH = 4;
 /** Of two sockets of a port, the first one gets all. */
 const FIRST_ALWAYS = new SourceFilter({ isIpv6: false, first: 1, second: 1 });
 FIRST_ALWAYS.writeFirst();
@@ -512,6 +514,8 @@ class BatchSocket implements OutboxSocket {
   readonly handler: SocketHandler;
   /** Whether it is the second socket of a port, for others than limited sources. */
   readonly isForOthers: boolean;
+  /** Messages that are received in one call at most. */
+  batchSize = SLOTS;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
@@ -556,13 +560,7 @@ class BatchSocket implements OutboxSocket {
 
   receive(inbox: MessageArena): number {
     const { libc } = this.#hub;
-    const count = libc.recvmmsg(
-      this.fd,
-      inbox.bytes,
-      inbox.payloads.length,
-      linux.MSG_DONTWAIT,
-      null,
-    );
+    const count = libc.recvmmsg(this.fd, inbox.bytes, this.batchSize, linux.MSG_DONTWAIT, null);
     if (count >= 0) return count;
     const errno = libc.errno();
     if (errno !== linux.EAGAIN && errno !== linux.EINTR) this.handler.onError();
@@ -703,12 +701,23 @@ class BatchSocket implements OutboxSocket {
   #receive(): void {
     const others = this.#forOthers;
     if (this.limits?.isCounting !== true) {
+      this.batchSize = SLOTS;
       this.#hub.drain(this);
       return;
     }
     // A batch in each turn of the event loop, as an answer may take long.
     const isTurn = ++this.#turns % TURNS === 0;
-    if (others === undefined || this.#hub.drain(others, 1) || isTurn) this.#hub.drain(this, 1);
+    if (others === undefined) this.#hub.drain(this, 1);
+    else if (this.#hub.drain(others, 1) || isTurn) this.#drainLimited();
+  }
+
+  /** Others wait for as long as a batch of the limited sources takes: one that takes long is a smaller one the next time. */
+  #drainLimited(): void {
+    const startMs = performance.now();
+    this.#hub.drain(this, 1);
+    const tookMs = performance.now() - startMs;
+    if (tookMs > LONG_BATCH_MS) this.batchSize = Math.max(LEAST_BATCH, this.batchSize >> 1);
+    else if (tookMs < LONG_BATCH_MS / 4) this.batchSize = Math.min(SLOTS, this.batchSize << 1);
   }
 
   #sendHeld(): void {

@@ -93,8 +93,9 @@ const IDLE_LOOK_MS = 50;
 const LOOK_MS = 100;
 /** To the first look in an overload: until then all sources lose alike. */
 const FIRST_LOOK_MS = 40;
-/** What waited when an overload began shows who asks: it is read for so long before there are limits. */
+/** What waited when an overload began shows who asks: it is read before there are limits, for so long or until so many were of each source. */
 const READING_MS = 400;
+const READ_OF_EACH = 6;
 /**
  * Of the first messages that came several at a time so many are counted as in an overload: in the first moments of one there is no CPU
  * time to compile what has never run, and the code of each answer with it.
@@ -409,6 +410,7 @@ export class SourceLimits {
   #isReading(nowMs: number): boolean {
     const isFirst = this.#isOverload && this.#isSeparate && !this.#hasFilter;
     if (!isFirst || this.#before === 0 || nowMs - this.#sinceMs >= READING_MS) return false;
+    if (this.#sources!.isKnown(READ_OF_EACH)) return false;
     // A process that was not running for a while answers what waits, but no longer when much more comes.
     const dropped = (this.#memory[MEMORY.DROPPED]! - this.#dropped) >>> 0;
     if (dropped > this.#sources!.messages) this.#areTooOld ||= this.#isTooMuch(this.#before, this.#capacity); // prettier-ignore
@@ -765,6 +767,11 @@ class SourceTable {
     this.limitedMessages++;
     this.#limitedMessages[source]!++;
     this.#limitedDatagrams[source]! += datagrams;
+  }
+
+  /** Whether so many messages of each source have come since `clear`, in the mean. */
+  isKnown(ofEach: number): boolean {
+    return this.#span === 0 && this.messages >= Math.max(LEAST_IN_USE, ofEach * this.#size);
   }
 
   #startWindow(source: number): void {
