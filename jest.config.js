@@ -3,7 +3,7 @@ import './packages/testkit/tools-path.mjs';
 /** One configuration for all packages; `packages/testkit/run-tests.mjs` chooses the files. */
 export default {
   roots: ['<rootDir>/packages'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/packages/testkit/test-environment.mjs',
   testRegex: [String.raw`packages/[\w-]+/(src|test)/.*\.test\.ts$`],
   extensionsToTreatAsEsm: ['.ts'],
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
@@ -18,6 +18,8 @@ export default {
     ],
   },
   moduleNameMapper: {
+    '^(?:@kubernetes/)?(client-node|express|prom-client|yaml)$':
+      '<rootDir>/packages/testkit/loaded-once/$1.cjs',
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // Sister packages from their sources, so that a change is tested without a build, and its tests are found
     // through all packages. The testkit starts files of its own as programs, for which it must be built.

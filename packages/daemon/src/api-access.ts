@@ -57,8 +57,8 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
   try {
     config.loadFromFile(path);
   } catch (error) {
-    // client-node does not check that the YAML is a map of the right lists.
-    if (error instanceof TypeError) fail('it is not a kubeconfig', error);
+    // client-node does not check that the YAML is a map of the right lists. By its name, not instanceof, as in `errorText`.
+    if ((error as Error).name === 'TypeError') fail('it is not a kubeconfig', error);
     // js-yaml adds an excerpt of the file below its first line.
     fail(`not valid: ${errorText(error).replace(/\n[^]*$/, '')}`, error);
   }

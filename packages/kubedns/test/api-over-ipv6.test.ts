@@ -50,11 +50,12 @@ async function fromPod(): Promise<KubeConfig> {
   await mkdir(dirname(mounted('token')), { recursive: true });
   await writeFile(mounted('token'), 'secret');
   await writeFile(mounted('ca.crt'), await readFile(CERTIFICATE));
-  const { env } = process;
-  process.env = { ...env, KUBERNETES_SERVICE_HOST: '::1', KUBERNETES_SERVICE_PORT: String(port) };
+  process.env.KUBERNETES_SERVICE_HOST = '::1';
+  process.env.KUBERNETES_SERVICE_PORT = String(port);
   const config = new KubeConfig();
   config.loadFromCluster(`${folder.path}/`);
-  process.env = env;
+  delete process.env.KUBERNETES_SERVICE_HOST;
+  delete process.env.KUBERNETES_SERVICE_PORT;
   return config;
 }
 
