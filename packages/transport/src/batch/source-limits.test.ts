@@ -74,12 +74,17 @@ class Model {
     const modest = new Set(
       askers.flatMap(({ source, rate }) => (rate <= LITTLE ? [source[0]] : [])),
     );
+    const byRate = [...new Set(askers.map(({ rate }) => rate))].map(
+      (rate) => [rate, askers.filter((asker) => asker.rate === rate)] as const,
+    );
     let answers = 0;
     const endMs = this.nowMs + seconds * 1_000;
     while (this.nowMs < endMs) {
       const arriving: Asker['source'][] = [];
-      for (const { source, rate } of askers) {
-        for (let n = this.#poisson((rate * STEP_MS) / 1_000); n > 0; n--) {
+      // What several ask at random times is what one asks with the sum of their rates.
+      for (const [rate, some] of byRate) {
+        for (let n = this.#poisson((some.length * rate * STEP_MS) / 1_000); n > 0; n--) {
+          const { source } = some[this.#random() % some.length]!;
           asked.set(source[0], (asked.get(source[0]) ?? 0) + 1);
           arriving.push(source);
         }
