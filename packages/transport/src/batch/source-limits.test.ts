@@ -260,6 +260,24 @@ describe.each([
   });
 });
 
+it('what waits in a large socket when an overload begins shows who asks', () => {
+  const model = new Model({ capacity: 15_000, room: 10_900 });
+  // Before it, as much as can nearly be answered.
+  model.run(2, [...honest, ...sources(1, 10, 1_300)]);
+  expectFair(model, 15_000, sources(FLOOD, 1_000, 150), { onsetSeconds: 0.35 });
+});
+
+it('the first messages in use are counted as in an overload, and nothing is limited', () => {
+  const model = new Model({ capacity: 4_000 });
+  expect(model.limits.isCounting).toBe(false);
+  model.run(0.5, sources(FLOOD, 1, 3_000));
+  expect(model.limits.isCounting).toBe(true);
+  model.run(1, sources(FLOOD, 1, 3_000));
+  expect(model.limits.isCounting).toBe(false);
+  expect(model.limits.overload).toBeUndefined();
+  expect([model.port.attached, model.timers]).toEqual([0, 1]);
+});
+
 describe('the end of an overload', () => {
   it('is seen within a second: nothing is limited or counted any more', () => {
     const model = new Model({ capacity: 2_000 });
@@ -268,7 +286,7 @@ describe('the end of an overload', () => {
     model.run(1, [...honest, ...sources(FLOOD, 5, 10)]);
     expect(model.port.hasFilter).toBe(false);
     expect(model.limits.overload).toBeUndefined();
-    expect(model.limits.overload).toBeUndefined();
+    expect(model.limits.isCounting).toBe(false);
     const { part } = model.run(2, sources(FLOOD, 1, 10));
     expect(part(FLOOD)).toBe(1);
   });
