@@ -34,7 +34,7 @@ async function start(script: Script, corefile = CLUSTER + WORLD) {
     server: testbed.server,
     corefile: '/etc/Corefile',
     telemetry: new Telemetry(),
-    source: { applied, refused },
+    source: { applied, refused, warnings: [] },
     network: { state: NETWORK },
   });
   return { testbed, status };
