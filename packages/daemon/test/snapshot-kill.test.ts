@@ -13,9 +13,9 @@ const KILLS = 30;
 const AT_A_TIME = 4;
 const MAX_DELAY_MS = 100;
 
-/** Writes one snapshot after the other until it is killed; says when the first one is written. */
+/** Writes one snapshot after the other until it is killed; says when the first one is written. It loads no more than it needs. */
 const WRITER = `
-  import { SnapshotFile } from '@kube-dns/daemon';
+  import { SnapshotFile } from './dist/snapshot.js';
   const log = { info() {}, warn: console.error };
   const file = new SnapshotFile({ path: process.argv[1], kind: 'test', maxAgeMs: Infinity, log });
   for (let n = 0; ; n++) {
