@@ -154,6 +154,49 @@ describe('kube-dns convert', () => {
     expect(args.get('dnsmasq')).toEqual(expect.arrayContaining(['--log-queries', '--max-ttl=20']));
   });
 
+  it('carries the hosts file that is in the ConfigMap, as that of k3s, and says what it does with it', async () => {
+    const corefile =
+      '.:53 {\nkubernetes cluster.local\nhosts /etc/coredns/NodeHosts {\nttl 60\nreload 15s\nfallthrough\n}\n' +
+      'forward . /etc/resolv.conf {\nprefer_udp\n}\nreload 15s\nlog . {\nclass denial error\n}\n}\n';
+    const data = {
+      Corefile: corefile,
+      NodeHosts: '192.168.0.10 node-a\n# none\nfd00::a node-a a\n',
+    };
+    const map = { ...CONFIG_MAP, metadata: { name: 'coredns' }, data };
+    writeFileSync(at('k3s.json'), JSON.stringify(map));
+    const { status, stdout, stderr } = await run('--to=configmap', './k3s.json');
+    const args = readPod(stdout).args.get('dnsmasq')!;
+    expect(args.filter((arg) => arg.includes('host'))).toEqual([
+      '--host-record=node-a,192.168.0.10',
+      '--host-record=node-a,a,fd00::a',
+    ]);
+    expect(stderr).toContain('the lines of /etc/coredns/NodeHosts are arguments');
+    expect(stderr).toMatch(/not carried over: line 5: reload 15s/);
+    expect(stderr).toMatch(/differs: line 11: reload 15s/);
+    expect(stderr).toMatch(/differs: line 12: log .*: dnsmasq logs every query in its own form/);
+    expect(status).toBe(1);
+    writeFileSync(at('Corefile'), corefile);
+    const alone = await run('--to=configmap', './Corefile');
+    expect(alone.stderr).toContain(
+      'mount /etc/coredns/NodeHosts into the container dnsmasq: the pod has no such file',
+    );
+    expect(readPod(alone.stdout).args.get('dnsmasq')).toContain(
+      '--addn-hosts=/etc/coredns/NodeHosts',
+    );
+  });
+
+  it('keeps the arguments of the nanny that our manifest has', async () => {
+    const file = new URL('../../../manifests/kube-dns/deployment.yaml', import.meta.url);
+    const stock = parseAllDocuments(readFileSync(file, 'utf8'))[0]!.toJS() as PodPatch;
+    const { containers } = stock.spec.template.spec;
+    const words = containers.find(({ name }) => name === 'dnsmasq')!.args;
+    const expected = words.slice(0, words.indexOf('--'));
+    const { stdout } = await run('--to=configmap', STANDARD);
+    const args = readPod(stdout).args.get('dnsmasq')!;
+    expect(expected[0]).toBe('-metrics-addr=127.0.0.1:10056');
+    expect(args.slice(0, args.indexOf('--'))).toEqual(expected);
+  });
+
   it('reads stdin where the file is -', async () => {
     const args = ['convert', '--to=corefile', '-'];
     const { stdout } = await runHere(args, JSON.stringify(CONFIG_MAP));

@@ -158,8 +158,8 @@ async function converted(
   for (const file of files) inputs.push({ file: nameOf(file), text: await readInput(file, stdin) });
   if (to === 'configmap') {
     const [{ file, text } = { file: '', text: '' }] = inputs;
-    const { corefile, findImports } = corefileIn(text, file);
-    return toYaml(podObjects(fromCorefile(corefile, process.env, notes, findImports)));
+    const { corefile, findImports, findFile } = corefileIn(text, file);
+    return toYaml(podObjects(fromCorefile(corefile, process.env, notes, findImports, findFile)));
   }
   const objects = inputs.flatMap(({ file, text }) => readObjects(text, file));
   if (to === 'manifest') return toYaml(convertManifest(objects, repository, notes));
@@ -232,8 +232,15 @@ function isCorefile(text: string, file: string): boolean {
   }
 }
 
+interface FoundCorefile {
+  readonly corefile: Corefile;
+  readonly findImports: FindImports;
+  /** Other files in the volume of CoreDNS; undefined where there is no volume, and a path is one of another machine. */
+  readonly findFile?: FindImports;
+}
+
 /** The Corefile itself, also from a ConfigMap, and where its imports are. */
-function corefileIn(text: string, file: string): { corefile: Corefile; findImports: FindImports } {
+function corefileIn(text: string, file: string): FoundCorefile {
   if (!/^\s*\{\s*"|^\s*(?:apiVersion|kind|items|metadata):/m.test(text)) {
     const corefile = asInput(() => parseCorefile(text, file));
     return { corefile, findImports: importsOnDisk(file) };
@@ -247,10 +254,9 @@ function corefileIn(text: string, file: string): { corefile: Corefile; findImpor
       : '';
     throw new InputError(`${file}: there is no ConfigMap with the key Corefile in it${hint}`);
   }
-  return {
-    corefile: asInput(() => parseCorefile(dataOf(configMap).get(COREFILE) ?? '', file)),
-    findImports: importsInObjects(configMap, objects),
-  };
+  const findImports = importsInObjects(configMap, objects);
+  const corefile = asInput(() => parseCorefile(dataOf(configMap).get(COREFILE) ?? '', file));
+  return { corefile, findImports, findFile: findImports };
 }
 
 function toYaml(objects: readonly object[]): string {

@@ -4,7 +4,7 @@ import { parseCorefile } from '@kube-dns/node-cache/corefile';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
 import { InputError } from '../../manifests/objects.js';
 import { Notes } from '../dns-setup.js';
-import { fromCorefile } from './from-corefile.js';
+import { COREDNS_PLUGINS, fromCorefile } from './from-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);
 
@@ -29,6 +29,32 @@ function converted(
 /** A Corefile with these lines in the block for all names. */
 const withLines = (...lines: readonly string[]) =>
   `.:53 {\nkubernetes cluster.local\nforward . 1.1.1.1\n${lines.join('\n')}\n}\n`;
+
+describe('each plugin of CoreDNS', () => {
+  it.each([...COREDNS_PLUGINS].filter((name) => name !== 'import'))(
+    'is carried or named with an option that is not known: %s',
+    (name) => {
+      const [line, option] = ['zzz.test', 'zzoption zzvalue'];
+      const { lines } = converted(withLines(`${name} ${line} {`, option, '}'));
+      expect(lines.filter((each) => /zzoption|line 4/.test(each))).not.toEqual([]);
+    },
+  );
+
+  it.each(['reload 15s', 'errors x', 'loop x', 'pprof :6053', 'log {\nclass denial\n}'])(
+    'is named when its setting has no counterpart: %s',
+    (line) => {
+      expect(converted(withLines(line)).lines.join()).toMatch(/(?:line 4|line 5): /);
+    },
+  );
+
+  it('is not named where the pod does the same', () => {
+    const same = ['errors', 'reload', 'loop', 'ready', 'log', 'pprof'];
+    const { lines } = converted(
+      `.:53 {\nkubernetes cluster.local\nforward . 1.1.1.1 {\nprefer_udp\n}\n${same.join('\n')}\n}\n`,
+    );
+    expect(lines).toEqual([]);
+  });
+});
 
 describe('the pod of a Corefile', () => {
   it('has all of the standard one', () => {

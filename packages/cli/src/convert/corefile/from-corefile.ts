@@ -18,6 +18,7 @@ import {
   REVERSE_ZONES,
   STOCK_SETUP,
   type DnsSetup,
+  type HostsEntry,
   type SetupDraft,
   type Notes,
 } from '../dns-setup.js';
@@ -38,7 +39,8 @@ const EMPTY: DnsSetup = {
 
 /**
  * The setup of a kube-dns pod that answers as CoreDNS with this Corefile. Each directive or option that
- * has no counterpart is named in the notes with its line; variables are those of `env`. Throws an InputError
+ * has no counterpart is named in the notes with its line; variables are those of `env`, and `findFile` has the hosts files
+ * that are in the ConfigMap of the Corefile. Throws an InputError
  * for a text that is no Corefile and for a variable that is not set.
  */
 export function fromCorefile(
@@ -46,6 +48,7 @@ export function fromCorefile(
   env: NodeJS.ProcessEnv,
   notes: Notes,
   findImports: FindImports = () => [],
+  findFile: FindImports = () => [],
 ): DnsSetup {
   const blocks = asInput(() =>
     resolveCorefile(corefile, env, findImports, (each) => {
@@ -61,6 +64,7 @@ export function fromCorefile(
     logs: new Set(),
     caches: new Map(),
     kubernetes: '',
+    findFile,
   };
   const zones = blocks.flatMap((block) => readBlock(block, context));
   const { draft } = context;
@@ -202,6 +206,8 @@ interface PluginContext {
   readonly logs: Set<string>;
   /** By zone, as text: dnsmasq has one. */
   readonly caches: Map<string, string>;
+  /** The files beside the Corefile in its volume, by their path. */
+  readonly findFile: FindImports;
   /** The text of the directive `kubernetes`; empty before there was one. */
   kubernetes: string;
 }
@@ -236,6 +242,9 @@ const PLUGINS = new Set(
   ).split(' '),
 );
 
+/** The plugins that CoreDNS has, or had. */
+export const COREDNS_PLUGINS: ReadonlySet<string> = PLUGINS;
+
 /** Whether CoreDNS has, or had, a plugin with this name. */
 export function isPluginName(name: string): boolean {
   return PLUGINS.has(name);
@@ -245,6 +254,9 @@ export function isPluginName(name: string): boolean {
 function readPlugin(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
   const { name, args, block = [] } = plugin;
+  if (SIMPLE_PLUGINS.has(name)) {
+    for (const option of block) lose(context, option, zone, 'kube-dns has nothing like it');
+  }
   switch (name) {
     case 'kubernetes':
       readKubernetes(plugin, zone, context);
@@ -275,10 +287,13 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
     case 'errors':
     case 'reload':
       // The containers log what fails, and apply a ConfigMap when it changes.
-      if (block.length > 0) change(context, plugin, zone, 'kube-dns has no settings for this');
+      if (args.length + block.length > 0) {
+        change(context, plugin, zone, 'kube-dns has no settings for this');
+      }
       return;
     case 'loop':
       draft.detectsLoops = true;
+      if (args.length > 0) lose(context, plugin, zone, 'kube-dns has no settings for this');
       return;
     case 'loadbalance':
       draft.turnsRecords = true;
@@ -301,11 +316,21 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
     }
     case 'pprof':
       draft.isProfiled = true;
+      if (args.length > 0) change(context, plugin, zone, 'kubedns has it at its port of metrics');
       return;
     default:
       lose(context, plugin, zone, 'kube-dns has nothing like it');
   }
 }
+
+/** Those without options here. */
+const SIMPLE_PLUGINS: ReadonlySet<string> = new Set([
+  'prometheus',
+  'ready',
+  'loop',
+  'bufsize',
+  'pprof',
+]);
 
 const METRICS = 'the pod has its metrics at :10054 and :10055';
 
@@ -519,7 +544,7 @@ function readHosts(plugin: Directive, zone: string, context: PluginContext): voi
   if (zones.length > 0) change(context, plugin, zone, 'dnsmasq serves the file for every domain');
   if (file !== '' && draft.hostsFile !== '' && draft.hostsFile !== file) {
     lose(context, plugin, zone, 'one hosts file is carried over');
-  } else if (file !== '') draft.hostsFile = file;
+  } else if (file !== '') readHostsFile(plugin, file, zone, context);
   if (!options.some(({ name }) => name === 'fallthrough')) {
     change(context, plugin, zone, 'names that are not in it go on to the servers');
   }
@@ -536,6 +561,40 @@ function readHosts(plugin: Directive, zone: string, context: PluginContext): voi
       lose(context, option, zone, 'dnsmasq has nothing like it');
     }
   }
+}
+
+/** More lines are no arguments of a program. */
+const MAX_FILE_HOSTS = 500;
+
+/** A hosts file that is a key of the ConfigMap becomes host records; the pod has no other file of CoreDNS. */
+function readHostsFile(
+  plugin: Directive,
+  path: string,
+  zone: string,
+  context: PluginContext,
+): void {
+  const { draft, findFile } = context;
+  const found = findFile(path);
+  const entries = found.flatMap(({ text }) => text.split('\n').flatMap(hostsEntry));
+  if (found.length === 0 || entries.length > MAX_FILE_HOSTS) {
+    draft.hostsFile = path;
+    lose(
+      context,
+      plugin,
+      zone,
+      `mount ${path} into the container dnsmasq: the pod has no such file`,
+    );
+    return;
+  }
+  draft.hosts = [...draft.hosts, ...entries];
+  change(context, plugin, zone, `the lines of ${path} are arguments: later lines are not here`);
+}
+
+function hostsEntry(line: string): HostsEntry[] {
+  const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+  return isIP(address) !== 0 && names.length > 0
+    ? [{ address, names: names.map(plainDomain) }]
+    : [];
 }
 
 /** Reads the `template`s that correspond to `--address`, `--local` and `--filter-AAAA`. */

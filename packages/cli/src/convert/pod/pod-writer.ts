@@ -33,7 +33,13 @@ export function podObjects(setup: DnsSetup): object[] {
 /** kubernetes/dns pkg/dns/config/config.go refuses more. */
 const MAX_CONFIGURED = 3;
 const KUBEDNS = '127.0.0.1#10053';
-const NANNY = ['-v=2', '-configDir=/etc/k8s/dns/dnsmasq-nanny', '-restartDnsmasq=true'];
+/** As in manifests/kube-dns/deployment.yaml: the component monitoring replaces the first. */
+const NANNY = [
+  '-metrics-addr=127.0.0.1:10056',
+  '-v=2',
+  '-configDir=/etc/k8s/dns/dnsmasq-nanny',
+  '-restartDnsmasq=true',
+];
 
 /** The `data` of the ConfigMap `kube-dns` for a setup; settings without a key become arguments. */
 export function configMapData(setup: DnsSetup): Record<string, string> {
