@@ -58,18 +58,29 @@ function readTemplate(file) {
     if (kind === 'ConfigMap' && metadata.name === 'cluster') {
       for (const name of Object.keys(data)) data[name] = expression(`.Values.${name}`);
     }
-    if (kind === 'Deployment') spec.replicas = expression('.Values.replicas');
+    if (kind !== 'Deployment') continue;
+    spec.replicas = expression('.Values.replicas');
+    const pod = spec.template.spec;
+    pod.tolerations = expression('.Values.tolerations | toJson');
+    pod.imagePullSecrets = expression('.Values.imagePullSecrets | toJson');
+    for (const container of pod.containers) {
+      container.resources = expression(`.Values.resources.${container.name} | toJson`);
+    }
   }
   return objects;
 }
 
-/** An object as a template: a scalar with expressions is a quoted string, but for the number of replicas. */
+/** An object as a template: a scalar with expressions is a quoted string, but for numbers and JSON. */
 function template(object) {
   const text = stringify(object, { lineWidth: 0 });
   if (text.includes('{{')) throw new Error(`${object.kind} ${object.metadata.name} has a {{`);
   const lines = text.split('\n').map((line) =>
     line
-      .replace(/^(\s*replicas: )<<(.*)>>$/, '$1{{ $2 }}')
+      .replace(
+        /^(\s*imagePullSecrets: )<<(\S+) .*>>$/,
+        '{{- if $2 }}\n$1{{ toJson $2 }}\n{{- end }}',
+      )
+      .replace(/^(\s*(?:replicas|resources|tolerations): )<<(.*)>>$/, '$1{{ $2 }}')
       .replace(/(?<=[:-] )(<<.*>>)$/, '"$1"')
       .replaceAll('<<', '{{ ')
       .replaceAll('>>', ' }}'),
@@ -128,6 +139,64 @@ write(
     annotations: { licenses: license },
   }),
 );
+const TEXT = { type: 'string' };
+/** Of an object whose keys are all known: `--set replcas=3` is refused. */
+const known = (properties, required = []) => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+const byContainer = (schema) =>
+  known(Object.fromEntries(images.map((image) => [image.name, schema])));
+const schema = known({
+  global: { type: 'object' },
+  clusterIP: { type: 'string', minLength: 2 },
+  domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
+  replicas: { type: 'integer', minimum: 0 },
+  images: byContainer({ type: 'string', minLength: 1 }),
+  tag: { type: ['string', 'number'] },
+  resources: byContainer(
+    known({ limits: { type: 'object' }, requests: { type: 'object' }, claims: { type: 'array' } }),
+  ),
+  tolerations: {
+    type: 'array',
+    items: known({
+      key: TEXT,
+      operator: { enum: ['Exists', 'Equal'] },
+      value: TEXT,
+      effect: { enum: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
+      tolerationSeconds: { type: 'integer' },
+    }),
+  },
+  imagePullSecrets: { type: 'array', items: known({ name: TEXT }, ['name']) },
+  snapshotSecret: { type: 'boolean' },
+  config: known({
+    stubDomains: TEXT,
+    upstreamNameservers: TEXT,
+    federations: TEXT,
+    queryLog: TEXT,
+  }),
+});
+write(
+  'values.schema.json',
+  `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema }, null, 2)}\n`,
+);
+write(
+  join('templates', 'NOTES.txt'),
+  `kube-dns {{ .Values.tag | default .Chart.AppVersion }} serves {{ .Values.domain }} at {{ .Values.clusterIP }}.
+
+Pods use it when the kubelets' clusterDNS is {{ .Values.clusterIP }}. See whether it is ready:
+
+  kubectl -n {{ .Release.Namespace }} rollout status deployment/kube-dns
+{{- if not .Values.snapshotSecret }}
+
+snapshotSecret is false: the Secret kube-dns-snapshot is yours.
+{{- end }}
+`,
+);
+const { containers, tolerations } = spec.template.spec;
+const resources = Object.fromEntries(containers.map(({ name, resources }) => [name, resources]));
 write(
   'values.yaml',
   `# What kubelet's clusterDNS names; a free address of the service network.
@@ -139,6 +208,10 @@ replicas: ${spec.replicas}
 images:
 ${images.map(({ name, newName }) => `  ${name}: ${prefix === undefined ? newName : prefix + name}\n`).join('')}# Their tag; the version of the chart unless one is given.
 tag: ''
+# Of each container; the limits hold for 10,000 services with 500,000 endpoints.
+${stringify({ resources })}# Of the pods.
+${stringify({ tolerations })}# Secrets for a registry that asks for a password: a name each.
+imagePullSecrets: []
 # The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is
 # yours, as where the chart is rendered without the cluster (helm template, Argo CD), which would make another each time.
 snapshotSecret: true

@@ -113,6 +113,23 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
     expect(ofBase(template('--namespace=dns', `--values=${file}`))).toEqual(inOrder(render(own)));
   });
 
+  it('refuses a value that it does not know', () => {
+    expect(() => template('--set=replcas=3')).toThrow(/replcas/);
+    expect(() => template('--set=resources.kubedns.limit.memory=1Gi')).toThrow(/limit/);
+  });
+
+  it('takes pull secrets, tolerations and resources', () => {
+    const sets = [
+      '--set=imagePullSecrets[0].name=registry',
+      '--set=tolerations[0].operator=Exists',
+      '--set=resources.sidecar.limits.memory=200Mi',
+    ];
+    const deployment = template(...sets).find(({ kind }) => kind === 'Deployment');
+    const text = JSON.stringify(deployment);
+    expect(text).toContain('"imagePullSecrets":[{"name":"registry"}]');
+    expect(text).toContain('"memory":"200Mi"');
+  });
+
   it('has a value for each of its expressions, and passes helm lint', () => {
     expect(run('helm', 'lint', '--strict', join(folder, 'chart'))).toContain('0 chart(s) failed');
     const values = parse(readFileSync(join(folder, 'chart', 'values.yaml'), 'utf8')) as object;
