@@ -17,8 +17,11 @@ function say(text) {
   process.stdout.write(`setup: ${text}\n`);
 }
 
-/** Runs one command with its output shown; ends this process with its status when it fails. */
-async function run(what, command, args, env = {}) {
+/**
+ * Runs one command; ends this process with its status when it fails. Its output is shown, but with `isQuiet` only after a
+ * failure.
+ */
+async function run(what, command, args, { env = {}, isQuiet = false } = {}) {
   const start = Date.now();
   const seconds = () => `${Math.round((Date.now() - start) / 1000)} s`;
   const progress = setInterval(
@@ -27,18 +30,22 @@ async function run(what, command, args, env = {}) {
   );
   const child = spawn(command, args, {
     cwd: root,
-    stdio: 'inherit',
+    stdio: isQuiet ? ['inherit', 'pipe', 'pipe'] : 'inherit',
     env: { ...process.env, ...env },
   });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (part) => output.push(part));
   const status = await new Promise((resolve) => {
     child.once('error', (error) => {
       say(`cannot run ${command}: ${error.message}`);
       resolve(127);
     });
-    child.once('exit', (code, signal) => resolve(signal ? 1 : code));
+    child.once('close', (code, signal) => resolve(signal ? 1 : code));
   });
   clearInterval(progress);
   if (status !== 0) {
+    for (const part of output) process.stderr.write(part);
     say(`${what} failed with status ${status}: ${command} ${args.join(' ')}`);
     process.exit(status);
   }
@@ -78,7 +85,5 @@ await run(
   'build',
   `${root}node_modules/.bin/turbo`,
   ['run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
-  {
-    TURBO_TELEMETRY_DISABLED: '1',
-  },
+  { env: { TURBO_TELEMETRY_DISABLED: '1' }, isQuiet: true },
 );

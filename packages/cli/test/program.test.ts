@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ProgramResult, runProgram } from '@kube-dns/testkit';
 import { ScriptedServer } from './compare/support/scripted-server.js';
@@ -18,6 +19,21 @@ function run(args: readonly string[], input?: string): Promise<ProgramResult> {
   const options = { cwd: folder, inheritsEnv: true, ...(input !== undefined && { input }) };
   return runProgram(process.execPath, [PROGRAM, ...args], options);
 }
+
+describe('npm start', () => {
+  it('says one line about a build that is done already', async () => {
+    const setup = fileURLToPath(new URL('../setup.mjs', import.meta.url));
+    const { end, stdout, stderr } = await runProgram(process.execPath, [setup], {
+      inheritsEnv: true,
+    });
+    const lines = stdout.split('\n').filter((line) => !/still at it after \d+ s$/.test(line));
+    expect([end, lines, stderr]).toEqual([
+      0,
+      [expect.stringMatching(/^setup: build: done in \d+ s$/), ''],
+      '',
+    ]);
+  });
+});
 
 describe('the built program', () => {
   it('prints its version', async () => {
