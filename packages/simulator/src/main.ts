@@ -72,7 +72,7 @@ const OPTIONS = {
   sabotage: textOption(
     '',
     'NAME',
-    'plant this fault in the bundles; all: each of twenty, one after the other',
+    'plant this fault in the bundles; all: each, one after the other',
   ),
   calibrate: textOption(
     '',

@@ -15,7 +15,7 @@ export interface Sabotage {
 const CACHES: readonly ProgramName[] = ['dnsmasq', 'node-cache'];
 
 /**
- * Twenty, among those places where a wrong line is easily written. Not among them is what a second line makes good: a reply
+ * Among those places where a wrong line is easily written. Not among them is what a second line makes good: a reply
  * that is older than a change is not cached by its serial, and neither because its question was in flight then.
  */
 export const SABOTAGES: readonly Sabotage[] = [
@@ -138,6 +138,12 @@ export const SABOTAGES: readonly Sabotage[] = [
     programs: ['dnsmasq'],
     text: /else this\.publisher\.dismiss\(\)/u,
     by: '',
+  },
+  {
+    name: 'a subscription that has ended drops what is cached',
+    programs: CACHES,
+    text: /this\.#events\.lost\+\+;/u,
+    by: '$&this.#drop(connected.instance,"by-server");',
   },
 ];
 
