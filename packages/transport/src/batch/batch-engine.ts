@@ -491,6 +491,7 @@ interface HeldMessage {
 
 /** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
 const TURNS = 9;
+/** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least. */
 const LONG_BATCH_MS = 20;
 const LEAST_BATCH = 4;
 /** Of two sockets of a port, the first one gets all. */
@@ -711,7 +712,7 @@ class BatchSocket implements OutboxSocket {
     else if (this.#hub.drain(others, 1) || isTurn) this.#drainLimited();
   }
 
-  /** Others wait for as long as a batch of the limited sources takes: one that takes long is a smaller one the next time. */
+  /** Others wait for as long as a batch of the limited sources takes. */
   #drainLimited(): void {
     const startMs = performance.now();
     this.#hub.drain(this, 1);

@@ -366,7 +366,6 @@ export class SourceLimits {
 
   /** Runs once what an overload needs, for limits that no kernel gets. */
   #endRehearsal(): void {
-    if (this.#isOverload) return;
     const sources = this.#sources!;
     sources.beforeLimits(1);
     sources.endWindow(1, 1, 1, false);
@@ -380,7 +379,7 @@ export class SourceLimits {
   }
 
   #begin(nowMs: number): void {
-    this.#sources ??= new SourceTable(this.#isSeparate);
+    const sources = this.#sources!;
     this.#rehearsed = 0;
     this.#isOverload = true;
     // Else it is a burst, or the process was not running.
@@ -391,7 +390,7 @@ export class SourceLimits {
     this.#calmLooks = this.#emptied = this.#discarded = this.#lost = 0;
     this.#arriving = this.#answering = Number.NaN;
     this.#log = nowMs - this.#loggedMs >= LOG_PAUSE_MS ? 'due' : 'left out';
-    this.#sources.clear();
+    sources.clear();
     this.#budget = this.#capacity = Number.POSITIVE_INFINITY;
     this.#isSeeking = !this.#isSeparate;
     this.#timelyLooks = 0;
