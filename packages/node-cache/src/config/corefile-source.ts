@@ -259,6 +259,9 @@ export class CorefileSource {
     }
     const version = createHash('sha512').update(text).digest('hex');
     this.#applied = { blocks, text, atMs: Date.now(), version };
+    for (const ignored of blocks.flatMap((block) => block.ignored).slice(0, MAX_IGNORED)) {
+      this.#options.log.warn(`${this.#options.corefile.file}: ${ignored}`);
+    }
     this.#lastRefused = [];
     this.#options.log.info(`plugin/reload: Running configuration SHA512 = ${version}`);
   }
@@ -343,6 +346,8 @@ class KubeDnsConfig {
   }
 }
 
+/** More directives that change nothing are not logged. */
+const MAX_IGNORED = 20;
 const MAX_LOGGED_LINES = 500;
 
 /** The file that the Corefile is written to, for people; the log has it, too. */

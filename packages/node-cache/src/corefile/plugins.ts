@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
-import { CodedError, errorText, MAX_TIMER_MS, parseGoDuration, quote } from '@kube-dns/base';
+import {
+  CodedError,
+  errorText,
+  MAX_TIMER_MS,
+  parseGoDuration,
+  quote,
+  shownUrl,
+} from '@kube-dns/base';
 import { isIpAddress } from '@kube-dns/daemon';
-import type { Directive } from './corefile.js';
+import { type Directive, directiveText, placeOf, type WrittenBlock } from './corefile.js';
 import { readForwardTarget, UNKNOWN_ADDRESS } from './forward-target.js';
 import {
   type CacheBounds,
@@ -60,16 +67,28 @@ export const REFUSED: ReadonlyMap<string, string> = new Map([
   ['kubernetes', 'the cluster is not watched on each node: forward to its DNS'],
   ['minimal', 'answers are passed on as they are: leave it out'],
   ['nsid', 'leave it out: no name of the server is given'],
-  ['pprof', 'it profiles Go: leave it out'],
   ['rewrite', 'names are not changed: use it in the DNS that is forwarded to'],
   ['root', 'leave it out: write paths from /'],
   ['template', 'no answers are made: use it in the DNS that is forwarded to, or hosts'],
-  ['timeouts', 'the time-outs of TCP are fixed: leave it out'],
   ['tls', 'only plain DNS is served: leave it out'],
-  ['trace', 'no spans are sent: leave it out'],
   ['view', 'clients are not distinguished: write one block for each zone'],
   ['whoami', 'it is for tests of CoreDNS: leave it out'],
 ]);
+
+/** Those that are accepted, with a line of the log: no answer is another without them. */
+const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
+  ['pprof', 'it profiles Go'],
+  ['timeouts', 'the time-outs of TCP are fixed'],
+  ['trace', 'no spans are sent'],
+]);
+
+/** Why a directive changes nothing although CoreDNS has something for it; undefined for another one. */
+export function withoutEffect({ name }: Directive, block: WrittenBlock): string | undefined {
+  // In the order of CoreDNS's plugins it is behind forward.
+  const isForwarded = block.directives.some((other) => other.name === 'forward');
+  if (name === 'whoami' && isForwarded) return 'forward has answered before it';
+  return WITHOUT_EFFECT.get(name);
+}
 
 /** What `-plugins` prints: the plugins that are obeyed, one a line. */
 export function pluginsText(): string {
@@ -486,19 +505,37 @@ const CLASSES = ['all', 'success', 'denial', 'error'] as const;
 
 /** `log [ZONES…] [FORMAT] { class … }`. */
 function readLog(each: Directive, draft: Draft<ServerBlock>): void {
-  if (draft.log !== undefined)
-    fail(each, 'there is one log in a block: name its zones in one line');
   const { args } = each;
   const hasFormat = args.length > 0 && args.at(-1)!.includes('{');
   if (hasFormat && args.length === 1)
     fail(each, 'a format has a zone before it: write log . FORMAT');
   const format = hasFormat ? args.at(-1)! : '{common}';
   if (format.includes('{/')) fail(each, 'metadata cannot be logged: leave out what begins with {/');
+  const own = args.length === 0 ? ['.'] : zones(each, hasFormat ? args.slice(0, -1) : args);
+  const { log } = draft;
+  if (log !== undefined) {
+    if (!own.every((zone) => log.zones.some((other) => isBelow(zone, other)))) {
+      fail(each, 'there is one log in a block: name its zones in one line');
+    }
+    ignore(each, 'the log before it has these names', draft);
+    return;
+  }
   draft.log = {
-    zones: args.length === 0 ? ['.'] : zones(each, hasFormat ? args.slice(0, -1) : args),
+    zones: own,
     format: format.replaceAll('{common}', COMMON).replaceAll('{combined}', COMBINED),
     classes: readClasses(each.block ?? []),
   };
+}
+
+/** Whether a zone is another one, or below it. */
+function isBelow(zone: string, other: string): boolean {
+  return other === '.' || zone === other || zone.endsWith(`.${other}`);
+}
+
+/** Notes in a draft that a directive is accepted and changes nothing. */
+export function ignore(each: Directive, why: string, draft: Draft<ServerBlock>): void {
+  const text = shownUrl(directiveText(each));
+  draft.ignored = [...draft.ignored, `${placeOf(each)}: ${text}: it changes nothing: ${why}`];
 }
 
 function readClasses(options: readonly Directive[]): LogRules['classes'] {

@@ -105,6 +105,7 @@ describe('the server blocks of a Corefile', () => {
       ready: undefined,
       maxUdpBytes: undefined,
       rotatesRecords: false,
+      ignored: [],
     });
     expect(reverse).toMatchObject({
       zones: [{ zone: 'in-addr.arpa', port: 53 }],
@@ -163,6 +164,25 @@ describe('the server blocks of a Corefile', () => {
     expect(
       block('bufsize', 'loadbalance round_robin', 'debug', 'metadata', 'reload 2s 0', 'loop'),
     ).toMatchObject({ maxUdpBytes: 1232, rotatesRecords: true, detectsLoops: true });
+  });
+
+  it('take what CoreDNS has for itself, with a line for each that says that it changes nothing', () => {
+    const harmless = [
+      'pprof :6053',
+      'timeouts {\nread 5s\n}',
+      'trace',
+      'log example.org',
+      'whoami',
+    ];
+    const { ignored } = block('log', 'forward . 10.0.0.1', ...harmless);
+    expect(ignored).toHaveLength(harmless.length);
+    expect(ignored.join('\n')).toMatch(
+      /line \d+: pprof :6053: it changes nothing: it profiles Go\nline \d+: timeouts.*: the time-outs of TCP are fixed\n/,
+    );
+    expect(() => block('whoami')).toThrow(/whoami: it is for tests of CoreDNS/);
+    expect(() => block('log example.org', 'log example.com')).toThrow(
+      /there is one log in a block/,
+    );
   });
 
   it('have the port of the command line where a key has none, and variables replaced', () => {

@@ -12,7 +12,14 @@ import {
   resolveCorefile,
   type WrittenBlock,
 } from './corefile.js';
-import { type CorefileHost, DirectiveError, PLUGINS, REFUSED } from './plugins.js';
+import {
+  type CorefileHost,
+  DirectiveError,
+  ignore,
+  PLUGINS,
+  REFUSED,
+  withoutEffect,
+} from './plugins.js';
 import { type Draft, readKey, type ServerBlock, type ZoneKey } from './server-block.js';
 
 export interface CorefileSurroundings extends Partial<CorefileHost> {
@@ -76,7 +83,9 @@ function readBlock(
   const seen = new Set<string>();
   for (const each of block.directives) {
     try {
-      readDirective(each, seen.has(each.name), draft, host);
+      const why = withoutEffect(each, block);
+      if (why !== undefined) ignore(each, why, draft);
+      else readDirective(each, seen.has(each.name), draft, host);
     } catch (error) {
       if (!(error instanceof DirectiveError)) throw error;
       const { directive, message } = error;
@@ -122,6 +131,7 @@ function emptyBlock(zones: ServerBlock['zones'], line: number): Draft<ServerBloc
     ready: undefined,
     maxUdpBytes: undefined,
     rotatesRecords: false,
+    ignored: [],
   };
 }
 

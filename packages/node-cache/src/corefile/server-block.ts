@@ -30,6 +30,8 @@ export interface ServerBlock {
   readonly maxUdpBytes: number | undefined;
   /** Whether the order of address records changes with each answer (`loadbalance`). */
   readonly rotatesRecords: boolean;
+  /** Directives that change nothing here: a sentence each, for the log. */
+  readonly ignored: readonly string[];
 }
 
 export interface ZoneKey {
