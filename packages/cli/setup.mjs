@@ -78,7 +78,7 @@ if (option === '--install-only') process.exit(0);
 // One compiler for all reads the declarations that they share once: half the time of one for each package.
 // turbo then finds nothing left to compile.
 if (option === '--compile-only' || !existsSync(`${root}packages/wire/dist`)) {
-  await run('compile', `${root}node_modules/.bin/tsc`, ['-b', ...projects()]);
+  await run('compile', `${root}node_modules/typescript-7/bin/tsc`, ['-b', ...projects()]);
 }
 if (option === '--compile-only') process.exit(0);
 await run(
