@@ -221,17 +221,34 @@ describe('a subscription', () => {
     await until('closed', () => peer.open === 1);
   });
 
-  it('attack 24: asks once a pause where a server says that it is ready, and is not', async () => {
+  it('attack 24: asks less and less often where a server says that it is ready, and is not', async () => {
     const peer = await startPeer((request) => {
       queueMicrotask(() => peer.tell(READY));
       return refuse(RCODE.SERVFAIL)(request);
     });
     subscribe(peer);
     for (let pauses = 1; pauses <= 3; pauses++) {
-      await until('ready, twice', () => peer.connections === 2 * pauses && peer.open === 0);
+      await until('ready, and not', () => peer.connections === pauses + 1 && peer.open === 0);
       expect(isPausing()).toBe(true);
-      pass(400);
+      pass(50 * (pauses + 1));
     }
+  });
+
+  it('asks again soon when another process behind the address was not ready yet', async () => {
+    let rcode: number = RCODE.SERVFAIL;
+    const peer = await startPeer((request) =>
+      rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
+    );
+    const { events } = subscribe(peer);
+    await until('refused', () => peer.requests.length === ZONES.length && isPausing());
+    peer.tell(READY);
+    await until('refused again', () => peer.requests.length === 2 * ZONES.length && isPausing());
+    rcode = RCODE.NOERROR;
+    peer.tell(READY);
+    await until('the pause', () => peer.open === 0 && isPausing());
+    pass(100);
+    await until('live', () => events.includes('live'));
+    expect(peer.connections).toBe(3);
   });
 
   it('attack 24: takes no pause and no pace from its server', async () => {

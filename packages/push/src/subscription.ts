@@ -327,6 +327,8 @@ const LAST_LOST_MS = 2_000;
 /** The same of a server on this machine: it has few subscribers. */
 const FIRST_LOCAL_MS = 100;
 const LAST_LOCAL_MS = 400;
+/** To the next try when one that said that it is ready was not, longer each time. */
+const READY_PAUSE_MS = 50;
 /** So many ms of pauses in a row for a server that is busy are longer than one takes to start: worth a line. */
 const LONG_BUSY_MS = 5_000;
 
@@ -372,8 +374,11 @@ export class ZoneSubscription {
   #connection: SubscriptionConnection | undefined;
   /** To a server that is busy, for as long as the pause. */
   #waiting: SubscriptionConnection | undefined;
-  /** It was asked because it said that it is ready: one that says so and is not, is not asked in a tight loop. */
-  #wasReady = false;
+  /**
+   * How often a server has said that it is ready since changes were announced last. Behind an address of several the next one may not be;
+   * one that says so and is not, is not asked in a tight loop.
+   */
+  #readies = 0;
   #retry: NodeJS.Timeout | undefined;
   readonly #backOff: BackOff;
   readonly #longestLostMs: number;
@@ -420,7 +425,6 @@ export class ZoneSubscription {
 
   start(): void {
     this.#endWaiting();
-    this.#wasReady = false;
     const { server, zones, silenceMs = SILENCE_MS, events } = this.#options;
     const version = this.#options.knownVersion?.();
     const connection = new SubscriptionConnection(
@@ -428,6 +432,7 @@ export class ZoneSubscription {
       {
         onLive: (subscribed, note) => {
           this.#backOff.reset();
+          this.#readies = 0;
           this.#busyMs = 0;
           this.#isBusySaid = false;
           this.#wasEverLive = true;
@@ -476,10 +481,13 @@ export class ZoneSubscription {
   }
 
   #startReady(): void {
-    if (this.#wasReady) return;
     clearTimeout(this.#retry);
-    this.start();
-    this.#wasReady = true;
+    if (this.#readies++ === 0) this.start();
+    else
+      this.#retry = setTimeout(
+        () => this.start(),
+        Math.min(READY_PAUSE_MS * this.#readies, LAST_LOST_MS),
+      );
   }
 
   #onEnd(connection: SubscriptionConnection, outcome: Outcome, reason: string): void {
