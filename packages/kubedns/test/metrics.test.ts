@@ -32,6 +32,7 @@ const OWN = [
   'kubedns_config_generation gauge',
   'kubedns_config_info gauge',
   'kubedns_config_rejected_total counter',
+  'kubedns_config_unknown_keys gauge',
   'kubedns_cookies_total counter',
   'kubedns_dnstap_messages_total counter',
   'kubedns_event_to_served_seconds histogram',
