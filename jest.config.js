@@ -18,7 +18,7 @@ export default {
     ],
   },
   moduleNameMapper: {
-    '^(?:@kubernetes/)?(client-node|express|prom-client|yaml)$':
+    '^(?:@kubernetes/)?(client-node|express|prom-client)$':
       '<rootDir>/packages/testkit/loaded-once/$1.cjs',
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // Sister packages from their sources, so that a change is tested without a build, and its tests are found

@@ -36,7 +36,9 @@ describe('the Corefile of manifests/node-cache', () => {
 
 describe('the Corefile of manifests/local', () => {
   it('asks the pod, and serves nothing but loopback', () => {
-    const env = { KUBE_DNS_SERVICE_HOST: '127.0.0.1', KUBE_DNS_SERVICE_PORT: '1053' };
+    const pod = findObject(readObjects(read('local/node-cache.yaml')), 'Pod', 'node-local-dns');
+    const { env: variables = [] } = pod.spec!.containers[0]!;
+    const env = Object.fromEntries(variables.map(({ name, value = '' }) => [name, value]));
     const blocks = blocksOf(read('local/node-cache/Corefile.base'), ['127.0.0.1'], env);
     expect(blocks).toHaveLength(2);
     for (const { addresses, forward, metrics } of blocks) {

@@ -49,6 +49,7 @@ export class NetworkedPod {
   readonly #family: PodFamily;
   readonly #network = PodNetwork.create();
   readonly #folder = new TemporaryFolder();
+  readonly #config = new TemporaryFolder();
   readonly #snapshot = new TemporaryFolder();
   readonly #programs = new Map<string, RunningProgram>();
 
@@ -99,6 +100,7 @@ export class NetworkedPod {
   async close(): Promise<void> {
     await this.#network.close();
     await this.#folder.close();
+    await this.#config.close();
     await this.#snapshot.close();
   }
 
@@ -126,7 +128,7 @@ export class NetworkedPod {
     const placement = {
       ports: new Map(),
       volumes: {
-        'kube-dns-config': this.#folder.path,
+        'kube-dns-config': this.#config.path,
         snapshot: this.#snapshot.path,
         'snapshot-token': this.#snapshot.path,
       },

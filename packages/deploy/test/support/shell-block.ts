@@ -22,10 +22,10 @@ function commandsOf(block: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** The one command of a block that has this word. */
+/** The one command of a block that has this word, or runs this program. */
 export function commandWith(commands: readonly string[], word: string): string {
   const [found, ...others] = commands.filter((line) =>
-    line.split(' ').some((each) => each === word || each.endsWith(`/${word}`)),
+    line.split(' ').some((each) => each === word || each.endsWith(`.bin/${word}`)),
   );
   if (found === undefined || others.length > 0) throw new Error(`not one command with ${word}`);
   return found;
