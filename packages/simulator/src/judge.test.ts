@@ -109,6 +109,13 @@ describe('an answer that is older than one that its process has given', () => {
         change('10.96.0.3', 1_035);
       },
     ],
+    [
+      'when the service changed while the newer one was asked for',
+      () => {
+        change('10.96.0.3', 1_030.000_5);
+        answer(NEW, 1_030, { process: CACHE });
+      },
+    ],
   ])('may come out of a snapshot %s, and says so', (_, before) => {
     before();
     expect(answer(OLD, AGAIN, given)).toEqual([]);

@@ -61,6 +61,7 @@ interface JudgedAnswer {
 
 /** What a process has said of a service by an answer. */
 interface Given {
+  readonly askedUs: number;
   readonly answeredUs: number;
   /** The oldest state that the answer can come from has been so since then. */
   readonly sinceUs: number;
@@ -278,7 +279,9 @@ export class Judge {
     let sinceUs = Number.NEGATIVE_INFINITY;
     for (const one of given) {
       if (one.answeredUs >= askedUs) continue;
-      const isKept = answeredUs <= one.keptUntilUs && this.#world.history.versions(service, one.answeredUs, answeredUs).length === 1; // prettier-ignore
+      // A change that was on its way to the cache has dropped it.
+      const versions = this.#world.history.versions(service, one.askedUs - FRESH_US, answeredUs);
+      const isKept = answeredUs <= one.keptUntilUs && versions.length === 1;
       if (isKept || !mayBeOfSnapshot) sinceUs = Math.max(sinceUs, one.sinceUs);
     }
     // What had ended when that state began is too old.
@@ -310,7 +313,7 @@ export class Judge {
     if (sinceUs < last.sinceUs || (sinceUs === last.sinceUs && keptUntilUs <= last.keptUntilUs)) return; // prettier-ignore
     // The first one of a state, and the one that is kept for longest.
     if (given.at(-2)?.sinceUs === sinceUs) given.pop();
-    given.push({ answeredUs, sinceUs, keptUntilUs });
+    given.push({ askedUs, answeredUs, sinceUs, keptUntilUs });
   }
 
   #answersOf(
