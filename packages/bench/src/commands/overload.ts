@@ -40,7 +40,8 @@ const WARM_RATE = 20_000;
 /** Of names that nobody has asked before. */
 const WARM_MISSES = 1_000;
 const WARM = addressesOf('127.3', 20);
-const CAPACITY_CLIENTS = 50;
+/** As many as an attack has sockets: several answers to one would be one message, and cost less. */
+const CAPACITY_CLIENTS = 256;
 const CAPACITY_SECONDS = 4;
 /** How long the clients ask once the attack is over, and when they all must have answers again. */
 const RECOVERY_SECONDS = 2;

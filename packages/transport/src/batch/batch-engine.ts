@@ -338,20 +338,20 @@ class BatchHub {
 
   /**
    * Receives what waits in a socket, up to so many datagrams and then to the end of the batch, and sends the answers and queries that
-   * result. Returns whether nothing waits any more.
+   * result; so many messages in one call at most. Returns whether nothing waits any more.
    */
-  drain(socket: BatchSocket, maxDatagrams = MAX_DATAGRAMS): boolean {
+  drain(socket: BatchSocket, maxDatagrams = MAX_DATAGRAMS, batchSize = SLOTS): boolean {
     const { limits, isForOthers } = socket;
     this.#isDraining = true;
     try {
       for (let datagrams = 0; datagrams < maxDatagrams && !socket.isClosed;) {
         this.#batches++;
-        const messages = socket.receive(this.inbox);
+        const messages = socket.receive(this.inbox, batchSize);
         if (messages > 0) holdClock();
         if (messages > 1) limits?.noteUse(messages);
         datagrams += this.#takeAll(socket, messages);
         this.flush();
-        if (messages < socket.batchSize) {
+        if (messages < batchSize) {
           limits?.noteEmpty(isForOthers);
           return true;
         }
@@ -491,9 +491,10 @@ interface HeldMessage {
 
 /** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
 const TURNS = 9;
-/** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least. */
-const LONG_BATCH_MS = 20;
+/** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least, and as in the beginning. */
+const LONG_BATCH_MS = 50;
 const LEAST_BATCH = 4;
+const FIRST_BATCH = 8;
 /** Of two sockets of a port, the first one gets all. */
 const FIRST_ALWAYS = new SourceFilter({ isIpv6: false, first: 1, second: 1 });
 FIRST_ALWAYS.writeFirst();
@@ -515,8 +516,6 @@ class BatchSocket implements OutboxSocket {
   readonly handler: SocketHandler;
   /** Whether it is the second socket of a port, for others than limited sources. */
   readonly isForOthers: boolean;
-  /** Messages that are received in one call at most. */
-  batchSize = SLOTS;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
@@ -527,6 +526,8 @@ class BatchSocket implements OutboxSocket {
   #forOthers: BatchSocket | undefined;
   #limits: SourceLimits | undefined;
   #turns = 0;
+  /** Messages of limited sources that are received in one call. */
+  #limitedBatch = FIRST_BATCH;
 
   /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
   constructor(hub: BatchHub, options: BatchSocketOptions, handler: SocketHandler) {
@@ -559,9 +560,9 @@ class BatchSocket implements OutboxSocket {
     return this.#options.beside?.limits ?? this.#limits;
   }
 
-  receive(inbox: MessageArena): number {
+  receive(inbox: MessageArena, batchSize: number): number {
     const { libc } = this.#hub;
-    const count = libc.recvmmsg(this.fd, inbox.bytes, this.batchSize, linux.MSG_DONTWAIT, null);
+    const count = libc.recvmmsg(this.fd, inbox.bytes, batchSize, linux.MSG_DONTWAIT, null);
     if (count >= 0) return count;
     const errno = libc.errno();
     if (errno !== linux.EAGAIN && errno !== linux.EINTR) this.handler.onError();
@@ -700,25 +701,31 @@ class BatchSocket implements OutboxSocket {
   };
 
   #receive(): void {
+    const { limits } = this;
     const others = this.#forOthers;
-    if (this.limits?.isCounting !== true) {
-      this.batchSize = SLOTS;
+    if (limits?.isCounting !== true) {
       this.#hub.drain(this);
       return;
     }
     // A batch in each turn of the event loop, as an answer may take long.
     const isTurn = ++this.#turns % TURNS === 0;
     if (others === undefined) this.#hub.drain(this, 1);
-    else if (this.#hub.drain(others, 1) || isTurn) this.#drainLimited();
+    else if (this.#hub.drain(others, 1) || isTurn) {
+      if (limits.isLimiting) this.#drainLimited();
+      else {
+        this.#limitedBatch = FIRST_BATCH;
+        this.#hub.drain(this, 1);
+      }
+    }
   }
 
   /** Others wait for as long as a batch of the limited sources takes. */
   #drainLimited(): void {
     const startMs = performance.now();
-    this.#hub.drain(this, 1);
+    this.#hub.drain(this, 1, this.#limitedBatch);
     const tookMs = performance.now() - startMs;
-    if (tookMs > LONG_BATCH_MS) this.batchSize = Math.max(LEAST_BATCH, this.batchSize >> 1);
-    else if (tookMs < LONG_BATCH_MS / 4) this.batchSize = Math.min(SLOTS, this.batchSize << 1);
+    if (tookMs > LONG_BATCH_MS) this.#limitedBatch = Math.max(LEAST_BATCH, this.#limitedBatch >> 1);
+    else if (tookMs < LONG_BATCH_MS / 4) this.#limitedBatch = Math.min(SLOTS, this.#limitedBatch << 1); // prettier-ignore
   }
 
   #sendHeld(): void {

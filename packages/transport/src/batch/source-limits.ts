@@ -88,13 +88,14 @@ interface SourceLimitsOptions {
 }
 
 /** Between two looks at a socket that is in use. */
-const IDLE_LOOK_MS = 50;
+const IDLE_LOOK_MS = 25;
 /** The same in an overload, where a look decides on the limits. */
 const LOOK_MS = 100;
 /** To the first look in an overload: until then all sources lose alike. */
 const FIRST_LOOK_MS = 40;
 /** What waited when an overload began shows who asks: it is read before there are limits, for so long or until so many were of each source. */
 const READING_MS = 400;
+const READING_LOOK_MS = 15;
 const READ_OF_EACH = 6;
 /**
  * Of the first messages that came several at a time so many are counted as in an overload: in the first moments of one there is no CPU
@@ -102,7 +103,7 @@ const READ_OF_EACH = 6;
  */
 const REHEARSED = 2_048;
 /** Messages between two looks that show how much can be answered, if there were always more of them. */
-const LEAST_IN_USE = 256;
+const LEAST_IN_USE = 128;
 /** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
 const LOOK_MS_OF_LIMITED = 0.3;
 /** What a source asked counts for so long, less and less. */
@@ -247,6 +248,11 @@ export class SourceLimits {
     return this.#isOverload || this.#rehearsed > 0;
   }
 
+  /** Whether limited sources have the first socket for themselves, where there are two. */
+  get isLimiting(): boolean {
+    return this.#hasFilter;
+  }
+
   /** So many messages were received together: the socket is looked at soon. */
   noteUse(messages: number): void {
     this.#inUse += messages;
@@ -339,7 +345,7 @@ export class SourceLimits {
     this.#readMemory();
     const nowMs = this.#now();
     if (this.#isReading(nowMs)) {
-      this.#lookIn(FIRST_LOOK_MS);
+      this.#lookIn(READING_LOOK_MS);
       return;
     }
     const dropped = this.#takeDropped();
