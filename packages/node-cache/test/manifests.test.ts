@@ -4,6 +4,12 @@ import { describe, expect, it } from '@jest/globals';
 import { findObject, MANIFESTS, readObjects } from '@kube-dns/testkit/manifests';
 import { blocksOf } from './support/served-blocks.js';
 
+interface LocalPod {
+  readonly spec: {
+    readonly containers: readonly [{ readonly env: readonly { name: string; value: string }[] }];
+  };
+}
+
 const read = (file: string) => readFileSync(join(MANIFESTS, file), 'utf8');
 
 describe('the Corefile of manifests/node-cache', () => {
@@ -36,9 +42,9 @@ describe('the Corefile of manifests/node-cache', () => {
 
 describe('the Corefile of manifests/local', () => {
   it('asks the pod, and serves nothing but loopback', () => {
-    const pod = findObject(readObjects(read('local/node-cache.yaml')), 'Pod', 'node-local-dns');
-    const { env: variables = [] } = pod.spec!.containers[0]!;
-    const env = Object.fromEntries(variables.map(({ name, value = '' }) => [name, value]));
+    const [pod] = readObjects(read('local/node-cache.yaml')) as unknown as [LocalPod];
+    const [container] = pod.spec.containers;
+    const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     const blocks = blocksOf(read('local/node-cache/Corefile.base'), ['127.0.0.1'], env);
     expect(blocks).toHaveLength(2);
     for (const { addresses, forward, metrics } of blocks) {
