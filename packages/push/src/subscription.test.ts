@@ -77,6 +77,14 @@ async function live() {
 /** Whether it waits until it connects again: a connection has two timers. */
 const isPausing = () => jest.getTimerCount() === 1;
 
+/** A subscription to a server that refuses it as busy, until `free`. */
+async function subscribeToBusy() {
+  let isBusy = true;
+  const peer = await startPeer((request) => (isBusy ? refuse(RCODE.SERVFAIL) : accept)(request));
+  const free = () => void (isBusy = false);
+  return { peer, free, events: subscribe(peer).events };
+}
+
 async function isLiveAgain(events: readonly string[]): Promise<void> {
   await until('lost', () => events.length >= 2 && isPausing());
   pass(FIRST_PAUSE_MS);
@@ -192,13 +200,9 @@ describe('a subscription', () => {
   });
 
   it('asks a server soon again that is busy, and says nothing', async () => {
-    let rcode: number = RCODE.SERVFAIL;
-    const peer = await startPeer((request) =>
-      rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
-    );
-    const { events } = subscribe(peer);
+    const { peer, events, free } = await subscribeToBusy();
     await until('refused', () => peer.requests.length > 0 && isPausing());
-    rcode = RCODE.NOERROR;
+    free();
     pass(FIRST_PAUSE_MS);
     await until('live', () => events.includes('live'));
     expect(events).toEqual(['live']);
@@ -207,13 +211,9 @@ describe('a subscription', () => {
   const READY = { type: DSO_TYPE.READY, data: new Uint8Array(0) };
 
   it('asks a busy server at once when that says that it is ready', async () => {
-    let rcode: number = RCODE.SERVFAIL;
-    const peer = await startPeer((request) =>
-      rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
-    );
-    const { events } = subscribe(peer);
+    const { peer, events, free } = await subscribeToBusy();
     await until('refused', () => peer.requests.length === ZONES.length && isPausing());
-    rcode = RCODE.NOERROR;
+    free();
     // No time goes by.
     peer.tell(READY);
     await until('live', () => events.includes('live'));
@@ -235,15 +235,11 @@ describe('a subscription', () => {
   });
 
   it('asks again soon when another process behind the address was not ready yet', async () => {
-    let rcode: number = RCODE.SERVFAIL;
-    const peer = await startPeer((request) =>
-      rcode === RCODE.NOERROR ? accept(request) : refuse(rcode)(request),
-    );
-    const { events } = subscribe(peer);
+    const { peer, events, free } = await subscribeToBusy();
     await until('refused', () => peer.requests.length === ZONES.length && isPausing());
     peer.tell(READY);
     await until('refused again', () => peer.requests.length === 2 * ZONES.length && isPausing());
-    rcode = RCODE.NOERROR;
+    free();
     peer.tell(READY);
     await until('the pause', () => peer.open === 0 && isPausing());
     pass(100);

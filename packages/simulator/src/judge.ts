@@ -90,7 +90,7 @@ const EXPIRED_OUTSIDE_US = 3_600 * SECOND_US;
 const EXPIRED_SECONDS = 5;
 /** A snapshot is written 30 s after a change at the latest, by a kubedns that has listed all (README of kubedns). */
 const SNAPSHOT_US = 35 * SECOND_US;
-/** A subscription that lives has been heard so long ago at most; what it pins has its TTL from then. */
+/** The last message of a live subscription came so long ago at most; what it pins has its TTL from then. */
 const HEARD_US = 3 * SECOND_US;
 const SLOW_US = SECOND_US;
 /** A cache counts whole seconds of the age of an answer. */
@@ -290,7 +290,7 @@ export class Judge {
     if (older !== undefined) this.violation('older', `${text}: older than before: ${older}`);
   }
 
-  /** Notes what an answer says of a service, if that is newer than all before, or is kept for longer. */
+  /** Notes what an answer says of a service, if that is newer than all before, or has a longer TTL. */
   #noteGiven({ service, asked, reply, message, wrong }: JudgedAnswer, given: Given[]): void {
     const { way } = asked;
     const { askedUs, answeredUs } = reply;
@@ -311,7 +311,7 @@ export class Judge {
     const keptUntilUs = askedUs + leftUs;
     const last = given.at(-1) ?? { sinceUs: Number.NEGATIVE_INFINITY, keptUntilUs: 0 };
     if (sinceUs < last.sinceUs || (sinceUs === last.sinceUs && keptUntilUs <= last.keptUntilUs)) return; // prettier-ignore
-    // The first one of a state, and the one that is kept for longest.
+    // The first one of a state, and the one with the longest TTL.
     if (given.at(-2)?.sinceUs === sinceUs) given.pop();
     given.push({ askedUs, answeredUs, sinceUs, keptUntilUs });
   }

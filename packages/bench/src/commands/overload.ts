@@ -37,7 +37,7 @@ const PERIOD_US = 10_000;
 /** Before the limit, so that what is measured is compiled. */
 const WARM_SECONDS = 5;
 const WARM_RATE = 20_000;
-/** Of names that nobody has asked before. */
+/** Of names that were never asked for. */
 const WARM_MISSES = 1_000;
 const WARM = addressesOf('127.3', 20);
 /** As many as an attack has sockets: several answers to one would be one message, and cost less. */

@@ -402,13 +402,10 @@ export class SourceLimits {
     this.#timelyLooks = 0;
     const waiting = this.#memory[MEMORY.QUEUED_BYTES]! / QUEUED_BYTES;
     if (isFull) this.#noteBefore(waiting, perSecond);
+    else if (this.#isSeparate) this.#noteBefore(waiting, Number.POSITIVE_INFINITY);
     // With one socket what the limits let pass must be what is answered, rather exactly.
-    if (!this.#isSeparate) return;
-    if (isFull) this.#capacity = Math.max(perSecond, this.#usual || 0);
-    else {
-      if (!Number.isNaN(this.#usual)) this.#capacity = this.#usual;
-      this.#noteBefore(waiting, Number.POSITIVE_INFINITY);
-    }
+    const most = Math.max(isFull ? perSecond : 0, this.#usual || 0);
+    if (this.#isSeparate && most > 0) this.#capacity = most;
   }
 
   /** Whether the first socket still has what came before the limits, of which they are made. */

@@ -555,9 +555,9 @@ function readHosts(plugin: Directive, zone: string, context: PluginContext): voi
   }
   for (const option of options) {
     const { name, args } = option;
-    if (isIP(name) !== 0 && args.length > 0) {
-      draft.hosts = [...draft.hosts, { address: name, names: args.map(plainDomain) }];
-    } else if (name === 'fallthrough' ? args.length > 0 : name !== 'ttl') {
+    const entry = hostsEntry([name, ...args]);
+    if (entry !== undefined) draft.hosts = [...draft.hosts, entry];
+    else if (name === 'fallthrough' ? args.length > 0 : name !== 'ttl') {
       lose(context, option, zone, 'dnsmasq has nothing like it');
     }
   }
@@ -575,7 +575,8 @@ function readHostsFile(
 ): void {
   const { draft, findFile } = context;
   const found = findFile(path);
-  const entries = found.flatMap(({ text }) => text.split('\n').flatMap(hostsEntry));
+  const lines = found.flatMap(({ text }) => text.split('\n'));
+  const entries = lines.flatMap((line) => hostsEntry(line.replace(/#.*/, '').trim().split(/\s+/)) ?? []); // prettier-ignore
   if (found.length === 0 || entries.length > MAX_FILE_HOSTS) {
     draft.hostsFile = path;
     lose(
@@ -590,11 +591,10 @@ function readHostsFile(
   change(context, plugin, zone, `the lines of ${path} are arguments: later lines are not here`);
 }
 
-function hostsEntry(line: string): HostsEntry[] {
-  const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
-  return isIP(address) !== 0 && names.length > 0
-    ? [{ address, names: names.map(plainDomain) }]
-    : [];
+/** An address and its names; undefined for any other line. */
+function hostsEntry([address = '', ...names]: readonly string[]): HostsEntry | undefined {
+  if (isIP(address) === 0 || names.length === 0) return undefined;
+  return { address, names: names.map(plainDomain) };
 }
 
 /** Reads the `template`s that correspond to `--address`, `--local` and `--filter-AAAA`. */
