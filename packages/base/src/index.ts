@@ -54,7 +54,7 @@ export {
   textOption,
   wordsOption,
 } from './options.js';
-export { hideUrlSecrets, MAX_QUOTED, quote, shownText, shownUrl } from './text.js';
+export { hideUrlSecrets, isWithin, MAX_QUOTED, quote, shownText, shownUrl } from './text.js';
 export { threadCpuMs, TLS_CLIENT, watchTickets } from './tls-client.js';
 export { TokenBucket } from './token-bucket.js';
 export { Trace, TraceKind } from './trace.js';

@@ -135,3 +135,8 @@ function hideOpaque(word: string): string {
   );
   return isOpaque ? HIDDEN : word;
 }
+
+/** Whether a domain equals another or is below it; everything is below `.`. */
+export function isWithin(domain: string, other: string): boolean {
+  return other === '.' || domain === other || domain.endsWith(`.${other}`);
+}

@@ -137,11 +137,6 @@ export const STOCK_SETUP: DnsSetup = {
 /** A setup under construction. */
 export type SetupDraft = { -readonly [K in keyof DnsSetup]: DnsSetup[K] };
 
-/** Whether a domain equals another or is below it; everything is below `.`. */
-export function isWithin(domain: string, other: string): boolean {
-  return other === '.' || domain === other || domain.endsWith(`.${other}`);
-}
-
 /** A domain in the form of {@link DnsSetup}. */
 export function plainDomain(text: string): string {
   const domain = text.toLowerCase().replace(/^\.+|\.+$/g, '');

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import {
   CodedError,
   errorText,
+  isWithin,
   MAX_TIMER_MS,
   parseGoDuration,
   quote,
@@ -514,7 +515,7 @@ function readLog(each: Directive, draft: Draft<ServerBlock>): void {
   const own = args.length === 0 ? ['.'] : zones(each, hasFormat ? args.slice(0, -1) : args);
   const { log } = draft;
   if (log !== undefined) {
-    if (!own.every((zone) => log.zones.some((other) => isBelow(zone, other)))) {
+    if (!own.every((zone) => log.zones.some((other) => isWithin(zone, other)))) {
       fail(each, 'there is one log in a block: name its zones in one line');
     }
     ignore(each, 'the log before it has these names', draft);
@@ -525,11 +526,6 @@ function readLog(each: Directive, draft: Draft<ServerBlock>): void {
     format: format.replaceAll('{common}', COMMON).replaceAll('{combined}', COMBINED),
     classes: readClasses(each.block ?? []),
   };
-}
-
-/** Whether a zone is another one, or below it. */
-function isBelow(zone: string, other: string): boolean {
-  return other === '.' || zone === other || zone.endsWith(`.${other}`);
 }
 
 /** Notes in a draft that a directive is accepted and changes nothing. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
+import { isWithin } from '@kube-dns/base';
 import { directive, type Directive, type WrittenBlock } from '@kube-dns/node-cache/corefile';
 import {
   DNSMASQ_FORWARD_MAX,
   isNamedServer,
-  isWithin,
   REVERSE_ZONES,
   serverHost,
   type DnsSetup,

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
+import { isWithin } from '@kube-dns/base';
 import { ConfigError, parseDnsConfig, parseFederations, parseNameservers } from '@kube-dns/daemon';
 import { OPTION_SPELLINGS, type OptionSpelling } from '@kube-dns/dnsmasq/options';
 import {
-  isWithin,
   MIN_PERCENT,
   NO_STALE,
   plainDomain,
