@@ -23,7 +23,7 @@ async function limitedPort(address: string, source: readonly [number, number]) {
   const watched: Libc = {
     ...libc,
     bind: (...call) => {
-      // The first one of the port gets all.
+      // The second one is closed again.
       if (fd < 0) [fd] = call;
       return libc.bind(...call);
     },
@@ -166,6 +166,11 @@ describe('a listener that gets more than it has room for', () => {
     flood.close();
     await until(() => listener.overloads.length === 0);
     expect(listener.counters.overloads).toBeGreaterThan(0);
+    // The second socket of the port is closed again.
+    const other = opened(new BatchEngine(await loadLibc()).createSocket(new ListenerCounters()));
+    await expect(other.open('127.0.0.1', listener.port, () => undefined, true)).rejects.toThrow(
+      'EADDRINUSE',
+    );
     expect(lines[0]).toMatch(/^more queries than can be answered: /);
     expect(lines[1]).toMatch(/^all queries are answered again, after \d+ s: \d+ were lost$/);
     const client = opened(await UdpClient.connect(listener.port, '127.0.0.1', '127.0.0.2'));

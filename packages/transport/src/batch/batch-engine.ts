@@ -522,8 +522,10 @@ class BatchSocket implements OutboxSocket {
   readonly #watch: Watch;
   readonly #held: HeldMessage[] = [];
   #hasRepeated = false;
-  /** Of a listener whose port no other process may have: for others than limited sources in an overload. */
+  /** For others than limited sources, while there are some: a port with two sockets takes some per cent more CPU. */
   #forOthers: BatchSocket | undefined;
+  /** The bytes of its receive buffer; undefined: as usual. */
+  #othersBytes: number | undefined;
   #limits: SourceLimits | undefined;
   #turns = 0;
   /** Messages of limited sources that are received in one call. */
@@ -546,7 +548,6 @@ class BatchSocket implements OutboxSocket {
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
       const { overload } = options;
       if (overload !== undefined) {
-        this.#forOthers = this.#openForOthers();
         this.#limits = new SourceLimits({ port: this.#limitedPort(), ...overload });
       }
     } catch (error) {
@@ -612,19 +613,48 @@ class BatchSocket implements OutboxSocket {
     });
   }
 
+  /** Of the second socket of the port, also while it is not open. */
+  get #othersBuffer(): ReceiveBuffer {
+    return {
+      readMemory: (into) => {
+        if (this.#forOthers !== undefined) return this.#forOthers.#buffer.readMemory(into);
+        into.fill(0);
+        return true;
+      },
+      setBytes: (bytes) => {
+        this.#othersBytes = bytes;
+        if (this.#forOthers !== undefined) this.#forOthers.#buffer.setBytes(bytes);
+      },
+    };
+  }
+
   /**
-   * A second socket of the port. No other process can have bound the port before, and what it binds later with SO_REUSEPORT gets
-   * nothing. Undefined where several processes share the port, and where the kernel has no choice of sockets.
+   * Opens a second socket of the port. No other process can have bound the port before, and what it binds meanwhile with
+   * SO_REUSEPORT gets nothing. False where several processes share the port, and where the kernel has no choice of sockets.
    */
-  #openForOthers(): BatchSocket | undefined {
-    if (this.#options.reusesPort === true) return undefined;
-    if (!this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) return undefined;
-    const second = this.#openBeside();
-    if (second !== undefined && this.#choose(FIRST_ALWAYS)) return second;
-    second?.close();
+  #openForOthers(): boolean {
+    if (this.#options.reusesPort === true) return false;
+    if (!this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) return false;
+    this.#forOthers = this.#openBeside();
+    if (this.#forOthers !== undefined && this.#choose(FIRST_ALWAYS)) {
+      if (this.#othersBytes !== undefined) this.#forOthers.#buffer.setBytes(this.#othersBytes);
+      return true;
+    }
+    this.#closeForOthers();
+    return false;
+  }
+
+  /** What waits in the second socket is received before. */
+  #closeForOthers(): void {
+    const second = this.#forOthers;
+    if (second !== undefined) {
+      this.#choose(FIRST_ALWAYS);
+      while (!this.#hub.drain(second));
+      second.close();
+    }
+    this.#forOthers = undefined;
     // The kernel would give some datagrams to any socket that has it, too.
     this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 0);
-    return undefined;
   }
 
   #openBeside(): BatchSocket | undefined {
@@ -652,17 +682,19 @@ class BatchSocket implements OutboxSocket {
   #limitedPort(): LimitedPort {
     const { libc } = this.#hub;
     const { isIpv6 } = this.#options;
-    const second = this.#forOthers;
     const { fd } = this;
+    const isSeparate = this.#openForOthers();
+    if (isSeparate) this.#closeForOthers();
     const detach = () => {
-      if (second !== undefined) this.#choose(FIRST_ALWAYS);
+      if (isSeparate) this.#closeForOthers();
       libc.setsockopt(fd, linux.SOL_SOCKET, linux.SO_DETACH_FILTER, Int32Array.of(0), 4);
     };
     const attach = (filter: SourceFilter, choice: SourceFilter) => {
+      if (isSeparate && this.#forOthers === undefined && !this.#openForOthers()) return false;
       if (!attachProgram(libc, fd, linux.SO_ATTACH_FILTER, filter)) return false;
-      return second === undefined || this.#choose(choice);
+      return !isSeparate || this.#choose(choice);
     };
-    const others = second === undefined ? undefined : second.#buffer;
+    const others = isSeparate ? this.#othersBuffer : undefined;
     return { isIpv6, buffer: this.#buffer, others, attach, detach };
   }
 
@@ -709,14 +741,10 @@ class BatchSocket implements OutboxSocket {
     }
     // A batch in each turn of the event loop, as an answer may take long.
     const isTurn = ++this.#turns % TURNS === 0;
-    if (others === undefined) this.#hub.drain(this, 1);
-    else if (this.#hub.drain(others, 1) || isTurn) {
-      if (limits.isLimiting) this.#drainLimited();
-      else {
-        this.#limitedBatch = FIRST_BATCH;
-        this.#hub.drain(this, 1);
-      }
-    }
+    if (others === undefined) {
+      this.#limitedBatch = FIRST_BATCH;
+      this.#hub.drain(this, 1);
+    } else if (this.#hub.drain(others, 1) || isTurn) this.#drainLimited();
   }
 
   /** Others wait for as long as a batch of the limited sources takes. */

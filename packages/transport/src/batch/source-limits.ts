@@ -25,7 +25,10 @@ export interface ReceiveBuffer {
 export interface LimitedPort {
   readonly isIpv6: boolean;
   readonly buffer: ReceiveBuffer;
-  /** Of a second socket, which is received from first and has what other sources than the limited ones send. */
+  /**
+   * Of a second socket, which is open from `attach` to `detach`, is received from first, and has what other sources than the limited
+   * ones send; undefined where there can be none.
+   */
   readonly others: ReceiveBuffer | undefined;
   /** The choice is that of the socket, where there are two. False when the kernel refuses a program; nothing is limited then. */
   attach(filter: SourceFilter, choice: SourceFilter): boolean;
@@ -246,11 +249,6 @@ export class SourceLimits {
   /** Whether each message is to be counted. */
   get isCounting(): boolean {
     return this.#isOverload || this.#rehearsed > 0;
-  }
-
-  /** Whether limited sources have the first socket for themselves, where there are two. */
-  get isLimiting(): boolean {
-    return this.#hasFilter;
   }
 
   /** So many messages were received together: the socket is looked at soon. */
@@ -592,6 +590,9 @@ export class SourceLimits {
 
   #unlimit(): void {
     this.#port.detach();
+    // The next second socket counts from zero.
+    this.#readMemory();
+    this.#othersDropped = this.#othersMemory[MEMORY.DROPPED]!;
     this.#hasFilter = false;
     this.#sources!.unlimit();
   }
