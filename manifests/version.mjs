@@ -12,8 +12,9 @@ const FILES = [
   'manifests/node-cache/kustomization.yaml',
   'manifests/trial-pod.yaml',
 ];
-/** The tag of an image of ours, behind its name or in a kustomization. */
-const TAG = /(localhost\/(?:kubedns|dnsmasq|sidecar|node-cache):|newTag: )\d+\.\d+\.\d+[\w.-]*/g;
+/** The tag of an image of ours, behind its name or in a kustomization; the version in README.md. */
+const TAG =
+  /(localhost\/(?:kubedns|dnsmasq|sidecar|node-cache):|newTag: |version \*\*)\d+\.\d+\.\d+[\w.-]*/g;
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 for (const file of FILES) {

@@ -10,6 +10,7 @@ import * as faults from '@kube-dns/proofs/internal';
 import * as sidecar from '@kube-dns/sidecar/internal';
 import * as simulated from '@kube-dns/simulator/rows';
 import * as testkit from '@kube-dns/testkit';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = (file) => readFileSync(root + file, 'utf8');
@@ -169,9 +170,21 @@ const ofAll = ([first, ...others]) =>
   optionsOf(first).filter((name) => others.every(({ options }) => name in options));
 const ofLoad = ofAll(ABOUT_LOAD);
 
+/** Names of RFC 8914 in words: STALE_NXDOMAIN is "Stale Nxdomain". */
+const inWords = (name) =>
+  name
+    .split('_')
+    .map((word) => word[0] + word.slice(1).toLowerCase())
+    .join(' ');
+
 export const DOCUMENTS = {
   'CONTRIBUTING.md': { 'bench-commands': named(benchCommands) },
   'SECURITY.md': { bounds, rights: rows(rights) },
+  'docs/client-view.md': {
+    'ede-codes': rows(
+      Object.entries(EXTENDED_ERROR).map(([name, code]) => [String(code), inWords(name)]),
+    ),
+  },
   'images/README.md': {
     'images-options': options(
       exactly(namesIn('images/build.mjs', USAGE_ROW).filter((name) => name !== 'help')),

@@ -44,29 +44,29 @@ const kubectl = (...words: string[]) =>
     KUBECONFIG: join(pod.folder, 'kubeconfig'),
   });
 
-/** The `dig +short` examples of the README and what it shows of them, but for those after an apply. */
-function readmeExamples(): [words: string, answers: string[]][] {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+/** The `dig +short` examples of docs/try.md and what it shows of them, but for those after an apply. */
+function shownExamples(): [words: string, answers: string[]][] {
+  const page = readFileSync(join(ROOT, 'docs/try.md'), 'utf8');
   const pattern = /^\$ dig @127\.0\.0\.1 -p 1053 (\+short .*)\n((?:[^$`].*\n)+)/gm;
-  return [...readme.matchAll(pattern)]
+  return [...page.matchAll(pattern)]
     .map(([, words = '', answers = '']): [string, string[]] => [words, answers.trim().split('\n')])
     .filter(([words]) => !/hello|acme/.test(words));
 }
 
-unless(needsAll, describe)('the examples of the README', () => {
+unless(needsAll, describe)('the examples of docs/try.md', () => {
   it('are there', () => {
-    expect(readmeExamples().length).toBeGreaterThanOrEqual(8);
+    expect(shownExamples().length).toBeGreaterThanOrEqual(8);
   });
 
-  it.each(readmeExamples())('hold for dig %s', async (words, answers) => {
+  it.each(shownExamples())('hold for dig %s', async (words, answers) => {
     expect((await dig(words)).split('\n').sort()).toEqual([...answers].sort());
   });
 });
 
-/** The commands of the README that change a service while a loop asks for it, each with what it prints. */
-function readmeChange(): { command: string; shown: string }[] {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const block = [...readme.matchAll(/```console\n([^`]*)```/g)]
+/** The commands of docs/try.md that change a service while a loop asks for it, each with what it prints. */
+function shownChange(): { command: string; shown: string }[] {
+  const page = readFileSync(join(ROOT, 'docs/try.md'), 'utf8');
+  const block = [...page.matchAll(/```console\n([^`]*)```/g)]
     .map(([, text = '']) => text)
     .find((text) => text.startsWith('$ while :'));
   return [...(block ?? '').matchAll(/^\$ (.*)\n((?:[^$].*\n)*)/gm)].map(
@@ -120,9 +120,9 @@ spec: { clusterIP: 10.96.88.88, ports: [{ name: http, port: 80 }] }
     ['the cache', 'dns'],
     ['node-cache in front of it', 'nodeDns'],
   ] as const)(
-    'changes a service that is asked for all the time, as the README shows, through %s',
+    'changes a service that is asked for all the time, as docs/try.md shows, through %s',
     async (_what, port) => {
-      const commands = readmeChange();
+      const commands = shownChange();
       expect(commands).toHaveLength(7);
       const script = commands
         .map(shellOf)

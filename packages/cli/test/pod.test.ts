@@ -7,7 +7,7 @@ import { ConfigMapServers } from './support/config-map-change.js';
 import { LocalPod } from './support/local-pod.js';
 import { dataOf } from './support/record-data.js';
 
-const README = fileURLToPath(new URL('../../../README.md', import.meta.url));
+const TRY = fileURLToPath(new URL('../../../docs/try.md', import.meta.url));
 const PATIENCE = { limitMs: 60_000 };
 /** QR, AA, RD and RA; the last four bits are the rcode. */
 const AUTHORITATIVE = 0x8580;
@@ -106,9 +106,9 @@ describe('the pod of manifests/local', () => {
     expect(text).toMatch(/^kubedns_dnsmasq_hits \d+$/m);
   });
 
-  it('has the subscriptions that the README shows in the metrics of the sidecar', async () => {
+  it('has the subscriptions that docs/try.md shows in the metrics of the sidecar', async () => {
     const pattern = /^kubedns_dnsmasq_subscriptions.*$/gm;
-    const shown = readFileSync(README, 'utf8').match(pattern);
+    const shown = readFileSync(TRY, 'utf8').match(pattern);
     await untilEqual(String(shown), async () =>
       String((await (await get('/metrics')).text()).match(pattern)),
     );

@@ -24,7 +24,7 @@ async function screenshot(folder: TemporaryFolder): Promise<Buffer> {
 
 // `UPDATE_PICTURE=1 npm test -- picture.peer` takes it anew.
 unless(needsChromium(), it)(
-  'the picture of the page in the READMEs can be taken anew from the result of a run',
+  'the picture of the page in the README can be taken anew from the result of a run',
   async () => {
     const folder = new TemporaryFolder();
     try {

@@ -22,9 +22,9 @@ import {
 } from '../support/shell-block.js';
 import { read } from './documents.js';
 
-const readme = read('README.md');
+const page = read('docs/try.md');
 
-unless(needsPrograms('dig'), describe)('the commands of the README', () => {
+unless(needsPrograms('dig'), describe)('the commands of docs/try.md', () => {
   let server: ApiServer;
   let upstream: LoopbackUpstream;
   const folder = new TemporaryFolder();
@@ -48,7 +48,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
     await folder.close();
   });
 
-  /** A free port for each of these, and what else is not as in the README. */
+  /** A free port for each of these, and what else is not as on that page. */
   async function replacementsFor(...ports: readonly string[]): Promise<Replacements> {
     const free = ports.map(async (port) => [port, `${await freePort()}`] as const);
     return new Map([
@@ -75,7 +75,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
   };
 
   describe('under "Run one component alone"', () => {
-    const commands = shellBlock(readme, 'Run one component alone');
+    const commands = shellBlock(page, 'Run one component alone');
     const programs = new CheckoutCommands();
     let ports: Replacements;
 
@@ -113,7 +113,7 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
 
   describe('under "Encrypted upstreams"', () => {
     const NAME = 'dns.quad9.net';
-    const commands = shellBlock(readme, 'Encrypted upstreams');
+    const commands = shellBlock(page, 'Encrypted upstreams');
     const programs = new CheckoutCommands();
     const authority = new TestAuthority();
     let quad9: EncryptedNameServer;
@@ -148,18 +148,18 @@ unless(needsPrograms('dig'), describe)('the commands of the README', () => {
       const dug = await startWith(NAME);
       await untilEqual(true, async () => (await dug()).includes('192.0.2.1'));
       quad9.script = () => null;
-      await untilEqual(errorIn(readme, '3'), async () => errorIn(await dug()));
+      await untilEqual(errorIn(page, '3'), async () => errorIn(await dug()));
     });
 
     it('show why a server with another name is not asked', async () => {
       const dug = await startWith('wrong.example');
-      const shown = errorIn(readme, '23').replace('9.9.9.9#853', `127.0.0.1#${quad9.port}`);
+      const shown = errorIn(page, '23').replace('9.9.9.9#853', `127.0.0.1#${quad9.port}`);
       await untilEqual(shown, async () => errorIn(await dug()));
     });
   });
 
   describe('under "Local cluster DNS on your laptop"', () => {
-    const commands = shellBlock(readme, 'Local cluster DNS on your laptop');
+    const commands = shellBlock(page, 'Local cluster DNS on your laptop');
     const programs = new CheckoutCommands();
     let ports: Replacements;
 

@@ -4,14 +4,19 @@ import { containersOf, findObject, readObjects } from '@kube-dns/testkit/manifes
 import { shellBlocks } from '../support/shell-block.js';
 import { read } from './documents.js';
 
-const readme = read('README.md');
+const manifests = read('manifests/README.md');
+const tryPage = read('docs/try.md');
 
-describe('README.md', () => {
-  const [look, bring] = shellBlocks(readme, 'Deploy');
+it('README.md has 200 lines at most', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200);
+});
 
-  it('begins "Deploy" with one command that says what runs, and what it may say', () => {
+describe('manifests/README.md', () => {
+  const [look, bring] = shellBlocks(manifests, 'What serves DNS now');
+
+  it('begins with one command that says what runs, and what it may say', () => {
     expect(look).toHaveLength(1);
-    const cells = [...readme.matchAll(/^\| `(deployment\.apps\/[\w-]+|No resources found)`/gm)];
+    const cells = [...manifests.matchAll(/^\| `(deployment\.apps\/[\w-]+|No resources found)`/gm)];
     expect(cells.map(([, shown]) => shown)).toEqual([
       'deployment.apps/coredns',
       'deployment.apps/kube-dns',
@@ -26,13 +31,15 @@ describe('README.md', () => {
     const named = images.map(({ newName, newTag }) => `${newName}:${newTag}`);
     expect(bring).toEqual(['npm run images', `kind load docker-image ${named.join(' ')}`]);
   });
+});
 
+describe('docs/try.md', () => {
   it('has the ports that the manifest declares in the table of programs', () => {
     const objects = readObjects(read('manifests/kube-dns/deployment.yaml'));
     for (const { name, ports = [] } of containersOf(
       findObject(objects, 'Deployment', 'kube-dns'),
     )) {
-      const cell = new RegExp(`^\\| \`${name}\` +\\|([^|]*)\\|`, 'm').exec(readme)?.[1] ?? '';
+      const cell = new RegExp(`^\\| \`${name}\` +\\|([^|]*)\\|`, 'm').exec(tryPage)?.[1] ?? '';
       for (const { containerPort } of ports) expect(cell).toContain(` ${containerPort} `);
     }
   });

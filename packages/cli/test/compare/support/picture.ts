@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** The picture of a page, in the READMEs. */
+/** The picture of a page, in the README. */
 export const PICTURE = fileURLToPath(new URL('../../../images/compare.png', import.meta.url));
 export const MAX_PICTURE_BYTES = 300 * 1024;
 export const PICTURE_SIZE = { width: 1060, height: 1290 };
