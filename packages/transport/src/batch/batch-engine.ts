@@ -301,8 +301,9 @@ class BatchUpstreamPort implements UpstreamPort, SocketHandler {
 
 /** Datagrams that come merged are this long together at most; pages that nothing is received into take no memory. */
 const MERGED_BYTES = 65_536;
-/** So many datagrams are received from one socket in a row before the others' turn; the last batch is handled whole. */
+/** So many datagrams are received from one socket in a row before the others' turn, for so long; the last batch is handled whole. */
 const MAX_DATAGRAMS = 8 * SLOTS;
+const DRAIN_MS = 4;
 
 /**
  * What the sockets of a batch engine share: the memory for received and for sent batches. One batch at a
@@ -343,6 +344,7 @@ class BatchHub {
   drain(socket: BatchSocket, maxDatagrams = MAX_DATAGRAMS, batchSize = SLOTS): boolean {
     const { limits, isForOthers } = socket;
     this.#isDraining = true;
+    const endMs = performance.now() + DRAIN_MS;
     try {
       for (let datagrams = 0; datagrams < maxDatagrams && !socket.isClosed;) {
         this.#batches++;
@@ -355,6 +357,7 @@ class BatchHub {
           limits?.noteEmpty(isForOthers);
           return true;
         }
+        if (performance.now() >= endMs) break;
       }
       return false;
     } finally {
@@ -683,8 +686,8 @@ class BatchSocket implements OutboxSocket {
     const { libc } = this.#hub;
     const { isIpv6 } = this.#options;
     const { fd } = this;
+    // Until it is detached: the code of a port with two sockets is rehearsed, too.
     const isSeparate = this.#openForOthers();
-    if (isSeparate) this.#closeForOthers();
     const detach = () => {
       if (isSeparate) this.#closeForOthers();
       libc.setsockopt(fd, linux.SOL_SOCKET, linux.SO_DETACH_FILTER, Int32Array.of(0), 4);

@@ -36,7 +36,8 @@ class Model {
   readonly counters = new ListenerCounters();
   readonly lines: string[] = [];
   readonly limits: SourceLimits;
-  readonly #capacity: number;
+  /** Answers a second. */
+  capacity: number;
   readonly #random = seededRandom(0x1234_5678);
   readonly #timers: { readonly atMs: number; readonly callback: () => void }[] = [];
   nowMs = 0;
@@ -46,7 +47,7 @@ class Model {
 
   constructor({ capacity, room = 500, forgedRate = 0, hasOneSocket, ...kernel }: World) {
     this.#forgedRate = forgedRate;
-    this.#capacity = capacity;
+    this.capacity = capacity;
     const hasTwoSockets = hasOneSocket !== true;
     this.port = new OverloadedPort({ room, hasTwoSockets, random: this.#random, ...kernel });
     this.limits = new SourceLimits({
@@ -129,7 +130,7 @@ class Model {
   #serve(): readonly { readonly source: Asker['source']; readonly atMs: number }[] {
     const { buffer, others } = this.port;
     const answered: Waiting[] = [];
-    this.#serving = Math.min(this.#serving, 0) + (this.#capacity * STEP_MS) / 1_000;
+    this.#serving = Math.min(this.#serving, 0) + (this.capacity * STEP_MS) / 1_000;
     while (this.#serving > 0) {
       const isTurnOfOthers = others !== undefined && this.#turn++ % TURNS !== 0;
       if (isTurnOfOthers && this.#take(others.waiting, answered, true)) continue;
@@ -308,6 +309,19 @@ describe('the end of an overload', () => {
     model.run(3, []);
     expect(model.timers).toBe(0);
   });
+});
+
+it('limits on while hardly a turn is left for what limited sources send', () => {
+  const model = new Model({ capacity: 14_000, room: 10_000 });
+  const flood = sources(FLOOD, 100, 1_400);
+  model.run(1, sources(HONEST, 20, 200));
+  // Each question is one that takes long to answer, and few of each source are seen before there are limits.
+  model.capacity = 500;
+  model.run(1, [...honest, ...flood]);
+  for (let second = 0; second < 5; second++) {
+    const { partOf } = model.run(1, [...honest, ...flood]);
+    expect(partOf(honest)).toBeGreaterThan(0.95);
+  }
 });
 
 describe('no overload', () => {

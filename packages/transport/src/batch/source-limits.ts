@@ -26,8 +26,8 @@ export interface LimitedPort {
   readonly isIpv6: boolean;
   readonly buffer: ReceiveBuffer;
   /**
-   * Of a second socket, which is open from `attach` to `detach`, is received from first, and has what other sources than the limited
-   * ones send; undefined where there can be none.
+   * Of a second socket, which is open from the beginning or from `attach` on, to `detach`, is received from first, and has what other
+   * sources than the limited ones send; undefined where there can be none.
    */
   readonly others: ReceiveBuffer | undefined;
   /** The choice is that of the socket, where there are two. False when the kernel refuses a program; nothing is limited then. */
@@ -195,7 +195,8 @@ export class SourceLimits {
   #usual = Number.NaN;
   /** Made in the rehearsal, and used again. */
   #sources: SourceTable | undefined;
-  /** Messages that are still to come in the rehearsal. */
+  #isRehearsal = false;
+  /** Messages that are still to come in it. */
   #rehearsed = 0;
   #filter: SourceFilter | undefined;
   #choice: SourceFilter | undefined;
@@ -257,6 +258,7 @@ export class SourceLimits {
     if (this.#timer !== undefined || this.#isClosed) return;
     if (this.#sources === undefined) {
       this.#sources = new SourceTable(this.#isSeparate);
+      this.#isRehearsal = true;
       this.#rehearsed = REHEARSED;
     }
     this.#lookedMs = this.#now();
@@ -279,7 +281,7 @@ export class SourceLimits {
    * second socket. False: it is too old, and is not answered.
    */
   admit(first: number, second: number, datagrams: number, isOther: boolean): boolean {
-    if (this.#rehearsed > 0 && --this.#rehearsed === 0) this.#endRehearsal();
+    if (this.#rehearsed > 0) this.#rehearsed--;
     const isBefore = !isOther && this.#before > 0;
     const sources = this.#sources!;
     if (isBefore) {
@@ -340,6 +342,11 @@ export class SourceLimits {
   }
 
   #look(): void {
+    if (this.#isRehearsal && this.#rehearsed === 0) {
+      // The next message starts it again.
+      this.#endRehearsal();
+      return;
+    }
     this.#readMemory();
     const nowMs = this.#now();
     if (this.#isReading(nowMs)) {
@@ -377,14 +384,18 @@ export class SourceLimits {
     this.#writePrograms();
     sources.countUnknown(1);
     sources.clear();
-    // The next message starts it again.
-    this.#timer?.close();
-    this.#timer = undefined;
+    this.#closeRehearsal();
+  }
+
+  #closeRehearsal(): void {
+    this.#isRehearsal = false;
+    this.#rehearsed = 0;
+    this.#port.detach();
   }
 
   #begin(nowMs: number): void {
     const sources = this.#sources!;
-    this.#rehearsed = 0;
+    if (this.#isRehearsal) this.#closeRehearsal();
     this.#isOverload = true;
     // Else it is a burst, or the process was not running.
     const isFull = this.#emptied === 0 && this.#inUse >= LEAST_IN_USE;
@@ -477,7 +488,10 @@ export class SourceLimits {
     const otherWeight = otherMessages === 0 ? 1 : (otherMessages + others) / otherMessages;
     const { counted } = sources.beforeLimits(seconds);
     const weight = counted === 0 ? 1 : (limitedMessages + first) / counted;
-    const sent = sources.endWindow(seconds, weight, otherWeight, this.#wereBefore);
+    // No turn was left for them.
+    const isUnread = this.#hasFilter && limitedMessages === 0 && first > 0;
+    const isUnknown = this.#wereBefore || isUnread;
+    const sent = sources.endWindow(seconds, weight, otherWeight, isUnknown);
     return { lost: this.#hasFilter ? others : first, deviation: 0, sent };
   }
 
@@ -818,8 +832,9 @@ class SourceTable {
     this.messages = this.datagrams = this.limitedMessages = 0;
     let kept = 0;
     for (let i = 0; i < this.#size; i++) {
-      const seen = this.#seen[i]! * left + this.#messages[i]!;
-      const isExpected = this.#isFresh[i] === 1 || (isUnknown && this.#classes[i] !== 0);
+      const isHidden = isUnknown && this.#classes[i] !== 0;
+      const isExpected = this.#isFresh[i] === 1 || isHidden;
+      const seen = this.#seen[i]! * (isHidden ? 1 : left) + this.#messages[i]!;
       const limited = this.#limitedDatagrams[i]!;
       const passed = weight * (limited / PASSING[this.#classes[i]!]!);
       const counted = otherWeight * (this.#datagrams[i]! - limited) + passed;

@@ -1,3 +1,4 @@
+import { atOnce, inTurns } from '@kube-dns/base';
 import {
   encodeRefusal,
   MAX_MESSAGE_BYTES,
@@ -43,6 +44,8 @@ import { StaleClients } from './stale-clients.js';
 import { CallbackWaiter, ClientWaiter } from './waiter.js';
 
 const TICK_MS = 50;
+/** Between two looks at the time that a tick has taken. */
+const TICKED_TOGETHER = 8;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
 /** Of the questions in flight, at most this share are prefetches; one is always allowed. */
@@ -92,6 +95,7 @@ export class QueryForwarder {
   /** Of those that wait until questions have ended. */
   #settling: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isTicking = false;
 
   constructor(options: QueryForwarderOptions) {
     this.options = options;
@@ -247,20 +251,9 @@ export class QueryForwarder {
     }
   }
 
-  /** Does what is due; called by the timer, or by a test with its own clock. */
+  /** Does what is due without a pause; called by a test with its own clock. */
   tick(): void {
-    const nowMs = this.now();
-    this.#stale?.tick();
-    const { all } = this.#queries;
-    for (let i = all.length - 1; i >= 0; i--) {
-      const query = all[i];
-      if (query !== undefined) this.#tickQuery(query, nowMs);
-    }
-    this.#wakeSettling();
-    this.#loops.forget(all.length > 0 ? nowMs : undefined);
-    if (all.length > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    atOnce(this.#doDue());
   }
 
   /** Ends every question; waiting clients get no answer. May be called twice. */
@@ -338,7 +331,7 @@ export class QueryForwarder {
     }
     started.group.load.questionSlots.acquire(client, started.slot, maxInFlight, domain);
     this.#inFlight++;
-    this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
+    this.#timer ??= setInterval(this.#onTick, TICK_MS).unref();
     if (!query.isOverTcp) this.counters.sentForUdp++;
     if (started.hasSibling) this.#loops.noteAsker(started, client, nowMs);
     return started;
@@ -502,6 +495,30 @@ export class QueryForwarder {
     const outline = this.#outline;
     if (outline.message !== reply) outline.read(reply);
     waiter.answer(reply, outline, query.bestServer, isRefusal(reply) ? query.failure : undefined);
+  }
+
+  // What time brings.
+
+  /** When a server is silent thousands of questions are due together: clients whose answer is cached are served in between. */
+  readonly #onTick = (): void => {
+    if (this.#isTicking) return;
+    this.#isTicking = true;
+    void inTurns(this.#doDue()).finally(() => (this.#isTicking = false));
+  };
+
+  *#doDue(): Iterator<void> {
+    this.#stale?.tick();
+    const { all } = this.#queries;
+    for (let i = all.length - 1; i >= 0; i--) {
+      const query = all[i];
+      if (query !== undefined) this.#tickQuery(query, this.now());
+      if (i % TICKED_TOGETHER === 0) yield;
+    }
+    this.#wakeSettling();
+    this.#loops.forget(all.length > 0 ? this.now() : undefined);
+    if (all.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   // The end of a query.
