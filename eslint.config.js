@@ -66,4 +66,17 @@ export default defineConfig(
       },
     },
   },
+  {
+    files: ['packages/docs/theme/*.js'],
+    languageOptions: {
+      sourceType: 'script',
+      globals: {
+        document: 'readonly',
+        localStorage: 'readonly',
+        location: 'readonly',
+        matchMedia: 'readonly',
+        URLSearchParams: 'readonly',
+      },
+    },
+  },
 );

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as bench from '@kube-dns/bench/internal';
 import * as cli from '@kube-dns/cli/internal';
+import { CONFIG_KEYS } from '@kube-dns/daemon';
 import * as dnsmasq from '@kube-dns/dnsmasq/internal';
 import * as kubedns from '@kube-dns/kubedns/internal';
 import * as nodeCache from '@kube-dns/node-cache/internal';
@@ -239,6 +240,7 @@ export const DOCUMENTS = {
     'dnsmasq-coredns-metrics': rowsAsPlaced(renamed(dnsmasq.corednsFamilies(dnsmasqFamilies, 53))),
   },
   'packages/kubedns/README.md': {
+    'config-keys': rows(CONFIG_KEYS.map((name) => [code(name)])),
     'kubedns-flags': rows(flags(kubedns.PROGRAM.flags, '--')),
     'kubedns-metrics': rowsAsPlaced(metrics(kubednsFamilies)),
     'kubedns-coredns-metrics': rowsAsPlaced(renamed(kubedns.corednsFamilies(kubednsFamilies, {}))),

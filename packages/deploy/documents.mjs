@@ -1,4 +1,4 @@
-// `npm run docs` writes what the documents repeat from the code; with --check it says what differs.
+// `npm run docs` writes what the documents repeat from the code, and the site of them; with --check it says what differs.
 // Such a part stands between `<!-- table: NAME -->` or `<!-- names: NAME -->` and `<!-- end -->`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,16 +48,18 @@ function checkNames(text, { needed, known, pattern = /`([\w-]+)`/g, column }) {
 }
 
 const [first, folder] = process.argv.slice(2);
-if (first?.startsWith('-') && first !== '--check') {
-  process.stderr.write(`usage: npm run docs [-- --check] [FOLDER]
+if (first?.startsWith('-') && !['--check', '--open'].includes(first)) {
+  process.stderr.write(`usage: npm run docs [-- --check | --open] [FOLDER]
 
 Writes what the documents repeat from the code: names, types, defaults and other columns; descriptions stay as
-people wrote them. With --check it only says what differs.
+people wrote them. Then it makes the site of all documents, dist/site/index.html. With --check it only says what
+differs, with FOLDER it writes the documents of another checkout, without a site; --open serves the site here.
 `);
   process.exit(['-h', '--help'].includes(first) ? 0 : 2);
 }
 const isCheck = first === '--check';
-const root = (isCheck ? folder : first) ?? fileURLToPath(new URL('../..', import.meta.url));
+const here = fileURLToPath(new URL('../..', import.meta.url));
+const root = (first?.startsWith('-') ? folder : first) ?? here;
 
 const say = (text) => process.stdout.write(`${text}\n`);
 
@@ -95,3 +97,10 @@ for (const [document, parts] of Object.entries(DOCUMENTS)) {
 const count = Object.values(DOCUMENTS).flatMap((parts) => Object.keys(parts)).length;
 if (process.exitCode === undefined)
   say(`docs: ${count} parts of the documents are what the code says`);
+
+if (root === here && !isCheck) {
+  const { buildSite, serveSite } = await import('@kube-dns/docs');
+  const site = join(root, 'dist/site');
+  say(`docs: ${buildSite(root, site).length} pages, dist/site/index.html`);
+  if (first === '--open') await serveSite(site);
+}

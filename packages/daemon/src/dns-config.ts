@@ -23,7 +23,13 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
   upstreamNameservers: [],
 };
 
-const KEYS: readonly string[] = ['federations', 'stubDomains', 'upstreamNameservers', 'queryLog'];
+/** The keys of the ConfigMap `kube-dns`. */
+export const CONFIG_KEYS: readonly string[] = [
+  'stubDomains',
+  'upstreamNameservers',
+  'queryLog',
+  'federations',
+];
 /** The others are only counted. */
 const MAX_UNKNOWN_KEYS = 20;
 
@@ -41,8 +47,8 @@ export function unknownKeys(files: ReadonlyMap<string, string>): UnknownKeys {
   let count = 0;
   const warnings: string[] = [];
   for (const key of files.keys()) {
-    if (KEYS.includes(key) || ++count > MAX_UNKNOWN_KEYS) continue;
-    const near = nearest(key, KEYS);
+    if (CONFIG_KEYS.includes(key) || ++count > MAX_UNKNOWN_KEYS) continue;
+    const near = nearest(key, CONFIG_KEYS);
     const meant = near === undefined ? '' : `; did you mean ${near}?`;
     warnings.push(`the key ${quote(key)} is not known and has no effect${meant}`);
   }

@@ -17,6 +17,7 @@ export {
   type RefusedConfig,
 } from './config-directory.js';
 export {
+  CONFIG_KEYS,
   type DnsConfig,
   EMPTY_DNS_CONFIG,
   logUnknownKeys,

@@ -23,7 +23,7 @@ it('every table and list of names between marks is what the code says', () => {
 });
 
 it('npm run docs refuses an option that it does not have, with its usage', () => {
-  expect(docs('--chek')[0]).toBe('usage: npm run docs [-- --check] [FOLDER]');
+  expect(docs('--chek')[0]).toBe('usage: npm run docs [-- --check | --open] [FOLDER]');
 });
 
 it('npm run docs names what is wrong, writes it, and keeps what people wrote', () => {
