@@ -41,6 +41,7 @@ export { atOnce, inTurns, LoopTurn } from './loop-turn.js';
 export {
   type GivenOptions,
   namesOption,
+  partsOption,
   numberOption,
   numbersOption,
   type Option,

@@ -10,6 +10,7 @@ import {
   switchOption,
   textOption,
   namesOption,
+  partsOption,
   wordsOption,
 } from './options.js';
 
@@ -94,7 +95,7 @@ const OPTIONS = {
   json: textOption('', 'FILE', 'where to'),
   flags: wordsOption(['--a'], 'what with'),
   parts: namesOption(['all'], 'which'),
-  kinds: namesOption(['some'], 'of what kind', ['some', 'more']),
+  kinds: partsOption(['some', 'more'], 'of what kind'),
   delays: numbersOption([], 'how late', { max: 500 }),
   strict: switchOption('whether'),
 };

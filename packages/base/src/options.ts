@@ -81,19 +81,24 @@ export function wordsOption(initial: readonly string[], help: string): Option<re
   return { initial, value: "'WORDS'", help, parse };
 }
 
-/** Names separated by commas; only those of `known`, if it is given. */
-export function namesOption<T extends string = string>(
-  initial: readonly T[],
+/** Names separated by commas. */
+export function namesOption(initial: readonly string[], help: string): Option<readonly string[]> {
+  const parse = (text: string) => text.split(',');
+  return { initial, initialText: initial.join(','), value: 'NAME,…', help, parse };
+}
+
+/** Some of these names, separated by commas; all of them unless it is given. */
+export function partsOption<T extends string>(
+  all: readonly T[],
   help: string,
-  known?: readonly T[],
 ): Option<readonly T[]> {
-  const isKnown = (name: string): name is T => known?.some((each) => each === name) ?? true;
+  const isKnown = (name: string): name is T => all.some((each) => each === name);
   const parse = (text: string) =>
     text.split(',').map((name) => {
       if (isKnown(name)) return name;
-      throw new Error(`"${name}" is none of ${known!.join(', ')}`);
+      throw new Error(`"${name}" is none of ${all.join(', ')}`);
     });
-  return { initial, initialText: initial.join(','), value: 'NAME,…', help, parse };
+  return { initial: all, initialText: all.join(','), value: 'NAME,…', help, parse };
 }
 
 export function switchOption(help: string): Option<boolean> {

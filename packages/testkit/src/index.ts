@@ -12,6 +12,7 @@ export {
 } from './command/command.js';
 export {
   namesOption,
+  partsOption,
   numberOption,
   numbersOption,
   type Option,

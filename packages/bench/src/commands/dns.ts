@@ -1,6 +1,6 @@
 import {
   type Command,
-  namesOption,
+  partsOption,
   numberOption,
   numbersOption,
   type OptionValues,
@@ -34,7 +34,7 @@ const SENT_PERCENT = 99;
 const seconds = { max: 600, isWhole: false };
 
 const OPTIONS = {
-  only: namesOption(NAMES, 'workloads', NAMES),
+  only: partsOption(NAMES, 'workloads'),
   runs: numberOption(5, 'runs, in each of which every server has its turn', { min: 1, max: 100 }),
   seconds: numberOption(4, 'seconds of each run, as fast as it answers', { min: 0.1, ...seconds }),
   'latency-seconds': numberOption(2, 'seconds of each run at a fixed rate; 0 is never', seconds),

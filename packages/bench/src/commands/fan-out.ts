@@ -5,7 +5,7 @@ import {
   cpuUsage,
   freePort,
   monotonicMs,
-  namesOption,
+  partsOption,
   numberOption,
   type OptionValues,
   Owned,
@@ -306,7 +306,7 @@ const OPTIONS = {
   'few-changes': numberOption(100, 'and so many changes a second', { min: 1, max: 100_000 }),
   services: numberOption(10_000, 'services, and endpoint slices', { min: 1, max: 100_000 }),
   seconds: numberOption(20, 'seconds of changes', { min: 1, max: 3_600 }),
-  only: namesOption(PARTS, 'these parts alone', PARTS),
+  only: partsOption(PARTS, 'these parts alone'),
   ...CONTAINER_OPTIONS,
 };
 

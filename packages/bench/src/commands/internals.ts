@@ -14,7 +14,7 @@ import {
   isOk,
   MeasureError,
   monotonicMs,
-  namesOption,
+  partsOption,
   numberOption,
   type OptionValues,
   Owned,
@@ -194,7 +194,7 @@ const PART_NAMES = PARTS.map(({ name }) => name);
 const { node, json, strict } = COMMON_OPTIONS;
 
 const OPTIONS = {
-  only: namesOption(PART_NAMES, 'parts', PART_NAMES),
+  only: partsOption(PART_NAMES, 'parts'),
   rounds: numberOption(5, 'rounds of each part', { min: 1, max: 100 }),
   node: { ...node, help: 'Node that runs the programs; the other parts have that of the bench' },
   json,

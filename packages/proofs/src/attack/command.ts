@@ -9,7 +9,7 @@ import {
   dnsperfVersion,
   MeasureError,
   type MetricPage,
-  namesOption,
+  partsOption,
   numberOption,
   type OptionValues,
   type Owned,
@@ -408,7 +408,7 @@ function resultOf({ attack, did, under, after, containers }: AttackOutcome): obj
 const ATTACK_NAMES = ATTACKS.map(({ name }) => name);
 
 const OPTIONS = {
-  only: namesOption(ATTACK_NAMES, 'attacks to make', ATTACK_NAMES),
+  only: partsOption(ATTACK_NAMES, 'attacks to make'),
   seconds: numberOption(10, 'of each attack', { min: 0.2, max: 3_600, isWhole: false }),
   calm: numberOption(2, 'seconds for which latency is measured without one', {
     min: 0.2,

@@ -3,7 +3,7 @@ import { errorText } from '@kube-dns/base';
 import {
   commandEntry,
   formatValue,
-  namesOption,
+  partsOption,
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
@@ -36,7 +36,7 @@ const PARSER_NAMES = PARSERS.map(({ name }) => name);
 const OPTIONS = {
   inputs: numberOption(200_000, 'inputs of each parser', { min: 1 }),
   'text-inputs': numberOption(0, 'inputs of those of texts; as many as the others unless given'),
-  only: namesOption(PARSER_NAMES, 'parsers', PARSER_NAMES),
+  only: partsOption(PARSER_NAMES, 'parsers'),
   seed: numberOption(1, 'what the inputs follow from', { max: 2 ** 31 }),
   seconds: numberOption(0, 'the longest that one parser has; without an end unless given'),
   'max-us': numberOption(MAX_INPUT_US, 'microseconds that an input may take, on this machine', {

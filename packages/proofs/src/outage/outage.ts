@@ -6,7 +6,7 @@ import {
   type OptionValues,
   TemporaryFolder,
   textOption,
-  namesOption,
+  partsOption,
 } from '@kube-dns/testkit';
 import { networkSkipReason } from '../fixtures/host-network.js';
 import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
@@ -16,7 +16,7 @@ import { fileTrials, killTrials } from './snapshot-trials.js';
 const PARTS = ['lab', 'files', 'kills'] as const;
 
 const OPTIONS = {
-  only: namesOption(PARTS, 'parts of it', PARTS),
+  only: partsOption(PARTS, 'parts of it'),
   services: numberOption(10_000, 'services of the cluster', { min: 10, max: 50_000 }),
   pods: numberOption(2, 'DNS pods behind the Service', { min: 2, max: 20 }),
   'node-caches': numberOption(2, 'node-caches in front of the pods', { min: 1, max: 20 }),
