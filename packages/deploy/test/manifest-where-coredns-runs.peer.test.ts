@@ -15,6 +15,9 @@ const KUBEADM = fileURLToPath(new URL('./fixtures/kubeadm-coredns.yaml', import.
 const NAME = 'kube-dns-beside';
 const page = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
 const [takePlace = [], goBack = []] = shellBlocks(page, 'Take the place of CoreDNS');
+const uninstall = readFileSync(`${ROOT}docs/upgrade.md`, 'utf8');
+// The test's API server has no Secrets.
+const takeRest = shellBlock(uninstall, 'Uninstall').filter((each) => !each.includes(' secret '));
 const [tryBeside = [], endTrial = []] = shellBlocks(page, 'Beside CoreDNS');
 const CORE_DNS = ['coredns', 'coredns'];
 const KUBE_DNS = ['kube-dns', 'kube-dns'];
@@ -56,6 +59,7 @@ unless(needsPrograms('kubectl'), describe)('where kubeadm runs CoreDNS', () => {
     ...of?.spec,
     ports: of?.spec.ports?.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? '')),
   });
+  const services = () => server.list('Service').map(({ metadata }) => metadata.name);
   const behind = () => workloads.behind('kube-dns').sort();
   /** Every object but those of CoreDNS and of the server itself. */
   const ours = () =>
@@ -113,6 +117,10 @@ unless(needsPrograms('kubectl'), describe)('where kubeadm runs CoreDNS', () => {
     expect(service()?.metadata.annotations).toMatchObject(before?.metadata.annotations ?? {});
     expect(service()?.metadata.labels).toMatchObject(before?.metadata.labels ?? {});
     expect(ours()).toEqual(['Deployment coredns', 'ServiceAccount coredns']);
+    expect(services()).toContain('kube-dns-replicas');
+    for (const command of takeRest) await type(command);
+    expect(services()).not.toContain('kube-dns-replicas');
+    expect(behind()).toEqual(CORE_DNS);
 
     for (const command of takePlace) await type(command);
     expect(behind()).toEqual(KUBE_DNS);
