@@ -138,12 +138,15 @@ const LATE_OF_NODE = {
   ],
   'node:zlib': ['createGunzip', 'createGzip', 'gzip'],
 };
+// node-cache's expressions, which few Corefiles have: 1 MiB of memory with the first of them.
+const LATE_OF_NODE_CACHE = { './re2.js': ['compileRe2'] };
 /** What a file in this folder gets late. */
 function lateFor(folder) {
   if (folder.includes(CLIENT_NODE)) return LATE;
-  return folder.includes('node_modules') ? {} : LATE_OF_NODE;
+  if (folder.includes('node_modules')) return {};
+  return folder.endsWith('/corefile') ? { ...LATE_OF_NODE, ...LATE_OF_NODE_CACHE } : LATE_OF_NODE;
 }
-const exportsOf = (path) => LATE[path] ?? LATE_OF_NODE[path];
+const exportsOf = (path) => LATE[path] ?? LATE_OF_NODE[path] ?? LATE_OF_NODE_CACHE[path];
 const lateFunction = (path) => (name) => `export function ${name}(...args) {
   const it = require('late:${path}').${name};
   return new.target ? new it(...args) : it(...args);

@@ -18,9 +18,10 @@ import {
   queryFor,
 } from '@kube-dns/telemetry';
 import type { Answerer, QuestionState } from '@kube-dns/transport';
-import { type Query, RCODE } from '@kube-dns/wire';
+import { decodeName, type Query, RCODE, RCODE_NAMES, typeText } from '@kube-dns/wire';
 import { HOSTS_ANSWER } from './answer/hosts.js';
 import type { ServedBlock } from './answer/served-block.js';
+import { TEMPLATE_ANSWER } from './answer/templates.js';
 import type { ForwardRules } from './corefile/server-block.js';
 import type { ListenPoint, ListenPoints, ServedZone } from './listen/listen-points.js';
 
@@ -52,12 +53,14 @@ export async function explainAnswer(
   const query = queryFor(question, false);
   const at = servedAt(options, query);
   const answerer = at?.point.answerer ?? options.points.all[0]?.answerer;
+  const rewritten = at?.zone.block.rewritten(query);
+  const asked = rewritten?.query ?? query;
   const { steps, verdict } = await (answerer === undefined
     ? { steps: [unservedStep(options)], verdict: NOT_LISTENING }
     : at === undefined
       ? explainRefused(options, answerer, question)
-      : explainServed(options, question, query, at));
-  const entry = at?.zone.block.resolver.inspect(query);
+      : explainServed(options, question, asked, at, rewritten?.lines));
+  const entry = at?.zone.block.resolver.inspect(asked);
   const outcome = outcomeStep(verdict, question.client, entry);
   return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
 }
@@ -97,12 +100,18 @@ async function explainServed(
   question: ExplainedQuestion,
   query: Query,
   at: ServedAt,
+  rewriteLines: readonly number[] | undefined,
 ): Promise<Explained> {
   const { block } = at.zone;
   const { resolver } = block;
   const { servers, state } = resolver.describeQuestion(query);
   const { trace, answered } = askTraced(at.point.answerer, question);
   const steps = [blockStep(options, at)];
+  if (rewriteLines !== undefined) steps.push(rewriteStep(query, rewriteLines));
+  const template = trace.first(TEMPLATE_ANSWER);
+  if (template !== undefined) {
+    return { steps: [...steps, templateStep(template)], verdict: await answered };
+  }
   const hostsRcode = trace.first(HOSTS_ANSWER);
   if (block.block.hosts !== undefined) steps.push(hostsStep(block.block.hosts.file, hostsRcode));
   if (hostsRcode !== undefined) return { steps, verdict: await answered };
@@ -168,6 +177,21 @@ const NOT_LISTENING: ExplainedAnswer = {
   server: null,
   ms: 0,
 };
+
+/** What is asked in place of the question, which all that follows is about. */
+function rewriteStep({ name, nameLength, type }: Query, lines: readonly number[]): ExplainedStep {
+  const asked = `${decodeName(name.subarray(0, nameLength))} ${typeText(type)}`;
+  const where = lines.length === 1 ? `line ${lines[0]!}` : `lines ${lines.join(', ')}`;
+  const text = `rewrite (${where}) is for it: ${asked} is asked, and what follows is about that.`;
+  return { step: 'rewrite', text, asked, lines };
+}
+
+/** The answer of the plugin `template`. */
+function templateStep({ line, rcode }: { line: number; rcode: number }): ExplainedStep {
+  const answer = RCODE_NAMES[rcode] ?? `rcode ${rcode}`;
+  const text = `template (line ${line}) makes the answer, ${answer}: no server is asked for it.`;
+  return { step: 'template', text, line, rcode: answer };
+}
 
 /** What the plugin `hosts` did; `rcode` is that of its answer, if it gave one. */
 function hostsStep(file: string, rcode: number | undefined): ExplainedStep {

@@ -85,6 +85,24 @@ describe('what node-cache explains', () => {
     expect((await explain('web.example')).verdict.answers[0]).toMatch(/IN A 10\.0\.0\.9$/);
   });
 
+  it('is the plugins rewrite and template', async () => {
+    const plugins = `rewrite name suffix .old .new answer auto
+    template IN AAAA {
+        rcode NXDOMAIN
+    }
+    forward`;
+    const { textsOf } = await start(() => address(20), WORLD.replace('forward', plugins));
+    const texts = await textsOf('a.old');
+    expect(texts.rewrite).toBe(
+      'rewrite (line 6) is for it: a.new A is asked, and what follows is about that.',
+    );
+    expect(texts.outcome).toContain('The cache has its answer now, for 20 s.');
+    expect((await textsOf('a.new')).rewrite).toBeUndefined();
+    expect((await textsOf('a.old', 'AAAA')).template).toBe(
+      'template (line 7) makes the answer, NXDOMAIN: no server is asked for it.',
+    );
+  });
+
   it('is that an answer has expired, or that it is a failure of a moment ago', async () => {
     let isSilent = false;
     const { textsOf } = await start(

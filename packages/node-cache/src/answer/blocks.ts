@@ -177,6 +177,7 @@ function keyOf(block: ServerBlock, isOfCluster: boolean): string {
   ]);
   const rules = forward && { ...forward, line: 0, maxAgeMs: 0 };
   const names = zones.map(({ zone, port }) => `${zone}:${port}`).sort();
-  const answers = [cache, rules, hosts, maxUdpBytes, rotatesRecords, isOfCluster];
+  const made = [block.rewrites, block.templates].map((each) => each.map(({ text }) => text));
+  const answers = [cache, rules, hosts, made, maxUdpBytes, rotatesRecords, isOfCluster];
   return JSON.stringify([addresses, names, ...answers, logsErrors, patterns]);
 }

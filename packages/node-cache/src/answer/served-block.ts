@@ -37,6 +37,9 @@ import {
 import type { CacheBounds, CacheRules, ServerBlock } from '../corefile/server-block.js';
 import { HostsFile } from './hosts.js';
 import { ErrorLog } from './logs.js';
+import type { Lookups } from './lookups.js';
+import { type NextPlugins, Rewriter } from './rewriter.js';
+import { GOES_ON, Templates } from './templates.js';
 import { BlockServers, type Upstreams } from './upstreams.js';
 import { type ZoneSet, zoneSet } from './zones.js';
 
@@ -70,7 +73,7 @@ export interface BlockParts {
 }
 
 /** One server block: its cache, its questions in flight, and its servers. */
-export class ServedBlock implements ResolverPolicy {
+export class ServedBlock implements ResolverPolicy, NextPlugins {
   /** As the Corefile has it now: what is beside its answers may have changed. */
   block: ServerBlock;
   /** What it was made of, as text. */
@@ -89,6 +92,9 @@ export class ServedBlock implements ResolverPolicy {
   readonly #except: ZoneSet<true>;
   readonly #writer = new AnswerWriter();
   readonly #errors: ErrorLog | undefined;
+  /** Undefined without the plugins `rewrite` and `template`. */
+  readonly #rewriter: Rewriter | undefined;
+  readonly #templates: Templates | undefined;
 
   /** Throws a StartupError for a bad file of authorities. */
   constructor(block: ServerBlock, key: string, isOfCluster: boolean, parts: BlockParts) {
@@ -106,6 +112,12 @@ export class ServedBlock implements ResolverPolicy {
     this.#except = zoneSet(forward?.except ?? []);
     this.#errors = block.logsErrors ? new ErrorLog(block.errorPatterns, log) : undefined;
     this.replies = rules && new BlockReplies(reader, rules, zones, isOfCluster);
+    const { rewrites, templates } = block;
+    this.#rewriter = rewrites.length === 0 ? undefined : new Rewriter(rewrites, this);
+    this.#templates =
+      templates.length === 0
+        ? undefined
+        : new Templates(templates, zones, (...made) => this.replies?.boundTtls(...made));
     this.resolver = new Resolver({
       cache: {
         maxRecords: rules === undefined ? 0 : rules.success.capacity + rules.denial.capacity,
@@ -152,8 +164,26 @@ export class ServedBlock implements ResolverPolicy {
     return this.block.forward === undefined || this.block.forward.targets.length > 0;
   }
 
-  /** Writes the answer to a question in its zones, or takes a reply path; returns what an Answerer does. */
-  answer(query: Query, out: Uint8Array, client: Client): number {
+  /**
+   * Writes the answer to a question in its zones, or takes a reply path; returns what an Answerer does. `lookups` ask what the
+   * answer needs besides.
+   */
+  answer(query: Query, out: Uint8Array, client: Client, lookups: Lookups): number {
+    if (this.#rewriter !== undefined) return this.#rewriter.answer(query, out, client, lookups);
+    return this.answerNext(query, out, client, lookups);
+  }
+
+  /** What `rewrite` would ask in place of a question: see `Rewriter.preview`. */
+  rewritten(query: Query): ReturnType<Rewriter['preview']> {
+    return this.#rewriter?.preview(query);
+  }
+
+  /** As `answer`, without the plugin `rewrite`. */
+  answerNext(query: Query, out: Uint8Array, client: Client, lookups: Lookups): number {
+    if (this.#templates !== undefined) {
+      const made = this.#templates.answer(query, out, client, lookups);
+      if (made !== GOES_ON) return made;
+    }
     if (query.class === CLASS.CH) return this.#refuse(query, out, RCODE.REFUSED, NO_CHAOS);
     const fromHosts = this.hosts?.answer(query, out) ?? 0;
     return fromHosts > 0 ? fromHosts : this.resolver.resolve(query, out, client);
@@ -299,6 +329,16 @@ class BlockReplies implements ReplyPolicy {
     return reply;
   }
 
+  /** Gives an answer that is made here the TTLs that it had from a cache in front (coredns plugin/cache, WriteMsg). */
+  boundTtls(message: Uint8Array, length: number): void {
+    const answer = message.subarray(0, length);
+    const isNxdomain = (readUint16(answer, 2) & RCODE_MASK) === RCODE.NXDOMAIN;
+    const isDenial = isNxdomain || readUint16(answer, 6) === 0;
+    if (!this.#isCached(answer, isDenial)) return;
+    const bounds = isDenial ? this.#rules.denial : this.#rules.success;
+    setMessageTtl(answer, clamp(messageTtl(answer, isDenial, this.#cursor), bounds), this.#cursor);
+  }
+
   /** Reads a message that was an answer here before, as if a server had sent it; undefined where that would not be cached. */
   readAnswer(message: Buffer): CacheableAnswer | undefined {
     const isResponse = (readUint16(message, 2) & FLAG.QR) !== 0;
@@ -308,7 +348,7 @@ class BlockReplies implements ReplyPolicy {
     return this.mayStore(answer, message) ? answer : undefined;
   }
 
-  #isCached(reply: Buffer, isDenial: boolean): boolean {
+  #isCached(reply: Uint8Array, isDenial: boolean): boolean {
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
     if (length <= 0 || this.#zones.find(this.#name, length) !== true) return false;
     const uncached = isDenial ? this.#uncachedDenial : this.#uncachedSuccess;

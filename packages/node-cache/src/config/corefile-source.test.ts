@@ -92,7 +92,7 @@ describe('the Corefile at the start', () => {
     const failure = expect(start()).rejects;
     await failure.toThrow(StartupError);
     expect(source.lastRefused).toEqual([
-      expect.stringMatching(/Corefile: line 2: rewrite a: names are not changed/),
+      expect.stringMatching(/Corefile: line 2: rewrite a: there is no rule for "a"/),
       expect.stringMatching(/Corefile: line 3: cache -1: "-1" is not a whole number/),
     ]);
   });

@@ -1,16 +1,9 @@
 import { isIP } from 'node:net';
-import {
-  CodedError,
-  errorText,
-  isWithin,
-  MAX_TIMER_MS,
-  parseGoDuration,
-  quote,
-  shownUrl,
-} from '@kube-dns/base';
+import { errorText, isWithin, MAX_TIMER_MS, quote } from '@kube-dns/base';
 import { isIpAddress } from '@kube-dns/daemon';
-import { type Directive, directiveText, placeOf, type WrittenBlock } from './corefile.js';
+import type { Directive, WrittenBlock } from './corefile.js';
 import { readForwardTarget, UNKNOWN_ADDRESS } from './forward-target.js';
+import { readPattern, readRewrite } from './rewrite.js';
 import {
   type CacheBounds,
   type CacheRules,
@@ -18,12 +11,22 @@ import {
   type ErrorPattern,
   type ForwardRules,
   type HostsRules,
-  type HttpAddress,
   type LogRules,
-  parseHttpAddress,
-  readZone,
   type ServerBlock,
 } from './server-block.js';
+import { readTemplate } from './template.js';
+import {
+  checkAlone,
+  checkNoBlock,
+  checkWords,
+  durationMs,
+  fail,
+  httpAddress,
+  ignore,
+  oneWord,
+  wholeNumber,
+  zones,
+} from './words.js';
 
 /** What of the machine a Corefile names. */
 export interface CorefileHost {
@@ -56,6 +59,8 @@ export const PLUGINS: ReadonlyMap<string, Plugin> = new Map<string, Plugin>([
   ['prometheus', { read: readPrometheus }],
   ['ready', { read: readReady }],
   ['reload', { read: checkReload, isRepeated: true }],
+  ['rewrite', { read: readRewrite, isRepeated: true }],
+  ['template', { read: readTemplate, isRepeated: true }],
 ]);
 
 /** The other plugins of node-cache and CoreDNS: why each is refused, and what to do. */
@@ -68,9 +73,7 @@ export const REFUSED: ReadonlyMap<string, string> = new Map([
   ['kubernetes', 'the cluster is not watched on each node: forward to its DNS'],
   ['minimal', 'answers are passed on as they are: leave it out'],
   ['nsid', 'leave it out: no name of the server is given'],
-  ['rewrite', 'names are not changed: use it in the DNS that is forwarded to'],
   ['root', 'leave it out: write paths from /'],
-  ['template', 'no answers are made: use it in the DNS that is forwarded to, or hosts'],
   ['tls', 'only plain DNS is served: leave it out'],
   ['view', 'clients are not distinguished: write one block for each zone'],
   ['whoami', 'it is for tests of CoreDNS: leave it out'],
@@ -94,16 +97,6 @@ export function withoutEffect({ name }: Directive, block: WrittenBlock): string 
 /** What `-plugins` prints: the plugins that are obeyed, one a line. */
 export function pluginsText(): string {
   return [...PLUGINS.keys()].map((name) => `${name}\n`).join('');
-}
-
-/** A directive that is not obeyed; `readServerBlocks` adds its file, its line and its words. */
-export class DirectiveError extends CodedError {
-  readonly directive: Directive;
-
-  constructor(directive: Directive, reason: string) {
-    super('directive', reason);
-    this.directive = directive;
-  }
 }
 
 /** `bind ADDRESS|INTERFACE… { except ADDRESS|INTERFACE… }`; several add up. */
@@ -251,23 +244,20 @@ function readDisable(option: Directive, rules: Draft<CacheRules>): void {
 
 const LEVELS = ['error', 'warning', 'info', 'debug'] as const;
 const SHOW_FIRST = 'show_first';
-const MAX_PATTERN = 1_000;
-/** Each further one multiplies the time of a match by the length of the text, which has a client's name in it. */
-const MAX_REPETITIONS = 2;
 
 /** `errors [stdout] { stacktrace; consolidate … }`. */
 function readErrors(each: Directive, draft: Draft<ServerBlock>): void {
   if (each.args.join(' ') !== 'stdout') checkWords(each, 0, 0);
   draft.logsErrors = true;
   draft.errorPatterns = (each.block ?? []).flatMap((option) => {
-    if (option.name === 'consolidate') return readPattern(option);
+    if (option.name === 'consolidate') return readConsolidate(option);
     // Go's stack traces; an unexpected error is always logged with that of Node.
     if (option.name === 'stacktrace') return [];
     return fail(option, 'errors has no such option');
   });
 }
 
-function readPattern(option: Directive): ErrorPattern {
+function readConsolidate(option: Directive): ErrorPattern {
   checkWords(option, 2, 4, `PERIOD PATTERN [${LEVELS.join('|')}] [${SHOW_FIRST}]`);
   const [period = '', source = '', ...words] = option.args;
   const showsFirst = words.at(-1) === SHOW_FIRST;
@@ -278,28 +268,10 @@ function readPattern(option: Directive): ErrorPattern {
   }
   return {
     periodMs: durationMs(option, period),
-    pattern: safePattern(option, source),
+    pattern: readPattern(option, source),
     level,
     showsFirst,
   };
-}
-
-/** Go's expressions take linear time and Node's do not, so what could take long is refused. */
-function safePattern(option: Directive, source: string): RegExp {
-  const plain = source.replace(/\\.|\[[^\]]*\]/gs, 'x');
-  const repetitions = plain.match(/[*+{]/g)?.length ?? 0;
-  if (source.length > MAX_PATTERN) fail(option, `the pattern is longer than ${MAX_PATTERN}`);
-  if (/\)[*+{]/.test(plain) || repetitions > MAX_REPETITIONS || /\\[1-9k]/.test(source)) {
-    fail(
-      option,
-      `the pattern repeats a group, or more than ${MAX_REPETITIONS} parts: make it simpler`,
-    );
-  }
-  try {
-    return new RegExp(source, 'u');
-  } catch {
-    return fail(option, `${JSON.stringify(source)} is not a regular expression`);
-  }
 }
 
 /** The defaults of coredns plugin/forward (forward.go, New). */
@@ -528,12 +500,6 @@ function readLog(each: Directive, draft: Draft<ServerBlock>): void {
   };
 }
 
-/** Notes in a draft that a directive is accepted and changes nothing. */
-export function ignore(each: Directive, why: string, draft: Draft<ServerBlock>): void {
-  const text = shownUrl(directiveText(each));
-  draft.ignored = [...draft.ignored, `${placeOf(each)}: ${text}: it changes nothing: ${why}`];
-}
-
 function readClasses(options: readonly Directive[]): LogRules['classes'] {
   const classes = options.flatMap((option) => {
     if (option.name !== 'class') fail(option, 'log has no such option');
@@ -593,69 +559,4 @@ function checkReload(each: Directive): void {
 function checkMetadata(each: Directive): void {
   checkNoBlock(each);
   zones(each, each.args);
-}
-
-function fail(each: Directive, reason: string): never {
-  throw new DirectiveError(each, reason);
-}
-
-/** Throws for a number of words outside of the range, which `form` describes. */
-function checkWords({ name, ...each }: Directive, min: number, max: number, form = ''): void {
-  const { length } = each.args;
-  if (length >= min && length <= max) return;
-  // Another object than the directive: who reads the block names it in front, too.
-  fail({ name, ...each }, form === '' ? `${name} has no words after it` : `it is ${name} ${form}`);
-}
-
-/** A directive of one word. */
-function checkAlone(each: Directive): void {
-  checkWords(each, 0, 0);
-  checkNoBlock(each);
-}
-
-function checkNoBlock(each: Directive): void {
-  if (each.block !== undefined && each.block.length > 0) fail(each, 'it has no options in braces');
-}
-
-function oneWord(option: Directive, form: string): string {
-  checkWords(option, 1, 1, form);
-  return option.args[0]!;
-}
-
-/** A whole number from `min` to `max`; throws for any other word. */
-function wholeNumber(each: Directive, text: string, min = 0, max = 2 ** 31 - 1): number {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
-  if (value >= min && value <= max) return value;
-  const upTo = max < 2 ** 31 - 1 ? ` to ${max}` : '';
-  return fail(each, `${JSON.stringify(text)} is not a whole number from ${min}${upTo}`);
-}
-
-/** Milliseconds of a duration as Go writes it, from 0; throws. */
-function durationMs(each: Directive, text: string): number {
-  let ms;
-  try {
-    ms = parseGoDuration(text);
-  } catch (error) {
-    return fail(each, `${JSON.stringify(text)} ${errorText(error)}`);
-  }
-  return ms < 0 ? fail(each, `${text} is negative`) : ms;
-}
-
-/** Zones in lower case without their last dots; throws. */
-function zones(each: Directive, texts: readonly string[]): string[] {
-  return texts.map((text) => {
-    const zone = readZone(text);
-    return typeof zone === 'string'
-      ? zone
-      : fail(each, `${JSON.stringify(text)} is ${zone.reason}`);
-  });
-}
-
-/** `host:port`, where the host may be missing; throws. */
-function httpAddress(each: Directive, text: string): HttpAddress {
-  try {
-    return parseHttpAddress(text);
-  } catch (error) {
-    return fail(each, `${JSON.stringify(text)}: ${errorText(error)}`);
-  }
 }

@@ -12,15 +12,9 @@ import {
   resolveCorefile,
   type WrittenBlock,
 } from './corefile.js';
-import {
-  type CorefileHost,
-  DirectiveError,
-  ignore,
-  PLUGINS,
-  REFUSED,
-  withoutEffect,
-} from './plugins.js';
+import { type CorefileHost, PLUGINS, REFUSED, withoutEffect } from './plugins.js';
 import { type Draft, readKey, type ServerBlock, type ZoneKey } from './server-block.js';
+import { DirectiveError, ignore } from './words.js';
 
 export interface CorefileSurroundings extends Partial<CorefileHost> {
   /** The port of a zone without one; 53 by default. */
@@ -122,6 +116,8 @@ function emptyBlock(zones: ServerBlock['zones'], line: number): Draft<ServerBloc
     cache: undefined,
     forward: undefined,
     hosts: undefined,
+    rewrites: [],
+    templates: [],
     logsErrors: false,
     errorPatterns: [],
     log: undefined,

@@ -2,6 +2,8 @@ import { isIPv6 } from 'node:net';
 import { parseHostPort } from '@kube-dns/base';
 import type { Encryption } from '@kube-dns/transport';
 import { BITS_PER_REVERSE_LABEL, encodeName, parseAddress, reverseName } from '@kube-dns/wire';
+import type { Pattern } from './pattern.js';
+import type { RecordTemplate } from './record-template.js';
 
 /** What one server block of a Corefile asks for, checked and with CoreDNS's defaults. */
 export interface ServerBlock {
@@ -14,6 +16,10 @@ export interface ServerBlock {
   readonly cache: CacheRules | undefined;
   readonly forward: ForwardRules | undefined;
   readonly hosts: HostsRules | undefined;
+  /** In their order. */
+  readonly rewrites: readonly RewriteRule[];
+  /** In their order, before `hosts`. */
+  readonly templates: readonly TemplateRules[];
   /** Whether failures are logged (`errors`). */
   readonly logsErrors: boolean;
   /** Failures that are counted and logged together (`consolidate`). */
@@ -49,8 +55,7 @@ export interface HttpAddress {
 /** Failures whose text matches are one line per period: `consolidate PERIOD PATTERN [LEVEL] [show_first]`. */
 export interface ErrorPattern {
   readonly periodMs: number;
-  /** Takes time in proportion to the text, or to its square. */
-  readonly pattern: RegExp;
+  readonly pattern: Pattern;
   readonly level: 'error' | 'warning' | 'info' | 'debug';
   /** Whether the first of a period is logged as it is, too. */
   readonly showsFirst: boolean;
@@ -141,6 +146,73 @@ export interface LogRules {
   /** Without names of formats. */
   readonly format: string;
   readonly classes: readonly ('all' | 'success' | 'denial' | 'error')[];
+}
+
+/** Which names a rule is for: texts in lower case, with the last dot. */
+export type NameMatch =
+  | { readonly kind: 'exact' | 'prefix' | 'suffix' | 'substring'; readonly text: string }
+  | { readonly kind: 'regex'; readonly pattern: Pattern };
+
+/** What becomes of the names in an answer to a rewritten question: of owners, or of those in the data of records. */
+export interface AnswerRule {
+  readonly part: 'name' | 'value';
+  readonly pattern: Pattern;
+  readonly to: string;
+}
+
+/** `rewrite [continue|stop] FIELD …`, one rule. */
+export type RewriteRule = RewriteTarget & {
+  /** As it is written: two rules with one text are the same. */
+  readonly text: string;
+  readonly line: number;
+  /** Whether no rule after it is applied to a question that it matches. */
+  readonly isLast: boolean;
+};
+
+export type RewriteTarget =
+  | {
+      readonly field: 'name';
+      readonly match: NameMatch;
+      readonly to: string;
+      /** Whether the names of an answer become what was asked for again. */
+      readonly isAuto: boolean;
+      readonly answers: readonly AnswerRule[];
+    }
+  | { readonly field: 'type' | 'class'; readonly from: number; readonly to: number }
+  | {
+      readonly field: 'ttl';
+      readonly match: NameMatch;
+      readonly minSeconds: number;
+      readonly maxSeconds: number;
+    }
+  | {
+      readonly field: 'rcode';
+      readonly match: NameMatch;
+      readonly from: number;
+      readonly to: number;
+    }
+  /** The target of a CNAME in an answer is another one, which is asked for. */
+  | { readonly field: 'cname'; readonly match: NameMatch; readonly to: string };
+
+/** `template CLASS TYPE [ZONES…] { … }`. */
+export interface TemplateRules {
+  /** As it is written: two templates with one text are the same. */
+  readonly text: string;
+  readonly line: number;
+  /** None is those of the block. */
+  readonly zones: readonly string[];
+  readonly class: number;
+  readonly type: number;
+  /** The first that a name matches counts; none is every name. */
+  readonly patterns: readonly Pattern[];
+  readonly answers: readonly RecordTemplate[];
+  readonly authorities: readonly RecordTemplate[];
+  readonly additionals: readonly RecordTemplate[];
+  readonly rcode: number;
+  /** An Extended DNS Error, as an option; undefined without one. */
+  readonly reason: Uint8Array | undefined;
+  /** The zones whose names go on when no expression matches; '.' is all; undefined: none does. */
+  readonly fallthrough: readonly string[] | undefined;
 }
 
 /** Rules while they are read. */

@@ -27,6 +27,7 @@ import {
   readUint16,
 } from '@kube-dns/wire';
 import { type QueryWords, QueryLines } from '../answer/logs.js';
+import { Lookups, type ZoneLookup } from '../answer/lookups.js';
 import type { ServedBlock } from '../answer/served-block.js';
 import { ZoneCounters, ZoneSet } from '../answer/zones.js';
 import type { SelfProbe } from './self-probe.js';
@@ -210,13 +211,14 @@ interface OwnQuestions {
 }
 
 /** Answers the queries at one address and port, each from the block of the longest zone that its name is in. */
-class ZoneAnswerer implements Answerer {
+class ZoneAnswerer implements Answerer, ZoneLookup {
   /** Queries for names that are in no zone. */
   readonly unserved = new ZoneCounters();
   readonly #isIpv6: (client: Client) => boolean;
   readonly #own: OwnQuestions;
   readonly #writer = new AnswerWriter();
   readonly #client = new TimedClient();
+  readonly #lookups = new Lookups(this);
   #zones = new ZoneSet<ServedZone>();
 
   /** `isIpv6` says of a client which family it came by; `own` are the questions of the process itself. */
@@ -249,9 +251,21 @@ class ZoneAnswerer implements Answerer {
     const timed = this.#client;
     timed.start(client, query, counters, zone?.lines);
     const length =
-      zone === undefined ? this.#refuse(query, out) : answerFrom(zone, query, out, timed);
+      zone === undefined
+        ? this.#refuse(query, out)
+        : answerFrom(zone, query, out, timed, this.#lookups);
     if (length > 0) timed.note(out, length);
     return length;
+  }
+
+  /** For a question of this program's own, which is not counted. */
+  answerInZone(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    lookups: Lookups,
+  ): number | undefined {
+    return this.zoneOf(query)?.block.answer(query, out, client, lookups);
   }
 
   #refuse(query: Query, out: Uint8Array): number {
@@ -267,10 +281,11 @@ function answerFrom(
   query: Query,
   out: Uint8Array,
   client: Client,
+  inner: Lookups,
 ): number {
   const looked = block.resolver.counters;
   const { lookups, cached } = looked;
-  const length = block.answer(query, out, client);
+  const length = block.answer(query, out, client, inner);
   if (looked.lookups === lookups) return length;
   if (looked.cached === cached) counters.cacheMisses++;
   else if (readUint16(out, ANSWER_COUNT_AT) === 0) counters.cacheHits.denial++;

@@ -4,6 +4,7 @@ export type Verdict = 'taken' | 'refused' | 'refused here';
 const cache = (option: string) => `cache {\n${option}\n}`;
 const forward = (option: string) => `forward . 127.0.0.1:1 {\n${option}\n}`;
 const hosts = (option: string) => `hosts {\n${option}\n}`;
+const template = (option: string) => `template IN A {\n${option}\n}`;
 const errors = (option: string) => `errors {\n${option}\n}`;
 
 const TAKEN = [
@@ -67,6 +68,32 @@ const TAKEN = [
   'loadbalance round_robin',
   'metadata a.b',
   'import absent*',
+  [
+    'template IN A',
+    'template ANY ANY a.b 10.0.0.0/8',
+    'template IN A a.b\ntemplate IN AAAA c.d',
+    template('rcode NXDOMAIN\nederror 15 "not here"\nfallthrough a.b\nupstream'),
+    template('match ^a[.] (?P<x>b)[.]\nmatch (?i)C'),
+    template(
+      'answer "{{ .Name }} 60 IN A {{ .Group.x }}.{{ index .Match 1 }}.1.1" "a.b. A 10.0.0.1"',
+    ),
+    template(
+      'authority "{{- .Zone -}} 1h IN SOA a. b. (1 2 3 4 5)"\nadditional "a. TXT \\"x y\\""',
+    ),
+  ].join('\n'),
+  [
+    'rewrite name a.b c.d',
+    'rewrite name exact a.b c.d\nrewrite continue name suffix .x .y answer auto',
+    'rewrite stop {\nname regex (.*)[.]x {1}.y\nanswer name (.*)[.]y {1}.x\nanswer value (.*)[.]y {1}.x\n}',
+    'rewrite continue {\nttl regex (.*)[.]x 15\n}',
+    'rewrite name substring x y answer name x y value x y',
+    'rewrite name prefix x y',
+    'rewrite type ANY HINFO',
+    'rewrite class CH IN',
+    'rewrite ttl a.b 30-\nrewrite ttl suffix .b -30\nrewrite ttl exact a 1-2',
+    'rewrite rcode a.b SERVFAIL 0\nrewrite continue rcode suffix .b NXDOMAIN NOERROR',
+    'rewrite cname a.b c.d\nrewrite cname regex (.*)[.]x[.] {1}.y.',
+  ].join('\n'),
 ];
 
 const REFUSED = [
@@ -125,6 +152,40 @@ const REFUSED = [
   'bind nosuchinterface',
   'nosuchplugin',
   'import absent',
+  'template IN',
+  'template in A',
+  'template IN NOTYPE',
+  template('match ('),
+  template('match'),
+  template('rcode NOCODE'),
+  template('ederror x'),
+  template('answer "{{ .Name "'),
+  template('answer "{{ .Group.1 }} A 10.0.0.1"'),
+  template('nothing'),
+  'rewrite name',
+  'rewrite name a.b',
+  'rewrite name some a.b c.d',
+  'rewrite name regex ( c.d',
+  'rewrite name regex a {1}',
+  'rewrite name suffix a b answer',
+  'rewrite name suffix a b answer other',
+  'rewrite name suffix a b other',
+  'rewrite name suffix a b answer auto name x y',
+  'rewrite name suffix a b answer name ( y',
+  'rewrite stop',
+  'rewrite answer name a b',
+  'rewrite nothing a b',
+  'rewrite type A',
+  'rewrite type A NOTYPE',
+  'rewrite class IN NOCLASS',
+  'rewrite ttl a.b x',
+  'rewrite ttl a.b -',
+  'rewrite ttl a.b 5-4',
+  'rewrite ttl some a.b 5',
+  'rewrite rcode a.b SERVFAIL',
+  'rewrite rcode a.b SERVFAIL NOCODE',
+  'rewrite cname a.b',
+  'rewrite cname some a.b c.d',
 ];
 
 const REFUSED_HERE = [
@@ -138,8 +199,12 @@ const REFUSED_HERE = [
   'ready 127.0.0.1:0 {\nmonitor until-ready\n}',
   'log a.b\nlog c.d',
   hosts('nonsense'),
-  'template IN A {\nrcode NXDOMAIN\n}',
-  'rewrite name a.b c.d',
+  template('expr "true"'),
+  template('answer "{{ if .Name }}a. A 10.0.0.1{{ end }}"'),
+  template('answer "{{ .Name }} IN A nowhere"'),
+  template('answer "{{ .Name }} IN LOC 1 2 3"'),
+  template('match (.{0,100}){9}x'),
+  'rewrite edns0 local set 0xffee 0x61',
   'whoami',
   'acl {\nallow\n}',
   'dns64',

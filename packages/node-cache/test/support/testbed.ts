@@ -35,6 +35,14 @@ export const WORLD = `
 }
 `;
 
+/** A Corefile with PORT and UPSTREAM replaced, and its blocks on loopback. */
+export function corefileOn(corefile: string, port: number, upstream: string): string {
+  return corefile
+    .replaceAll('PORT', `${port}`)
+    .replaceAll('UPSTREAM', upstream)
+    .replaceAll(/^(\S+ \{)$/gm, `$1\n    bind ${ADDRESS}`);
+}
+
 const PASSED_MS = 500;
 
 /**
@@ -99,10 +107,7 @@ export class Testbed {
 
   /** Serves a Corefile, in which PORT is the port of blocks and UPSTREAM the name server. */
   async serve(corefile: string): Promise<void> {
-    const text = corefile
-      .replaceAll('PORT', `${this.port}`)
-      .replaceAll('UPSTREAM', `${ADDRESS}:${this.upstream.port}`)
-      .replaceAll(/^(\S+ \{)$/gm, `$1\n    bind ${ADDRESS}`);
+    const text = corefileOn(corefile, this.port, `${ADDRESS}:${this.upstream.port}`);
     await this.server.apply(readServerBlocks(text, 'Corefile'));
   }
 

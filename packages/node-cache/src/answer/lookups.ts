@@ -1,0 +1,129 @@
+import { type Client, NO_ANSWER_YET, type ReplyPath } from '@kube-dns/transport';
+import {
+  type AnswerWriter,
+  CLASS,
+  encodeName,
+  expandName,
+  expandRdata,
+  FLAG,
+  HEADER_BYTES,
+  MAX_MESSAGE_BYTES,
+  MAX_NAME_BYTES,
+  Query,
+  QUESTION_FIXED_BYTES,
+  readUint16,
+  RecordCursor,
+  SECTION,
+  WireError,
+  writeUint16,
+} from '@kube-dns/wire';
+
+/** Answers the queries of an address: from the server block of the longest zone that the name is in. */
+export interface ZoneLookup {
+  /** As an Answerer does; undefined where the name is in no zone. */
+  answerInZone(query: Query, out: Uint8Array, client: Client, lookups: Lookups): number | undefined;
+}
+
+/** How many CNAMEs of templates and rewritten ones may follow each other. */
+const MAX_DEPTH = 8;
+
+/** Called with the answer, which is valid during the call; undefined where there is none. */
+type OnFound = (message: Uint8Array | undefined) => void;
+
+/**
+ * Questions that an answer needs, asked as the client of this address would ask them (coredns plugin/pkg/upstream): for
+ * the targets of CNAMEs.
+ */
+export class Lookups {
+  readonly #zones: ZoneLookup;
+  readonly #depth: number;
+  #next: Lookups | undefined;
+
+  constructor(zones: ZoneLookup, depth = 0) {
+    this.#zones = zones;
+    this.#depth = depth;
+  }
+
+  /** Asks for a name as presentation text; calls back now or later. */
+  ask(
+    name: string,
+    type: number,
+    client: Pick<Client, 'address' | 'port'>,
+    onFound: OnFound,
+  ): void {
+    const query = this.#depth < MAX_DEPTH ? questionFor(name, type) : undefined;
+    if (query === undefined) {
+      onFound(undefined);
+      return;
+    }
+    this.#next ??= new Lookups(this.#zones, this.#depth + 1);
+    const out = new Uint8Array(MAX_MESSAGE_BYTES);
+    const inner = new InnerClient(client.address, client.port, onFound);
+    const length = this.#zones.answerInZone(query, out, inner, this.#next);
+    if (length === undefined) onFound(undefined);
+    else if (length !== NO_ANSWER_YET) onFound(out.subarray(0, length));
+  }
+}
+
+/** A question over TCP, so that its answer is whole; undefined for what is no name. */
+function questionFor(name: string, type: number): Query | undefined {
+  let wireName;
+  try {
+    wireName = encodeName(name);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+  const bytes = new Uint8Array(HEADER_BYTES + wireName.length + QUESTION_FIXED_BYTES);
+  writeUint16(bytes, 2, FLAG.RD);
+  writeUint16(bytes, 4, 1);
+  bytes.set(wireName, HEADER_BYTES);
+  writeUint16(bytes, bytes.length - 4, type);
+  writeUint16(bytes, bytes.length - 2, CLASS.IN);
+  const query = new Query();
+  query.read(bytes, bytes.length, true, MAX_MESSAGE_BYTES);
+  return query;
+}
+
+/** Who asks: an answer of this program, for a client. */
+class InnerClient implements Client, ReplyPath {
+  readonly address: string;
+  readonly port: number;
+  readonly #onFound: OnFound;
+
+  constructor(address: string, port: number, onFound: OnFound) {
+    this.address = address;
+    this.port = port;
+    this.#onFound = onFound;
+  }
+
+  answersFrom(): void {
+    // The answer that it becomes a part of is made here.
+  }
+
+  defer(): ReplyPath {
+    return this;
+  }
+
+  send(message: Uint8Array, length: number): void {
+    this.#onFound(message.subarray(0, length));
+  }
+
+  abandon(): void {
+    this.#onFound(undefined);
+  }
+}
+
+/** Adds the answer section of a message to the one that is written, and that it is truncated if it is. */
+export function addAnswers(writer: AnswerWriter, message: Uint8Array): void {
+  const cursor = new RecordCursor().reset(message, message.length);
+  const name = new Uint8Array(MAX_NAME_BYTES);
+  const rdata = new Uint8Array(MAX_MESSAGE_BYTES);
+  while (cursor.next() && cursor.section === SECTION.ANSWER) {
+    const { type, rdataStart, end, start, ttlSeconds } = cursor;
+    const bytes = expandRdata(message, type, rdataStart, end, rdata, 0);
+    if (bytes < 0 || expandName(message, start, message.length, name) < 0) return;
+    writer.add(SECTION.ANSWER, name, type, ttlSeconds, rdata, bytes);
+  }
+  if ((readUint16(message, 2) & FLAG.TC) !== 0) writer.setTruncated();
+}
