@@ -631,6 +631,12 @@ export class AnswerCache {
     );
   }
 
+  /** When its last lifetime began: it is known to have been right then. */
+  #knownAt(slot: number): number {
+    const { storedAt, expiresAt } = this.#store.columns;
+    return this.#endOf(slot) - (expiresAt[slot]! - storedAt[slot]!);
+  }
+
   #goneAt(slot: number): number {
     const isOfCluster = this.#store.columns.isOfCluster[slot] === 1;
     const limit = isOfCluster ? MAX_STALE_CLUSTER_SECONDS : Number.POSITIVE_INFINITY;
@@ -677,7 +683,7 @@ export class AnswerCache {
 
   /**
    * Writes the response to a query and returns its length; 0 when `out` is too small. An expired entry has the TTL of
-   * the options, or, where that is 0, TTLs as old as they are; a pinned one past its lifetime those of a new one.
+   * the options, or, where that is 0, TTLs as old as they are; a pinned one past its lifetime has them from when its server was last seen.
    */
   #write({ slot, nowSeconds, isStale }: Hit, query: Query, out: Uint8Array): number {
     const { columns } = this.#store;
@@ -692,8 +698,9 @@ export class AnswerCache {
     const staleTtl = isStale ? this.#staleTtl(slot, nowSeconds) : 0;
     if (staleTtl > 0) setTtls(out, start, records, staleTtl);
     else {
-      const isNew = this.#keepsTtls || (!isStale && nowSeconds >= columns.expiresAt[slot]!);
-      const age = isNew ? 0 : Math.floor(nowSeconds - columns.storedAt[slot]!);
+      const isPinnedOn = !isStale && nowSeconds >= columns.expiresAt[slot]!;
+      const sinceSeconds = isPinnedOn ? this.#knownAt(slot) : columns.storedAt[slot]!;
+      const age = this.#keepsTtls ? 0 : Math.max(0, Math.floor(nowSeconds - sinceSeconds));
       ageRecords(out, start, records, age, this.#maxTtlSeconds);
     }
     for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
