@@ -21,24 +21,25 @@ const AWAY_FROM = 1_040;
 const AWAY_UNTIL = 1_400;
 
 let history: History<ObjectState>;
+let troubles: Troubles;
 let judge: Judge;
 beforeEach(() => {
   history = new History(3_600 * SECOND_US);
   change(OLD, 10);
-  change(NEW, CHANGED_AT);
-  const troubles = new Troubles();
-  troubles.add({
-    fromUs: AWAY_FROM * SECOND_US,
-    overUs: AWAY_UNTIL * SECOND_US,
-    untilUs: AWAY_UNTIL * SECOND_US,
-    parts: PARTS.slice(0, 2),
-    hidesApi: true,
-    isOfApi: false,
-    isStop: true,
-  });
+  troubles = new Troubles();
   const routing = new History<Routing>(3_600 * SECOND_US);
   judge = new Judge({ note: () => undefined, nowUs: 0 }, { history, routing }, troubles);
 });
+
+function trouble(parts: readonly string[], from: number, until: number, hidesApi: boolean): void {
+  const [fromUs, untilUs] = [from * SECOND_US, until * SECOND_US];
+  troubles.add({ fromUs, overUs: untilUs, untilUs, parts, hidesApi, isOfApi: false, isStop: true });
+}
+
+/** The API server is away, and kubedns starts again meanwhile. */
+function goAway(): void {
+  trouble(PARTS.slice(0, 2), AWAY_FROM, AWAY_UNTIL, true);
+}
 
 function change(address: string, at: number): void {
   const state = { kind: 'ClusterIP', clusterIps: [address], externalName: '', ports: [], endpoints: [] } as const; // prettier-ignore
@@ -73,6 +74,10 @@ describe('an answer that is older than one that its process has given', () => {
   const CACHE = {};
   const given = { process: CACHE, isMarked: true };
   const AGAIN = 1_045;
+  beforeEach(() => {
+    change(NEW, CHANGED_AT);
+    goAway();
+  });
 
   it('is wrong while a cache has the newer one, also out of a snapshot', () => {
     expect(answer(NEW, 1_030, { process: CACHE })).toEqual([]);
@@ -127,5 +132,30 @@ describe('an answer that is older than one that its process has given', () => {
     answer(NEW, 1_030, { process: CACHE, caches: 0 });
     expect(answer(OLD, 1_200, { ...given, caches: 0 })).toEqual(['older']);
     expect(answer(OLD, 1_200, { ...given, caches: 0, process: {} })).toEqual(['older']);
+  });
+});
+
+describe('an answer out of a snapshot', () => {
+  const KUBEDNS = [PARTS[1]];
+
+  it.each([
+    ['wrong when it is 36 s older than the loss of the API server', 1_004, [], ['answer']],
+    ['wrong so, too, when kubedns ran again by then', 1_004, [[1_000, 1_039]], ['answer']],
+    ['right when kubedns did not run then', 1_004, [[1_000, 1_100]], []],
+    [
+      'right when one stop went on into the next',
+      1_004,
+      [
+        [1_000, 1_020],
+        [1_015, 1_100],
+      ],
+      [],
+    ],
+    ['wrong when it is 36 s older than such a stop', 964, [[1_000, 1_100]], ['answer']],
+  ] as const)('is %s', (_, changedAt, stops, kinds) => {
+    change(NEW, changedAt);
+    for (const [from, until] of stops) trouble(KUBEDNS, from, until, false);
+    goAway();
+    expect(answer(OLD, 1_200, { process: {}, isMarked: true })).toEqual(kinds);
   });
 });

@@ -353,7 +353,7 @@ export class Judge {
   /**
    * From when on the objects of an answer may be. What had changed before something went wrong was known on the whole way;
    * since then each cache may have what it got one TTL ago, from a kubedns that knew then what it had seen before it
-   * lost the API server. One that starts meanwhile has what its snapshot has.
+   * lost the API server. One that starts meanwhile has what its snapshot has, which is older where it did not run before, either.
    */
   #oldestUs(way: Way, reply: Reply): number {
     const { askedUs, answeredUs } = reply;
@@ -361,7 +361,8 @@ export class Judge {
     if (sinceUs === undefined) return askedUs - FRESH_US;
     const cachedUs = askedUs - cachedForUs(way.caches, reply);
     const seenUs = this.#troubles.since(way, cachedUs, answeredUs, true);
-    if (seenUs !== undefined && this.#mayBeOfSnapshot(way, reply)) return seenUs - SNAPSHOT_US;
+    if (seenUs !== undefined && this.#mayBeOfSnapshot(way, reply))
+      return this.#troubles.since(way, cachedUs, answeredUs, true, 'kubedns')! - SNAPSHOT_US;
     return Math.max(sinceUs, Math.min(seenUs ?? cachedUs, cachedUs)) - FRESH_US;
   }
 

@@ -145,6 +145,12 @@ export const SABOTAGES: readonly Sabotage[] = [
     text: /this\.#events\.lost\+\+;/u,
     by: '$&this.#drop(connected.instance,"by-server");',
   },
+  {
+    name: 'a snapshot is written once a minute',
+    programs: ['kubedns'],
+    text: /\bwriteMs:3e4\b/u,
+    by: 'writeMs:6e4',
+  },
 ];
 
 const plantedBundles = new Map<string, Bundles>();

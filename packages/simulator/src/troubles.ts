@@ -49,13 +49,20 @@ export class Troubles {
 
   /**
    * Since when something was wrong on a way without a break, at some time from one time to another; undefined when nothing
-   * was. `hidesApi`: only what hides the API server.
+   * was. `hidesApi`: only what hides the API server, and, with `program`, what stops that.
    */
-  since(way: Way, fromUs: number, toUs: number, hidesApi = false): number | undefined {
+  since(
+    way: Way,
+    fromUs: number,
+    toUs: number,
+    hidesApi = false,
+    program?: string,
+  ): number | undefined {
     if (fromUs > this.#untilUs) return undefined;
-    const touching = this.#all.filter(
-      (trouble) => (trouble.hidesApi || !hidesApi) && touches(trouble, way),
-    );
+    const touching = this.#all.filter((trouble) => {
+      const counts = !hidesApi || trouble.hidesApi || isOfProgram(trouble, way, program);
+      return counts && touches(trouble, way);
+    });
     let sinceUs: number | undefined;
     for (const trouble of touching) {
       if (trouble.fromUs > toUs || trouble.untilUs < fromUs) continue;
@@ -71,10 +78,8 @@ export class Troubles {
   /** Whether something was wrong with this program on a way, at some time: it may have started again. */
   mayRestart(way: Way, program: string, fromUs: number, toUs: number): boolean {
     return this.#all.some(
-      ({ parts, fromUs: beganUs, untilUs }) =>
-        beganUs <= toUs &&
-        untilUs >= fromUs &&
-        parts.some((part) => part.endsWith(`/${program}`) && way.parts.has(part)),
+      (trouble) =>
+        trouble.fromUs <= toUs && trouble.untilUs >= fromUs && isOfProgram(trouble, way, program),
     );
   }
 
@@ -102,6 +107,11 @@ export class Troubles {
   isAnyAt(atUs: number): boolean {
     return atUs <= this.#untilUs;
   }
+}
+
+function isOfProgram({ parts }: Trouble, way: Way, program: string | undefined): boolean {
+  if (program === undefined) return false;
+  return parts.some((part) => part.endsWith(`/${program}`) && way.parts.has(part));
 }
 
 function touches({ parts }: Trouble, way: Way): boolean {
