@@ -1,42 +1,92 @@
 import { BPF, FROM_NETWORK, RANDOM_NUMBER, type SourceFilter } from '../src/batch/source-filter.js';
 import { type LimitedPort, MEMORY, type ReceiveBuffer } from '../src/batch/source-limits.js';
 
+type Filter = Pick<SourceFilter, 'bytes' | 'length'>;
+
 const INSTRUCTION_BYTES = 8;
 /** Of the source in the headers of IPv4 and IPv6. */
 const SOURCE_AT = { ipv4: 12, ipv6: 8 } as const;
 
-/** What a filter returns for a datagram whose source address starts with these numbers, as the kernel runs it. */
+/** A filter as the kernel runs it: it is read once, since it runs for each datagram. */
+class Program {
+  /** Of each instruction four numbers: the opcode, the two short jumps, and a number. */
+  readonly #words: Uint32Array;
+  /** Where the source is, whose two words it may load. */
+  readonly #start: number;
+  readonly #random: () => number;
+
+  constructor({ bytes, length }: Filter, isIpv6: boolean, random: () => number) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    this.#words = new Uint32Array(4 * length);
+    for (let at = 0; at < length; at++) {
+      const place = at * INSTRUCTION_BYTES;
+      this.#words[4 * at] = view.getUint16(place, true);
+      this.#words[4 * at + 1] = view.getUint8(place + 2);
+      this.#words[4 * at + 2] = view.getUint8(place + 3);
+      this.#words[4 * at + 3] = view.getUint32(place + 4, true);
+    }
+    this.#start = FROM_NETWORK + (isIpv6 ? SOURCE_AT.ipv6 : SOURCE_AT.ipv4);
+    this.#random = random;
+  }
+
+  run(source: readonly [first: number, second: number]): number {
+    const words = this.#words;
+    let a = 0;
+    let x = 0;
+    for (let at = 0; at < words.length; at += 4) {
+      const ifTrue = words[at + 1]!;
+      const ifFalse = words[at + 2]!;
+      const number = words[at + 3]!;
+      switch (words[at]) {
+        case BPF.RETURN:
+          return number;
+        case BPF.JUMP:
+          at += 4 * number;
+          break;
+        case BPF.IF_EQUAL:
+          at += 4 * (a === number ? ifTrue : ifFalse);
+          break;
+        case BPF.IF_GREATER:
+          at += 4 * (a > number ? ifTrue : ifFalse);
+          break;
+        case BPF.IF_GREATER_OR_EQUAL:
+          at += 4 * (a >= number ? ifTrue : ifFalse);
+          break;
+        case BPF.MULTIPLY:
+          a = Math.imul(a, number) >>> 0;
+          break;
+        case BPF.TO_X:
+          x = a;
+          break;
+        case BPF.XOR_X:
+          a = (a ^ x) >>> 0;
+          break;
+        case BPF.LOAD_WORD:
+          a = this.#load(number | 0, source);
+          break;
+        default:
+          throw new Error(`no such opcode: ${words[at]}`);
+      }
+    }
+    throw new Error('the program has no end');
+  }
+
+  #load(from: number, source: readonly [first: number, second: number]): number {
+    if (from === RANDOM_NUMBER) return this.#random() >>> 0;
+    if (from === this.#start) return source[0] >>> 0;
+    if (from === this.#start + 4) return source[1] >>> 0;
+    throw new Error(`no such load: ${from}`);
+  }
+}
+
+/** What a filter returns for a datagram whose source address starts with these numbers. */
 export function runFilter(
-  { bytes, length }: Pick<SourceFilter, 'bytes' | 'length'>,
+  filter: Filter,
   source: readonly [first: number, second: number],
   isIpv6: boolean,
   random: () => number,
 ): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const start = FROM_NETWORK + (isIpv6 ? SOURCE_AT.ipv6 : SOURCE_AT.ipv4);
-  let a = 0;
-  let x = 0;
-  for (let at = 0; at < length; at++) {
-    const place = at * INSTRUCTION_BYTES;
-    const opcode = view.getUint16(place, true);
-    const ifTrue = view.getUint8(place + 2);
-    const ifFalse = view.getUint8(place + 3);
-    const number = view.getUint32(place + 4, true);
-    if (opcode === BPF.RETURN) return number;
-    else if (opcode === BPF.JUMP) at += number;
-    else if (opcode === BPF.IF_EQUAL) at += a === number ? ifTrue : ifFalse;
-    else if (opcode === BPF.IF_GREATER) at += a > number ? ifTrue : ifFalse;
-    else if (opcode === BPF.IF_GREATER_OR_EQUAL) at += a >= number ? ifTrue : ifFalse;
-    else if (opcode === BPF.MULTIPLY) a = Math.imul(a, number) >>> 0;
-    else if (opcode === BPF.TO_X) x = a;
-    else if (opcode === BPF.XOR_X) a = (a ^ x) >>> 0;
-    else if (opcode !== BPF.LOAD_WORD) throw new Error(`no such opcode: ${opcode}`);
-    else if ((number | 0) === RANDOM_NUMBER) a = random() >>> 0;
-    else if ((number | 0) === start) a = source[0] >>> 0;
-    else if ((number | 0) === start + 4) a = source[1] >>> 0;
-    else throw new Error(`no such load: ${number | 0}`);
-  }
-  throw new Error('the program has no end');
+  return new Program(filter, isIpv6, random).run(source);
 }
 
 /** Numbers of 32 bits that are the same in each run (Marsaglia's xorshift). */
@@ -92,8 +142,6 @@ class Queue implements ReceiveBuffer {
   }
 }
 
-type Program = Pick<SourceFilter, 'bytes' | 'length'>;
-
 /** A UDP port in a kernel of the test, with one socket or two. */
 export class OverloadedPort implements LimitedPort {
   readonly isIpv6: boolean;
@@ -130,11 +178,9 @@ export class OverloadedPort implements LimitedPort {
   }
 
   arrive(datagram: Waiting): void {
-    const returned = (program: Program) =>
-      runFilter(program, datagram.source, this.isIpv6, this.#random);
-    const isOther = this.#choice !== undefined && returned(this.#choice) === 1;
+    const isOther = this.#choice?.run(datagram.source) === 1;
     if (isOther) this.others!.push(datagram, true);
-    else this.buffer.push(datagram, this.#filter === undefined || returned(this.#filter) > 0);
+    else this.buffer.push(datagram, this.#filter?.run(datagram.source) !== 0);
   }
 
   attach(filter: SourceFilter, choice: SourceFilter): boolean {
@@ -143,9 +189,8 @@ export class OverloadedPort implements LimitedPort {
       return false;
     }
     this.attached++;
-    this.#filter = { bytes: filter.bytes.slice(), length: filter.length };
-    if (this.others !== undefined)
-      this.#choice = { bytes: choice.bytes.slice(), length: choice.length };
+    this.#filter = new Program(filter, this.isIpv6, this.#random);
+    if (this.others !== undefined) this.#choice = new Program(choice, this.isIpv6, this.#random);
     return true;
   }
 
