@@ -69,6 +69,7 @@ unless(needsChromium(), describe)('the status page in Chromium', () => {
   it.each([
     ['light', 1200],
     ['dark', 1200],
+    ['dark', 700],
     ['light', 375],
     ['dark', 320],
   ] as const)(
@@ -79,6 +80,7 @@ unless(needsChromium(), describe)('the status page in Chromium', () => {
       if (pictures !== undefined)
         writeFileSync(join(pictures, `${scheme}-${width}.png`), shown.picture);
       expect(shown.contentWidth).toBe(width);
+      expect(shown.cut).toEqual([]);
       expect(shown.complaints).toEqual([]);
       expect(shown.requested).toEqual([url]);
     },

@@ -89,7 +89,10 @@ function latencyTable({ latency }: ResultData): string {
   const rows = SIDES.map((side) => {
     const { p50Ms, p90Ms, p99Ms, replies, noReply } = latency[side];
     const times = [p50Ms, p90Ms, p99Ms].map((ms) => `${ms.toPrecision(3)} ms`);
-    return tableRow(side, ...times, replies, noReply);
+    const cells = [...times, replies, noReply].map(
+      (cell, at) => `<td data-label="${heads[at + 1]!}">${cell}</td>`,
+    );
+    return `<tr><th>${side}</th>${cells.join('')}</tr>`;
   });
   return `<table class="numbers"><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>${rows.join('')}</table>`;
 }
@@ -222,7 +225,23 @@ pre { margin: .2rem 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5rem; }
 .pair pre { padding-left: .5rem; border-left: 3px solid var(--left); }
 .pair pre:last-child { border-color: var(--right); }
-@media (max-width: 45rem) { .pair { grid-template-columns: 1fr; } }
+@media (max-width: 45rem) {
+  body { margin: 1rem auto; }
+  .pair { grid-template-columns: 1fr; }
+  .columns section { flex-basis: 100%; min-width: 0; }
+  #filters > * { flex: 1 1 100%; max-width: 100%; }
+  th, td { padding-right: .5rem; }
+  .summary td, details { overflow-wrap: anywhere; }
+  table.summary, table.numbers { width: 100%; }
+  .summary tbody, .summary tr, .summary th, .summary td, .numbers tbody, .numbers tr, .numbers th, .numbers td { display: block; }
+  .summary td { margin-bottom: .4rem; padding: 0; }
+  .numbers tr:first-child { display: none; }
+  .numbers td { display: flex; justify-content: space-between; padding: 0; }
+  .numbers td::before { content: attr(data-label); color: var(--soft); }
+  .counts th { white-space: normal; }
+  .histogram td:nth-child(even) { min-width: 1.5rem; }
+  .bar { width: 4rem; }
+}
 `;
 
 /**

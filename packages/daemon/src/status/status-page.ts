@@ -158,7 +158,7 @@ function table(rows: readonly StatusFacts[], id: string): string {
     const cells = columns.map(({ key, style }) => {
       const text = shownValue(key, row[key] ?? null);
       const state = Object.hasOwn(STATES, text) ? ` ${STATES[text]!}` : '';
-      return `<td class="${style}${state}">${escape(text)}</td>`;
+      return `<td class="${style}${state}" data-label="${escape(shownKey(key))}">${escape(text)}</td>`;
     });
     return `<tr>${cells.join('')}</tr>`;
   });
@@ -312,6 +312,11 @@ dl .wide { grid-column: 1 / -1; }
 dt { color: var(--soft); font-size: .85rem; }
 dd { margin: 0; font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; }
+/* Where the system hides bars, a table would look cut. */
+.scroll::-webkit-scrollbar { height: .6rem; }
+.scroll::-webkit-scrollbar-thumb { background: var(--soft); border-radius: .3rem; }
+.scroll::-webkit-scrollbar-track { background: var(--line); border-radius: .3rem; }
+@supports not selector(::-webkit-scrollbar) { .scroll { scrollbar-color: var(--soft) var(--line); } }
 .scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem 1.2rem .3rem 0; text-align: left; vertical-align: top; }
@@ -329,7 +334,12 @@ footer { margin-top: 1.2rem; }
   body { padding: 1rem .7rem 2rem; }
   section, .state { padding: .8rem .9rem; }
   dl { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .5rem 1rem; }
-  th, td { padding-right: .9rem; }
+  thead { display: none; }
+  table, tbody, tr, td { display: block; }
+  tr { border-bottom: 1px solid var(--line); padding: .4rem 0; }
+  tr:last-child { border-bottom: 0; }
+  td[class] { display: grid; grid-template-columns: 8rem 1fr; gap: 0 .6rem; border: 0; min-width: 0; padding: 0; text-align: left; white-space: normal; }
+  td::before { content: attr(data-label); color: var(--soft); font-size: .85rem; font-weight: 400; }
 }
 @media print { body { background: none; } nav { display: none; } }
 `;

@@ -44,13 +44,24 @@ export interface BrowserView {
 export interface ShownPage {
   /** A PNG of the whole page. */
   readonly picture: Buffer;
-  /** The width of its content, in pixels. */
+  /** The width of its content and of the bar that scrolls it up and down, in pixels. */
   readonly contentWidth: number;
+  /** Parts whose content is wider than they are, without a bar to scroll it: the start of their text. */
+  readonly cut: readonly string[];
   /** The addresses that it requested, itself among them. */
   readonly requested: readonly string[];
   /** What the console says: errors, and what the policy of the page refused. */
   readonly complaints: readonly string[];
 }
+
+/** Runs in the page. */
+const MEASURE = `() => ({
+  contentWidth: document.documentElement.scrollWidth + innerWidth - document.documentElement.clientWidth,
+  cut: [...document.querySelectorAll('body *')]
+    .filter((each) => getComputedStyle(each).overflowX !== 'visible')
+    .filter((each) => each.scrollWidth > each.clientWidth && each.offsetHeight - each.clientHeight < 4)
+    .map((each) => each.textContent.slice(0, 40)),
+})`;
 
 interface Message {
   readonly id?: number;
@@ -80,12 +91,7 @@ export class Browser {
 
   /** Starts one, with its files in this folder. */
   static async start(folder: string): Promise<Browser> {
-    const args = [
-      ...flags(folder),
-      '--hide-scrollbars',
-      '--remote-debugging-port=0',
-      'about:blank',
-    ];
+    const args = [...flags(folder), '--remote-debugging-port=0', 'about:blank'];
     const process = spawn(CHROMIUM!, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let text = '';
     let url: string | undefined;
@@ -120,16 +126,21 @@ export class Browser {
     await this.#call('Emulation.setEmulatedMedia', { features });
     this.#events = [];
     await this.#call('Page.navigate', { url });
-    const expression =
-      "new Promise((r) => document.readyState === 'complete' ? r() : addEventListener('load', r)).then(() => document.documentElement.scrollWidth)";
-    const { result } = await this.#call('Runtime.evaluate', { expression, awaitPromise: true });
+    const expression = `new Promise((r) => document.readyState === 'complete' ? r() : addEventListener('load', r)).then(() => (${MEASURE})())`;
+    const { result } = await this.#call('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    const { value } = result as { value: Pick<ShownPage, 'contentWidth' | 'cut'> };
     const { data } = await this.#call('Page.captureScreenshot', { captureBeyondViewport: true });
     const events = this.#events;
     await this.#call('Page.close');
     this.#session = undefined;
     return {
       picture: Buffer.from(String(data), 'base64'),
-      contentWidth: (result as { value: number }).value,
+      contentWidth: value.contentWidth,
+      cut: value.cut,
       requested: events
         .filter(({ method }) => method === 'Network.requestWillBeSent')
         .map(({ params }) => (params?.request as { url: string }).url),
