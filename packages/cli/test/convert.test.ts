@@ -9,6 +9,8 @@ import { findObject, STOCK_FILE, STOCK_OBJECTS } from '@kube-dns/testkit/manifes
 import { runHere } from './support/run-command.js';
 
 const STANDARD = fileURLToPath(new URL('fixtures/standard.Corefile', import.meta.url));
+/** A patch of it takes the place of all arguments. */
+const MANIFEST = new URL('../../../manifests/kube-dns/deployment.yaml', import.meta.url);
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
 const CONFIG_MAP = {
   apiVersion: 'v1',
@@ -45,10 +47,14 @@ interface PodPatch {
   };
 }
 
+function containersOf(deployment: unknown) {
+  return (deployment as PodPatch).spec.template.spec.containers;
+}
+
 /** What `--to configmap` wrote: the data, and the arguments by container. */
 function readPod(text: string) {
   const [map, patch] = [...parseAllDocuments(text)].map((each) => each.toJS() as unknown);
-  const { containers } = (patch as PodPatch).spec.template.spec;
+  const containers = containersOf(patch);
   const data = (map as { data: Record<string, string> }).data;
   return { data, args: new Map(containers.map(({ name, args }) => [name, args])) };
 }
@@ -88,6 +94,15 @@ describe('kube-dns convert', () => {
     const { status, stdout } = await run('--to=configmap', STANDARD);
     expect(status).toBe(0);
     const { args } = readPod(stdout);
+    const [manifest] = parseAllDocuments(readFileSync(MANIFEST, 'utf8'));
+    for (const { name, args: words } of containersOf(manifest!.toJS())) {
+      const names = words.map((word) => /^--?[^=]*/.exec(word)?.[0] ?? word);
+      const written = (args.get(name) ?? []).map((word) => /^--?[^=]*/.exec(word)?.[0] ?? word);
+      const missing = names.filter(
+        (each) => /^-(?!-(?:no-)?negcache)/.test(each) && !written.includes(each),
+      );
+      expect({ name, missing }).toEqual({ name, missing: [] });
+    }
     const dnsmasq = await runBundle('dnsmasq', [...(args.get('dnsmasq') ?? []), '--test']);
     expect(dnsmasq).toEqual({ status: 0, stderr: expect.stringContaining('syntax check OK') });
     expect((await runBundle('kubedns', [...(args.get('kubedns') ?? []), '--version'])).status).toBe(
@@ -96,6 +111,18 @@ describe('kube-dns convert', () => {
     expect((await runBundle('sidecar', [...(args.get('sidecar') ?? []), '--version'])).status).toBe(
       0,
     );
+  });
+
+  it('says what becomes of the query log', async () => {
+    const data = { queryLog: 'json,sample=10' };
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kube-dns' }, data };
+    writeFileSync(at('log.json'), JSON.stringify(map));
+    const { status, stdout, stderr } = await run('--to=corefile', './log.json');
+    expect(stderr).toBe(
+      'differs: queryLog: the plugin log writes a line for each answer in its own form, not as json, without sample=10\n',
+    );
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^ {4}log$/m);
   });
 
   it('converts back to the original ConfigMap', async () => {

@@ -129,7 +129,8 @@ describe('a setup', () => {
         const configMap = new Map(Object.entries(configMapData(setup)));
         const back = readPodSource({ words, configMap, where: 'ConfigMap' }, notes);
         expect(back).toEqual(setup);
-        expect(notes.lines()).toEqual([]);
+        // Every pod has a snapshot, and no Corefile.
+        expect(notes.lines().filter((line) => !line.includes('--snapshot-'))).toEqual([]);
       }),
     );
   });

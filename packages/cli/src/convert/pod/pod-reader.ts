@@ -132,11 +132,26 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
     case 'profiling':
       draft.isProfiled = value !== 'false';
       return;
+    case 'query-log':
+      readQueryLog(text, value, draft, notes);
+      return;
     default:
-      if (!OF_THE_CONTAINER.test(name)) {
+      // CoreDNS answers nothing before it has listed everything, and has no snapshot.
+      if (/^snapshot-/.test(name)) notes.change(text, 'CoreDNS starts with the API server alone');
+      else if (!OF_THE_CONTAINER.test(name)) {
         notes.lose(text, 'the standard plugins of CoreDNS have no counterpart');
       }
   }
+}
+
+/** The query log, from a flag or the key of the ConfigMap: CoreDNS has one, of all answers, in a form of its own. */
+function readQueryLog(what: string, value: string, draft: SetupDraft, notes: Notes): void {
+  const [format = '', ...rules] = value.trim().split(',');
+  if (format === 'off' || format === '') return;
+  draft.logsQueries = true;
+  const form = format === 'text' ? '' : `, not as ${format}`;
+  const all = rules.length === 0 ? '' : `, without ${rules.join(',')}`;
+  notes.change(what, `the plugin log writes a line for each answer in its own form${form}${all}`);
 }
 
 function orLose<T>(flag: GoFlag, notes: Notes, parse: () => T, fallback: T): T {
@@ -412,6 +427,7 @@ export const CONFIG_MAP_KEYS: readonly string[] = [
   'stubDomains',
   'upstreamNameservers',
   'federations',
+  'queryLog',
 ];
 
 /**
@@ -444,6 +460,8 @@ function readConfigMap(
     draft.resolvFile = '';
   }
   draft.federations = new Map([...draft.federations, ...config.federations]);
+  const log = data.get('queryLog');
+  if (log !== undefined) readQueryLog('queryLog', log, draft, notes);
   for (const key of data.keys()) {
     if (!CONFIG_MAP_KEYS.includes(key)) notes.lose(key, 'kube-dns has no such key');
   }

@@ -41,6 +41,13 @@ const NANNY = [
   '-restartDnsmasq=true',
 ];
 
+/** What kubedns starts without the API server with, as in the same file: of no setup, and a patch replaces all arguments. */
+const snapshotArguments = (domain: string) => [
+  '--snapshot-file=/var/lib/kube-dns/snapshot',
+  `--snapshot-replicas=kube-dns-replicas.kube-system.svc.${domain}`,
+  '--snapshot-token=/var/run/secrets/kube-dns/token',
+];
+
 /** The `data` of the ConfigMap `kube-dns` for a setup; settings without a key become arguments. */
 export function configMapData(setup: DnsSetup): Record<string, string> {
   const data: Record<string, string> = {};
@@ -71,6 +78,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
     ...(setup.isProfiled ? ['--profiling'] : []),
     ...tlsArguments(setup),
     '--v=2',
+    ...snapshotArguments(setup.domain),
   ];
 }
 
