@@ -130,6 +130,27 @@ describe('an answer of node-cache', () => {
     expect(testbed.asked).toHaveLength(3);
   });
 
+  it('is NXDOMAIN for every type of a name, once a server said so for one', async () => {
+    const testbed = await start(({ type }) => (type === 'AAAA' ? denial(30) : address(30)));
+    const rcodes = [];
+    for (const type of ['AAAA', 'A']) {
+      rcodes.push((await ask(testbed.port, { name: 'half.cluster.local', type })).rcode);
+    }
+    expect(rcodes).toEqual(['NXDOMAIN', 'NXDOMAIN']);
+    expect(testbed.asked).toHaveLength(1);
+  });
+
+  it('is compressed before it is cut, where a server over TCP did not', async () => {
+    const answers = Array.from(
+      { length: 25 },
+      (_, i) => ({ type: 'A', ttl: 60, data: `10.0.0.${i}` }) as const,
+    );
+    const { port } = await start(() => ({ answers }));
+    const answer = await ask(port, 'headless.default.svc.cluster.local');
+    expect([answer.isTruncated, answer.answers.length]).toEqual([false, 25]);
+    expect(answer.bytes.length).toBeLessThan(512);
+  });
+
   it('is REFUSED with a reason for a name of no block, and for class CHAOS', async () => {
     const testbed = await start(() => address(30), CLUSTER);
     const edns = { ednsBytes: EDNS_BYTES };

@@ -105,6 +105,7 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
     notifies,
     cookies,
     observer,
+    compresses: options.compresses,
   });
   const udp = new UdpListener(engine.createSocket(counters, options.onOverload), handler);
   const limits = { maxSessions: sessions?.limit ?? 0, ...DEFAULT_TCP_LIMITS, ...options.tcp };

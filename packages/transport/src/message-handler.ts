@@ -2,6 +2,7 @@ import {
   AnswerWriter,
   appendOpt,
   appendOption,
+  Compressor,
   fitMessage,
   FLAG,
   HEADER_BYTES,
@@ -48,6 +49,8 @@ export interface AnsweringOptions {
   readonly notifies?: Answerer | undefined;
   /** Sees the queries whose question can be read, also those that are refused, NOTIFY not among them, and their answers. */
   readonly observer?: AnswerObserver | undefined;
+  /** The names of an answer are compressed before it is cut to the client's size: servers may not have done it. */
+  readonly compresses?: boolean | undefined;
 }
 
 interface MessageHandlerOptions extends AnsweringOptions {
@@ -69,6 +72,8 @@ export class MessageHandler {
   readonly #options: MessageHandlerOptions;
   readonly #writer = new AnswerWriter();
   readonly #cursor = new RecordCursor();
+  /** Made for the first answer that is too large. */
+  #compressor: Compressor | undefined;
   /** What the answer to the current query gets. */
   #cookie: AnswerCookie;
 
@@ -152,11 +157,18 @@ export class MessageHandler {
   fit(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
     const { counters } = this.#options;
     counters.answers++;
-    const fitted = fitMessage(message, length, maxBytes, this.#cursor);
+    const whole = length > maxBytes ? this.#compressed(message, length, maxBytes) : length;
+    const fitted = fitMessage(message, whole, maxBytes, this.#cursor);
     const flags = readUint16(message, 2);
     counters.rcodes[flags & RCODE_MASK]!++;
-    if (fitted < length || (flags & FLAG.TC) !== 0) counters.truncated++;
+    if (fitted < whole || (flags & FLAG.TC) !== 0) counters.truncated++;
     return this.#addCookie(message, fitted, cookie);
+  }
+
+  #compressed(message: Uint8Array, length: number, maxBytes: number): number {
+    if (this.#options.compresses !== true) return length;
+    this.#compressor ??= new Compressor();
+    return this.#compressor.compress(message, length, maxBytes);
   }
 
   #addCookie(message: Uint8Array, length: number, cookie: AnswerCookie): number {

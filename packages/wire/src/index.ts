@@ -27,6 +27,7 @@ export {
   setSeen,
   VERSIONED_RESOURCES,
 } from './cluster-version.js';
+export { Compressor } from './compress.js';
 export {
   changedTlv,
   clusterVersionTlv,

@@ -151,6 +151,7 @@ export class ListenPoints {
       reusesPort,
       cookies: this.#cookies,
       observer,
+      compresses: true,
       tcp: { maxConnections: MAX_TCP_CONNECTIONS, maxAgeMs: maxTcpAgeMs },
       onFailure: (error) => log.error(`answering: ${errorText(error)}`),
       onOverload: (text) => log.warn(text),

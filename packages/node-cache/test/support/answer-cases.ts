@@ -96,6 +96,7 @@ function responseTo({ question: { name, type }, protocol }: NameServerRequest): 
       ],
     },
     large: { answers: addresses(60) },
+    many: { answers: addresses(25) },
     cut: protocol === 'udp' ? { isTruncated: true } : { answers: [address(60)] },
     glue: {
       answers: BY_TYPE.SRV!,
@@ -129,7 +130,7 @@ export const SAME: readonly Question[] = [
         name: `${first}.${zone}`,
       }),
     ),
-    ...['without', 'failing', 'refused', 'alias', 'large'].map((first) => ({
+    ...['without', 'failing', 'refused', 'alias', 'large', 'many'].map((first) => ({
       name: `${first}.${zone}`,
     })),
     ...['AAAA', 'TXT', 'MX', 'SRV', 'NS', 'ANY', 65, 65_280].map((type) => ({
