@@ -52,6 +52,36 @@ function noted(): { rows: unknown[]; answered: (answer: ObservedAnswer) => void 
 }
 
 describe('Telemetry', () => {
+  it('leaves the questions of the sidecar out of the lists and of what sinks get', () => {
+    const telemetry = new Telemetry();
+    const sink = noted();
+    telemetry.add(sink);
+    const loopback: AddressedClient = {
+      ...clientAt(1, 1_000),
+      copyAddress: (to, at) => {
+        to.set([127, 0, 0, 1], at);
+        return 4;
+      },
+    };
+    const probe = new Query();
+    const bytes = encodeQuery({ id: 1, name: 'kubernetes.default.svc.a.test', type: 'SRV' });
+    probe.read(bytes, bytes.length, false, 1_232);
+    for (const [query, client] of [
+      [probe, loopback],
+      [probe, clientAt(2, 1_000)],
+      [queryFor('kubernetes.default.svc.a.test'), loopback],
+    ] as const) {
+      telemetry.begin(query, client);
+      telemetry.answered(ANSWER, 4, SOURCE.CACHE);
+    }
+    expect(telemetry.bySource[SOURCE.CACHE]).toBe(3);
+    expect(sink.rows).toHaveLength(2);
+    expect(telemetry.top.sections()).toMatchObject({
+      'Top names': [{ name: 'kubernetes.default.svc.a.test', questions: 2 }],
+      'Not in the top lists': { questionsOfTheSidecarSinceTheStart: 1 },
+    });
+  });
+
   it('counts answers by source, with and without sinks', () => {
     const telemetry = new Telemetry();
     const answer = (): void => {

@@ -18,7 +18,7 @@ import {
   type ServerAddress,
   SOURCE_NAMES,
 } from '@kube-dns/transport';
-import { Query } from '@kube-dns/wire';
+import { CLASS, encodeName, Query, TYPE } from '@kube-dns/wire';
 import { Dnstap, type DnstapOptions } from './dnstap.js';
 import { ObservedAnswer, type QuerySink } from './observed-answer.js';
 import { type BlockOutput, QueryLog, stdoutOutput } from './query-log.js';
@@ -26,6 +26,11 @@ import { TopQuestions } from './top-questions.js';
 
 /** Those that wait are as many as questions in flight; more of them are not kept for the next queries. */
 const MAX_FREE = 1_024;
+const MAX_ADDRESS_BYTES = 16;
+
+/** What the sidecar asks for as a probe, in any domain, without the root. */
+const PROBED = encodeName('kubernetes.default.svc').subarray(0, -1);
+const IPV4_LOOPBACK = 127;
 
 export interface TelemetryOptions {
   /** Who asks most; with the same clock unless given. */
@@ -61,6 +66,9 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
   #startedMs = 0;
   /** For how many questions it counts in the lists; 0 for most. */
   #times = 0;
+  /** Whether sinks get its answer: there are some, and it is not one of the sidecar. */
+  #isPassed = false;
+  readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
   readonly #answer = new ObservedAnswer();
   readonly #free: RetainedAnswer[] = [];
 
@@ -111,16 +119,19 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
   }
 
   begin(query: Query, client: AddressedClient): void {
-    this.#times = this.top.take();
-    if (!this.#isWatched && this.#times === 0) return;
+    const isOwn = isOfSidecar(query) && this.#isOnLoopback(client);
+    if (isOwn) this.top.leaveOut();
+    this.#times = isOwn ? 0 : this.top.take();
+    this.#isPassed = this.#isWatched && !isOwn;
+    if (!this.#isPassed && this.#times === 0) return;
     this.#query = query;
     this.#client = client;
-    if (this.#isWatched) this.#startedMs = this.#now();
+    if (this.#isPassed) this.#startedMs = this.#now();
   }
 
   answered(message: Uint8Array, length: number, source: AnswerSource): void {
     this.bySource[source]!++;
-    if (!this.#isWatched && this.#times === 0) return;
+    if (!this.#isPassed && this.#times === 0) return;
     const answer = this.#answer;
     const client = this.#client;
     answer.query = this.#query;
@@ -128,7 +139,7 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
     answer.message = message;
     answer.length = length;
     if (this.#times > 0) this.top.note(answer, this.#times);
-    if (!this.#isWatched) return;
+    if (!this.#isPassed) return;
     answer.port = client.port;
     answer.startedMs = this.#startedMs;
     this.#pass(source, undefined);
@@ -136,10 +147,10 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
 
   retain(): RetainedQuery {
     const retained = this.#free.pop() ?? new RetainedAnswer(this);
-    retained.isWatched = this.#isWatched;
+    retained.isWatched = this.#isPassed;
     retained.times = this.#times;
-    retained.startedMs = this.#isWatched ? this.#startedMs : this.#now();
-    if (this.#isWatched || this.#times > 0) retained.copy(this.#query, this.#client);
+    retained.startedMs = this.#isPassed ? this.#startedMs : this.#now();
+    if (this.#isPassed || this.#times > 0) retained.copy(this.#query, this.#client);
     return retained;
   }
 
@@ -190,15 +201,32 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
     for (const sink of this.#sinks) sink.answered?.(answer);
   }
 
+  #isOnLoopback(client: AddressedClient): boolean {
+    const address = this.#address;
+    const bytes = client.copyAddress(address, 0);
+    if (bytes === 4) return address[0] === IPV4_LOOPBACK;
+    return address[MAX_ADDRESS_BYTES - 1] === 1 && address.findIndex((byte) => byte !== 0) === 15;
+  }
+
   #use(sinks: readonly QuerySink[]): void {
     this.#sinks = sinks;
     this.#isWatched = sinks.some((sink) => sink.answered !== undefined);
   }
 }
 
+/**
+ * Whether a question is one that the sidecar asks: the probe of its manifest, or for statistics. From loopback it is: pods have
+ * addresses of their own.
+ */
+function isOfSidecar({ type, class: asked, name, nameLength }: Query): boolean {
+  if (asked === CLASS.CH) return true;
+  if (type !== TYPE.SRV || nameLength <= PROBED.length) return false;
+  for (let i = 0; i < PROBED.length; i++) if (name[i] !== PROBED[i]) return false;
+  return true;
+}
+
 /** A query over UDP has a few options at most; only over TCP one may be longer, and its memory is not kept. */
 const USUAL_QUERY_BYTES = 1_232;
-const MAX_ADDRESS_BYTES = 16;
 
 /** A query that is answered later, and a copy of it while there are sinks. It is used again for another one. */
 class RetainedAnswer implements RetainedQuery {

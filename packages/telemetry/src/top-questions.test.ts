@@ -61,6 +61,7 @@ describe('the lists of who asks most', () => {
         { name: 'no.example', questions: 3, error: 0 },
       ],
       'Top NXDOMAIN names': [{ name: 'no.example', questions: 3, error: 0 }],
+      'Not in the top lists': { questionsOfTheSidecarSinceTheStart: 0 },
     });
   });
 

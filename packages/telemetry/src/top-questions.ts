@@ -38,6 +38,8 @@ export class TopQuestions {
   readonly #names = new TopList(MAX_NAME_BYTES);
   readonly #nxdomainNames = new TopList(MAX_NAME_BYTES);
   #sinceMs: number;
+  /** Questions of the sidecar. */
+  #leftOut = 0;
 
   constructor({ now = () => performance.now(), random }: TopQuestionsOptions = {}) {
     this.#now = now;
@@ -48,6 +50,11 @@ export class TopQuestions {
   /** For how many questions the next one is to be noted; 0 when it is not. */
   take(): number {
     return this.#sampling.take();
+  }
+
+  /** Notes a question that is in no list. */
+  leaveOut(): void {
+    this.#leftOut++;
   }
 
   /** Counts a question so many times. */
@@ -67,6 +74,7 @@ export class TopQuestions {
       'Top clients': rowsOf(this.#clients, (key) => ({ client: addressText(key) })),
       'Top names': rowsOf(this.#names, nameOf),
       'Top NXDOMAIN names': rowsOf(this.#nxdomainNames, nameOf),
+      'Not in the top lists': { questionsOfTheSidecarSinceTheStart: this.#leftOut },
     };
   }
 
