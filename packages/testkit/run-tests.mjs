@@ -147,7 +147,7 @@ async function runFailedAgain(lanes, options, resultFile, status) {
   const files = [...new Set(failedTests(first).map(({ file }) => file))];
   if (files.length === 0 || files.length > MAX_AGAIN) return status;
   say(`once more, alone: ${files.join(' ')}`);
-  const againFile = `${ROOT}again.json`;
+  const againFile = `${ROOT}test-results-once-more.json`;
   const statusAgain = await runJest(lanes, { ...options, patterns: files, workers: 1 }, againFile);
   if (!existsSync(againFile)) return status;
   const again = readResult(againFile);
