@@ -12,6 +12,8 @@ export const QUICK = String.raw`(?<!\.(peer|image))\.test\.ts$`;
 /** How long programs under test have to end by themselves. */
 const GRACE_MS = 2_000;
 const STEP_MS = 50;
+/** Programs under test, and the workers, are started a thousand times: what Node has compiled of them is kept. */
+const NODE_COMPILE_CACHE = `${ROOT}node_modules/.cache/node`;
 const ENDING = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** The Node of the project where it is installed: this process may run on an older one. */
@@ -38,7 +40,7 @@ export function startJest(args, env = {}) {
     cwd: ROOT,
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE, ...env },
   });
   /** Whether there is still a process of the group. */
   const signalAll = (signal) => {

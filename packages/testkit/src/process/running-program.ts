@@ -30,8 +30,14 @@ const NOT_STARTED = 127;
 
 /** The environment of a program: without the machine's cluster, proxies, metrics and Node options. */
 const FOREIGN_ENVIRONMENT = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+/** What Node has compiled of a program is there for its next start, where `npm test` says so. */
+const { NODE_COMPILE_CACHE } = process.env;
 /** Our own programs also have the settings of malloc of the images. */
-const ENVIRONMENT = { ...FOREIGN_ENVIRONMENT, ...imageStart('kubedns').malloc };
+const ENVIRONMENT = {
+  ...FOREIGN_ENVIRONMENT,
+  ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+  ...imageStart('kubedns').malloc,
+};
 
 /** How a program is started. */
 export interface ProgramOptions {
