@@ -113,6 +113,53 @@ describe('kube-dns convert', () => {
     );
   });
 
+  it('writes the template of node-cache from the configuration of AKS LocalDNS', async () => {
+    const cluster = {
+      queryLogging: 'Error',
+      protocol: 'ForceTCP',
+      forwardDestination: 'ClusterCoreDNS',
+    };
+    const rest = { forwardPolicy: 'RoundRobin', maxConcurrent: 50, cacheDurationInSeconds: 30 };
+    const profile = {
+      mode: 'Required',
+      vnetDNSOverrides: { '.': { queryLogging: 'Log', serveStale: 'Verify', newKey: 1 } },
+      kubeDNSOverrides: { 'cluster.local': { ...cluster, ...rest, serveStale: 'Disable' } },
+    };
+    const put = (value: object) =>
+      writeFileSync(at('localdnsconfig.json'), JSON.stringify({ localDNSProfile: value }));
+    put(profile);
+    const { status, stdout, stderr } = await run('--from', './localdnsconfig.json');
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr:
+        'not carried over: ./localdnsconfig.json: vnetDNSOverrides: .: newKey: node-cache has no counterpart\n',
+    });
+    const [root = '', zone = ''] = stdout
+      .replace(/^#.*\n/gm, '')
+      .trim()
+      .split(/\n\n/);
+    expect(root.replaceAll(/\s+/g, ' ')).toBe(
+      '.:53 { health 169.254.10.10:8080 log errors bind 169.254.10.10 ' +
+        'forward . __PILLAR__UPSTREAM__SERVERS__ { prefer_udp policy sequential max_concurrent 1000 } ' +
+        'cache 3600 { success 9984 denial 9984 serve_stale 3600s verify } loop reload prometheus :9253 }',
+    );
+    expect(zone.replaceAll(/\s+/g, ' ')).toBe(
+      'cluster.local:53 { errors bind 169.254.10.11 ' +
+        'forward . __PILLAR__CLUSTER__DNS__ { force_tcp policy round_robin max_concurrent 50 } ' +
+        'cache 30 { success 9984 denial 9984 } loop reload prometheus :9253 }',
+    );
+    for (const [value, message] of [
+      [{}, 'it is no configuration of LocalDNS'],
+      [{ kubeDNSOverrides: { '.': { protocol: 'x' } } }, 'protocol is "x", none of'],
+      [{ kubeDNSOverrides: { '.': { maxConcurrent: -1 } } }, 'maxConcurrent is -1, not a whole'],
+    ] as const) {
+      put(value);
+      const refused = await run('--from', './localdnsconfig.json');
+      expect(refused.status).toBe(2);
+      expect(refused.stderr).toContain(message);
+    }
+  });
+
   it('says what becomes of the query log', async () => {
     const data = { queryLog: 'json,sample=10' };
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kube-dns' }, data };
@@ -290,9 +337,9 @@ describe('kube-dns convert', () => {
     ],
     [['--to=corefile', '--args', "'"], "kube-dns: --args: the quote ' does not end\n"],
     [['--to=x', './map.json'], 'kube-dns: --to x: must be corefile or configmap\n'],
-    [['./map.json'], 'kube-dns: --to or --manifest is missing\n'],
+    [['./map.json'], 'kube-dns: --to, --manifest or --from is missing\n'],
     [['--to=corefile'], 'kube-dns: a file is missing\n'],
-    [['--form=x'], 'kube-dns: unknown flag --form; see kube-dns convert --help\n'],
+    [['--shape=x'], 'kube-dns: unknown flag --shape; see kube-dns convert --help\n'],
   ])('refuses %j with 2 and one line, and writes nothing', async (args, message) => {
     writeFileSync(at('broken'), '. {\n');
     writeFileSync(at('wrong.yaml'), 'kind: [\n');

@@ -21,6 +21,7 @@ import {
   type KubeObject,
 } from '../manifests/objects.js';
 import { asInput, fromCorefile, isPluginName } from './corefile/from-corefile.js';
+import { fromLocalDns } from './corefile/from-local-dns.js';
 import { toCorefile } from './corefile/to-corefile.js';
 import { convertManifest, findWorkload, podWords } from './manifest/convert-manifest.js';
 import { Notes } from './dns-setup.js';
@@ -28,7 +29,7 @@ import { CONFIG_MAP_KEYS, readPodSource } from './pod/pod-reader.js';
 import { podObjects } from './pod/pod-writer.js';
 
 interface ConvertOptions {
-  readonly to: 'corefile' | 'configmap' | 'manifest';
+  readonly to: 'corefile' | 'configmap' | 'manifest' | 'template';
   /** `-` is stdin. */
   readonly files: readonly string[];
   /** The arguments of the container dnsmasq on one line. */
@@ -51,6 +52,13 @@ export const CONVERT_FLAGS = {
     'LINE',
     'the arguments of the container dnsmasq, instead of those of a Deployment',
   ),
+  from: {
+    ...optional(
+      'FILE',
+      `the template of node-cache's Corefile from FILE, the localdnsconfig.json of AKS LocalDNS`,
+    ),
+    needs: 'a file',
+  },
   manifest: {
     ...optional(
       'FILE',
@@ -70,9 +78,10 @@ function formatOf(text: string): 'corefile' | 'configmap' {
 const CONVERT_USAGE = `Usage: kube-dns convert --to corefile FILE... [--args LINE]
        kube-dns convert --to configmap FILE
        kube-dns convert --manifest FILE
+       kube-dns convert --from FILE
 
-Converts the configuration of kube-dns to CoreDNS and back, and the manifest of an older kube-dns
-to ours. The result is on stdout; what could not be carried over is on stderr and in comments.
+Converts the configuration of kube-dns to CoreDNS and back, the manifest of an older kube-dns
+to ours, and the configuration of AKS LocalDNS to that of node-cache. The result is on stdout; what could not be carried over is on stderr and in comments.
 
 Flags:
 ${flagRows(CONVERT_FLAGS)}
@@ -84,16 +93,22 @@ Status: 0 everything was carried over, 1 something was not, 2 wrong usage or inp
 function parseConvertOptions(args: readonly string[]): ConvertOptions | 'help' {
   const given = parseCommand('kube-dns convert', CONVERT_FLAGS, withJoinedLine(args), Infinity);
   if (given === 'help') return given;
-  const { to, manifest, args: line } = given.values;
+  const { to, manifest, from, args: line } = given.values;
   const files = given.operands;
   const fail = (message: string): never => {
     throw new UsageError(message);
   };
+  if (from !== undefined) {
+    if (to !== undefined || line !== undefined || manifest !== undefined || files.length > 0) {
+      fail('--from goes alone');
+    }
+    return { to: 'template', files: [from], line };
+  }
   if (manifest !== undefined) {
     if (to !== undefined || line !== undefined) fail('--manifest goes without --to and --args');
     return { to: 'manifest', files: [manifest, ...files], line };
   }
-  if (to === undefined) return fail('--to or --manifest is missing');
+  if (to === undefined) return fail('--to, --manifest or --from is missing');
   if (to === 'configmap' && line !== undefined) fail('--args goes with --to corefile');
   if (files.length === 0 && line === undefined) fail('a file is missing');
   if (to === 'configmap' && files.length > 1) fail('--to configmap takes one file');
@@ -122,6 +137,10 @@ const APPLY: Readonly<Record<ConvertOptions['to'], readonly string[]>> = {
     '  resources: [PATH/manifests/kube-dns]',
     '  patches: [{ path: pod.yaml }]',
     'and run: kubectl apply -k FOLDER',
+  ],
+  template: [
+    'To apply it, put it into the key Corefile of the ConfigMap node-local-dns (manifests/node-cache/config-map.yaml),',
+    'and start node-cache with -localip=169.254.10.10,169.254.10.11.',
   ],
   manifest: ['To apply it, save it as kube-dns.yaml and run: kubectl apply -f kube-dns.yaml'],
 };
@@ -160,6 +179,10 @@ async function converted(
     const [{ file, text } = { file: '', text: '' }] = inputs;
     const { corefile, findImports, findFile } = corefileIn(text, file);
     return toYaml(podObjects(fromCorefile(corefile, process.env, notes, findImports, findFile)));
+  }
+  if (to === 'template') {
+    const [{ file, text } = { file: '', text: '' }] = inputs;
+    return writeCorefile(fromLocalDns(text, file, notes));
   }
   const objects = inputs.flatMap(({ file, text }) => readObjects(text, file));
   if (to === 'manifest') return toYaml(convertManifest(objects, repository, notes));

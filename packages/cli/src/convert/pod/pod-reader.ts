@@ -137,7 +137,8 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
       return;
     default:
       // CoreDNS answers nothing before it has listed everything, and has no snapshot.
-      if (name.startsWith('snapshot-')) notes.change(text, 'CoreDNS starts with the API server alone');
+      if (name.startsWith('snapshot-'))
+        notes.change(text, 'CoreDNS starts with the API server alone');
       else if (!OF_THE_CONTAINER.test(name)) {
         notes.lose(text, 'the standard plugins of CoreDNS have no counterpart');
       }
