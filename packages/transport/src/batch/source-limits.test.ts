@@ -311,6 +311,21 @@ describe('the end of an overload', () => {
   });
 });
 
+it('is the third time as soon over for others as the first time', () => {
+  const model = new Model({ capacity: 14_000 });
+  const flood = sources(FLOOD, 100, 1_400);
+  for (let overload = 0; overload < 3; overload++) {
+    model.run(2, sources(HONEST, 20, 100));
+    const { partOf } = model.run(6, [...honest, ...flood]);
+    expect(partOf(honest)).toBeGreaterThan(0.9);
+    expect(model.limits.overload?.answering).toBeLessThan(15_000);
+    model.run(3, []);
+    expect(model.limits.overload).toBeUndefined();
+  }
+  const rates = model.lines.flatMap((line) => /(\d+) can be answered/.exec(line)?.[1] ?? []);
+  for (const rate of rates) expect(Number(rate)).toBeLessThan(15_000);
+});
+
 it('limits on while hardly a turn is left for what limited sources send', () => {
   const model = new Model({ capacity: 14_000, room: 10_000 });
   const flood = sources(FLOOD, 100, 1_400);

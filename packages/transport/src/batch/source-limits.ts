@@ -618,6 +618,8 @@ export class SourceLimits {
     this.#hasBound = false;
     this.#isOverload = false;
     this.#before = 0;
+    // Of the overload: it would be what came since this look.
+    this.#inUse = this.#emptied = 0;
     if (this.#log !== 'written') return;
     const seconds = Math.max(1, Math.round((nowMs - this.#sinceMs) / 1_000));
     this.#onOverload(`all queries are answered again, after ${seconds} s: ${this.#lost} were lost`);

@@ -16,11 +16,10 @@ import type { ServerGroup } from './servers.js';
 
 /** How long a failure is remembered (RFC 9520 section 3.2: at least a second); SERVFAIL of a server where nothing else is asked for. */
 const REMEMBERED_MS = 1_000;
-/** The same before any server has answered: servers that start with this program are ready soon, */
-const STARTING_MS = 250;
-/** where they say that they are not ready, or reach none themselves. */
+/** The same where a server says that it is not ready: another one behind its address may be, and it is itself soon. */
+const NOT_READY_MS = 250;
+/** It is as soon, before any server has answered, where they reach none themselves: all start together. */
 const OF_STARTING: ReadonlySet<number> = new Set([
-  EXTENDED_ERROR.NOT_READY,
   EXTENDED_ERROR.NO_REACHABLE_AUTHORITY,
   EXTENDED_ERROR.NETWORK_ERROR,
 ]);
@@ -77,7 +76,10 @@ export class FailureMemory {
     const nowMs = this.#now();
     const question = query.question.copy();
     const reason = reply === null ? query.failure : rememberedReason(reply);
-    const isStarting = !this.#hasAnswer && reply !== null && OF_STARTING.has(reason.code);
+    const { NOT_READY } = EXTENDED_ERROR;
+    const isNotReady =
+      reply !== null &&
+      (reason.code === NOT_READY || (!this.#hasAnswer && OF_STARTING.has(reason.code)));
     const forMs = reply === null ? REMEMBERED_MS : this.#servfailMs;
     const remembered: Remembered = {
       question,
@@ -85,7 +87,7 @@ export class FailureMemory {
       options,
       failure: reason,
       down: reply === null && query.group.failure !== undefined ? query.group : undefined,
-      endsAtMs: nowMs + (isStarting ? Math.min(forMs, STARTING_MS) : forMs),
+      endsAtMs: nowMs + (isNotReady ? Math.min(forMs, NOT_READY_MS) : forMs),
     };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
