@@ -178,7 +178,7 @@ export class OverloadedPort implements LimitedPort {
   }
 
   arrive(datagram: Waiting): void {
-    const isOther = this.#choice?.run(datagram.source) === 1;
+    const isOther = this.#choice?.run(datagram.source) === (this.isIpv6 ? 1 : 0);
     if (isOther) this.others!.push(datagram, true);
     else this.buffer.push(datagram, this.#filter?.run(datagram.source) !== 0);
   }

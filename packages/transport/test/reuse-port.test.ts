@@ -75,9 +75,8 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
 
   it('are refused when the first does not say so', async () => {
     const { port } = await startEngine(oneAddress, { reusesPort: false });
-    // The batch engine has two UDP sockets at first, so that another one of the same user finds no conflict, and gets nothing.
     await expect(startEngine(oneAddress, { port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port} over ${name === 'batch' ? 'TCP' : 'UDP'}: address already in use (each process on this port needs --reuse-port, and the same user)`,
+      `cannot listen on 127.0.0.1:${port} over UDP: address already in use (each process on this port needs --reuse-port, and the same user)`,
     );
   });
 

@@ -473,7 +473,7 @@ interface BatchSocketOptions {
   readonly overload?:
     | { readonly counters: ListenerCounters; readonly onOverload: (text: string) => void }
     | undefined;
-  /** The first socket of the same address and port: this one has what others than its limited sources send. */
+  /** The first socket of the same address and port. */
   readonly beside?: BatchSocket;
 }
 
@@ -498,9 +498,21 @@ const TURNS = 9;
 const LONG_BATCH_MS = 50;
 const LEAST_BATCH = 4;
 const FIRST_BATCH = 8;
-/** Of two sockets of a port, the first one gets all. */
-const FIRST_ALWAYS = new SourceFilter({ isIpv6: false, first: 1, second: 1 });
-FIRST_ALWAYS.writeFirst();
+/** Of two sockets of a port, the one for limited sources gets all. */
+const ONE_CHOICE = { ipv4: oneChoice(false), ipv6: oneChoice(true) };
+
+function oneChoice(isIpv6: boolean): SourceFilter {
+  const choice = new SourceFilter({ isIpv6, first: 1, second: 1 });
+  choice.writeOneChoice();
+  return choice;
+}
+
+/** The two sockets of a port; it is sent from the one that was bound first. */
+interface SocketPair {
+  /** Gets all while there are no limits. */
+  readonly limited: BatchSocket;
+  readonly others: BatchSocket;
+}
 
 /** This many messages wait while the system accepts no more; further ones are dropped. */
 const MAX_HELD = 256;
@@ -517,18 +529,14 @@ class BatchSocket implements OutboxSocket {
   readonly port: number;
   readonly joining: Joining | undefined;
   readonly handler: SocketHandler;
-  /** Whether it is the second socket of a port, for others than limited sources. */
-  readonly isForOthers: boolean;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
   readonly #watch: Watch;
   readonly #held: HeldMessage[] = [];
   #hasRepeated = false;
-  /** For others than limited sources, while there are some: a port with two sockets takes some per cent more CPU. */
-  #forOthers: BatchSocket | undefined;
-  /** The bytes of its receive buffer; undefined: as usual. */
-  #othersBytes: number | undefined;
+  /** Of a listener whose port no other process may have. */
+  #pair: SocketPair | undefined;
   #limits: SourceLimits | undefined;
   #turns = 0;
   /** Messages of limited sources that are received in one call. */
@@ -539,7 +547,6 @@ class BatchSocket implements OutboxSocket {
     this.#hub = hub;
     this.#options = options;
     this.handler = handler;
-    this.isForOthers = options.beside !== undefined;
     if (hub.offload.canJoin) this.joining = new Joining();
     const { libc } = hub;
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
@@ -551,6 +558,7 @@ class BatchSocket implements OutboxSocket {
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
       const { overload } = options;
       if (overload !== undefined) {
+        this.#pair = this.#openPair();
         this.#limits = new SourceLimits({ port: this.#limitedPort(), ...overload });
       }
     } catch (error) {
@@ -562,6 +570,11 @@ class BatchSocket implements OutboxSocket {
   /** Of a listener. */
   get limits(): SourceLimits | undefined {
     return this.#options.beside?.limits ?? this.#limits;
+  }
+
+  /** Whether it is the socket of a port for others than limited sources. */
+  get isForOthers(): boolean {
+    return this.#pair?.others === this;
   }
 
   receive(inbox: MessageArena, batchSize: number): number {
@@ -616,48 +629,37 @@ class BatchSocket implements OutboxSocket {
     });
   }
 
-  /** Of the second socket of the port, also while it is not open. */
-  get #othersBuffer(): ReceiveBuffer {
-    return {
-      readMemory: (into) => {
-        if (this.#forOthers !== undefined) return this.#forOthers.#buffer.readMemory(into);
-        into.fill(0);
-        return true;
-      },
-      setBytes: (bytes) => {
-        this.#othersBytes = bytes;
-        if (this.#forOthers !== undefined) this.#forOthers.#buffer.setBytes(bytes);
-      },
-    };
-  }
-
   /**
-   * Opens a second socket of the port. No other process can have bound the port before, and what it binds meanwhile with
-   * SO_REUSEPORT gets nothing. False where several processes share the port, and where the kernel has no choice of sockets.
+   * Opens a second socket of the port, before any other process can have one there. Usually neither has SO_REUSEPORT: then the kernel
+   * gives all to one of them, and it costs nothing. Undefined where several processes share the port, and where the kernel has no
+   * choice of sockets.
    */
-  #openForOthers(): boolean {
-    if (this.#options.reusesPort === true) return false;
-    if (!this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) return false;
-    this.#forOthers = this.#openBeside();
-    if (this.#forOthers !== undefined && this.#choose(FIRST_ALWAYS)) {
-      if (this.#othersBytes !== undefined) this.#forOthers.#buffer.setBytes(this.#othersBytes);
-      return true;
+  #openPair(): SocketPair | undefined {
+    if (this.#options.reusesPort === true || !this.#setReusePort(1)) return undefined;
+    const second = this.#openBeside();
+    const isChosen = second !== undefined && this.#choose(ONE_CHOICE[this.#family]);
+    // The kernel would give some datagrams to any socket that has it, too.
+    this.#setReusePort(0);
+    if (!isChosen) {
+      second?.close();
+      return undefined;
     }
-    this.#closeForOthers();
-    return false;
+    second.#setReusePort(0);
+    const { isIpv6 } = this.#options;
+    second.#pair = isIpv6 ? { limited: this, others: second } : { limited: second, others: this };
+    return second.#pair;
   }
 
-  /** What waits in the second socket is received before. */
-  #closeForOthers(): void {
-    const second = this.#forOthers;
-    if (second !== undefined) {
-      this.#choose(FIRST_ALWAYS);
-      while (!this.#hub.drain(second));
-      second.close();
-    }
-    this.#forOthers = undefined;
-    // The kernel would give some datagrams to any socket that has it, too.
-    this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 0);
+  get #ofPort(): readonly BatchSocket[] {
+    return this.#pair === undefined ? [this] : [this.#pair.limited, this.#pair.others];
+  }
+
+  get #family(): 'ipv4' | 'ipv6' {
+    return this.#options.isIpv6 ? 'ipv6' : 'ipv4';
+  }
+
+  #setReusePort(value: 0 | 1): boolean {
+    return this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, value);
   }
 
   #openBeside(): BatchSocket | undefined {
@@ -685,27 +687,30 @@ class BatchSocket implements OutboxSocket {
   #limitedPort(): LimitedPort {
     const { libc } = this.#hub;
     const { isIpv6 } = this.#options;
-    const { fd } = this;
-    // Until it is detached: the code of a port with two sockets is rehearsed, too.
-    const isSeparate = this.#openForOthers();
+    const pair = this.#pair;
+    const { limited, others } = pair ?? { limited: this, others: undefined };
+    const { fd } = limited;
+    const setReusePort = (value: 0 | 1) =>
+      limited.#setReusePort(value) && others!.#setReusePort(value);
     const detach = () => {
-      if (isSeparate) this.#closeForOthers();
+      if (pair !== undefined) {
+        this.#choose(ONE_CHOICE[this.#family]);
+        setReusePort(0);
+      }
       libc.setsockopt(fd, linux.SOL_SOCKET, linux.SO_DETACH_FILTER, Int32Array.of(0), 4);
     };
     const attach = (filter: SourceFilter, choice: SourceFilter) => {
-      if (isSeparate && this.#forOthers === undefined && !this.#openForOthers()) return false;
       if (!attachProgram(libc, fd, linux.SO_ATTACH_FILTER, filter)) return false;
-      return !isSeparate || this.#choose(choice);
+      return pair === undefined || (this.#choose(choice) && setReusePort(1));
     };
-    const others = isSeparate ? this.#othersBuffer : undefined;
-    return { isIpv6, buffer: this.#buffer, others, attach, detach };
+    return { isIpv6, buffer: limited.#buffer, others: others && others.#buffer, attach, detach };
   }
 
   /** See `DatagramSocket.leavePort`. */
   leavePort(): void {
     // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
     const { address, isIpv6 } = this.#options;
-    this.#connect(address, DISCARD_PORT, isIpv6);
+    for (const each of this.#ofPort) each.#connect(address, DISCARD_PORT, isIpv6);
   }
 
   /** May be called twice. */
@@ -714,7 +719,7 @@ class BatchSocket implements OutboxSocket {
     this.#hub.flush();
     this.isClosed = true;
     this.#held.length = 0;
-    this.#forOthers?.close();
+    if (this.#limits !== undefined) for (const each of this.#ofPort) each.close();
     this.#limits?.close();
     this.#watch.close();
     this.#hub.libc.close(this.fd);
@@ -737,17 +742,21 @@ class BatchSocket implements OutboxSocket {
 
   #receive(): void {
     const { limits } = this;
-    const others = this.#forOthers;
-    if (limits?.isCounting !== true) {
-      this.#hub.drain(this);
-      return;
+    const pair = this.#pair;
+    if (limits?.isCounting !== true) this.#hub.drain(this);
+    else if (pair === undefined) this.#hub.drain(this, 1);
+    else this.#receiveInOrder(pair, limits.isLimiting);
+  }
+
+  /** A batch in each turn of the event loop, as an answer may take long. */
+  #receiveInOrder({ limited, others }: SocketPair, isLimiting: boolean): void {
+    const isTurn = ++limited.#turns % TURNS === 0;
+    if (!this.#hub.drain(others, 1) && !isTurn) return;
+    if (isLimiting) limited.#drainLimited();
+    else {
+      limited.#limitedBatch = FIRST_BATCH;
+      this.#hub.drain(limited, 1);
     }
-    // A batch in each turn of the event loop, as an answer may take long.
-    const isTurn = ++this.#turns % TURNS === 0;
-    if (others === undefined) {
-      this.#limitedBatch = FIRST_BATCH;
-      this.#hub.drain(this, 1);
-    } else if (this.#hub.drain(others, 1) || isTurn) this.#drainLimited();
   }
 
   /** Others wait for as long as a batch of the limited sources takes. */

@@ -24,9 +24,14 @@ const INSTRUCTION_BYTES = 8;
 const MAX_INSTRUCTIONS = 4_096;
 const DROP = 0;
 const PASS = 0xffff_ffff;
-/** Sockets of a port, by their numbers. */
-const FIRST_SOCKET = 0;
-const OTHER_SOCKET = 1;
+/**
+ * The number of a socket of a port, in the order in which they were bound: the one for limited sources is that which gets all where
+ * there is no program. Of IPv4 this is the last one, of IPv6 the first (net/ipv4/udp.c, udp_lib_get_port).
+ */
+function socketNumber(isForLimited: boolean, isIpv6: boolean): number {
+  return isForLimited === isIpv6 ? 0 : 1;
+}
+
 /** Sources that are compared one after the other, at the ends of the tree. */
 const LEAF = 8;
 
@@ -64,7 +69,7 @@ export function keyOf(keys: SourceKeys, first: number, second: number): number {
 /**
  * A classic BPF program that the kernel runs for each datagram before it takes a place in a socket. One for SO_ATTACH_FILTER
  * lets that of a listed source pass with the probability of its class, and every other one always; one for
- * SO_ATTACH_REUSEPORT_CBPF gives that of a listed source to the first socket of the port, and every other one to the second.
+ * SO_ATTACH_REUSEPORT_CBPF gives that of a listed source to one socket of the port, and every other one to the other.
  *
  *     load the key │ tree of comparisons, eight keys at each end │ of each class: a random number, pass or drop
  */
@@ -93,16 +98,17 @@ export class SourceFilter {
   /** Writes the choice of a socket for such sources; `classes` are those of `write`. */
   writeChoice(keys: ArrayLike<number>, classes: ArrayLike<number>, count: number): void {
     this.length = 0;
+    const { isIpv6 } = this.#keys;
     this.#loadKey();
-    this.#writeTree(keys, classes, 0, count, OTHER_SOCKET);
+    this.#writeTree(keys, classes, 0, count, socketNumber(false, isIpv6));
     for (const jumps of this.#jumps) this.#jumpAllHere(jumps);
-    this.#add(BPF.RETURN, FIRST_SOCKET);
+    this.#add(BPF.RETURN, socketNumber(true, isIpv6));
   }
 
-  /** Writes the choice of the first socket for all. */
-  writeFirst(): void {
+  /** Writes the choice of the socket for limited sources for all. */
+  writeOneChoice(): void {
     this.length = 0;
-    this.#add(BPF.RETURN, FIRST_SOCKET);
+    this.#add(BPF.RETURN, socketNumber(true, this.#keys.isIpv6));
   }
 
   #loadKey(): void {

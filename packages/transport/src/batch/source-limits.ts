@@ -24,11 +24,9 @@ export interface ReceiveBuffer {
 /** What the kernel does for the limits of a port. */
 export interface LimitedPort {
   readonly isIpv6: boolean;
+  /** Of the first socket: the one that gets all while there are no limits, and then what limited sources send. */
   readonly buffer: ReceiveBuffer;
-  /**
-   * Of a second socket, which is open from the beginning or from `attach` on, to `detach`, is received from first, and has what other
-   * sources than the limited ones send; undefined where there can be none.
-   */
+  /** Of a second socket, which is received from first and has what other sources than the limited ones send. */
   readonly others: ReceiveBuffer | undefined;
   /** The choice is that of the socket, where there are two. False when the kernel refuses a program; nothing is limited then. */
   attach(filter: SourceFilter, choice: SourceFilter): boolean;
@@ -195,8 +193,7 @@ export class SourceLimits {
   #usual = Number.NaN;
   /** Made in the rehearsal, and used again. */
   #sources: SourceTable | undefined;
-  #isRehearsal = false;
-  /** Messages that are still to come in it. */
+  /** Messages that are still to come in the rehearsal. */
   #rehearsed = 0;
   #filter: SourceFilter | undefined;
   #choice: SourceFilter | undefined;
@@ -252,13 +249,17 @@ export class SourceLimits {
     return this.#isOverload || this.#rehearsed > 0;
   }
 
+  /** Whether limited sources have their socket for themselves, where there are two. */
+  get isLimiting(): boolean {
+    return this.#hasFilter;
+  }
+
   /** So many messages were received together: the socket is looked at soon. */
   noteUse(messages: number): void {
     this.#inUse += messages;
     if (this.#timer !== undefined || this.#isClosed) return;
     if (this.#sources === undefined) {
       this.#sources = new SourceTable(this.#isSeparate);
-      this.#isRehearsal = true;
       this.#rehearsed = REHEARSED;
     }
     this.#lookedMs = this.#now();
@@ -281,7 +282,7 @@ export class SourceLimits {
    * second socket. False: it is too old, and is not answered.
    */
   admit(first: number, second: number, datagrams: number, isOther: boolean): boolean {
-    if (this.#rehearsed > 0) this.#rehearsed--;
+    if (this.#rehearsed > 0 && --this.#rehearsed === 0) this.#endRehearsal();
     const isBefore = !isOther && this.#before > 0;
     const sources = this.#sources!;
     if (isBefore) {
@@ -342,11 +343,6 @@ export class SourceLimits {
   }
 
   #look(): void {
-    if (this.#isRehearsal && this.#rehearsed === 0) {
-      // The next message starts it again.
-      this.#endRehearsal();
-      return;
-    }
     this.#readMemory();
     const nowMs = this.#now();
     if (this.#isReading(nowMs)) {
@@ -384,18 +380,14 @@ export class SourceLimits {
     this.#writePrograms();
     sources.countUnknown(1);
     sources.clear();
-    this.#closeRehearsal();
-  }
-
-  #closeRehearsal(): void {
-    this.#isRehearsal = false;
-    this.#rehearsed = 0;
-    this.#port.detach();
+    // The next message starts it again.
+    this.#timer?.close();
+    this.#timer = undefined;
   }
 
   #begin(nowMs: number): void {
     const sources = this.#sources!;
-    if (this.#isRehearsal) this.#closeRehearsal();
+    this.#rehearsed = 0;
     this.#isOverload = true;
     // Else it is a burst, or the process was not running.
     const isFull = this.#emptied === 0 && this.#inUse >= LEAST_IN_USE;
@@ -604,9 +596,6 @@ export class SourceLimits {
 
   #unlimit(): void {
     this.#port.detach();
-    // The next second socket counts from zero.
-    this.#readMemory();
-    this.#othersDropped = this.#othersMemory[MEMORY.DROPPED]!;
     this.#hasFilter = false;
     this.#sources!.unlimit();
   }
