@@ -725,11 +725,11 @@ class ResourceLog {
     if (count > 0) this.#error(`${count} more left out`);
   }
 
-  /** The same failure is logged at most once a minute, unless `--v` is 2. */
+  /** The same failure is logged at most once a minute, unless `--v` is 3: the manifests have 2, and there are several tries a second. */
   #failed(failure: string, next: string): void {
     const nowMs = performance.now();
     if (failure === this.#lastFailure && nowMs < this.#lastFailureMs + REPEAT_MS) {
-      this.#detail(`${failure}; ${next}`);
+      this.#log.verbose(3, `${this.#name}: ${failure}; ${next}`);
       return;
     }
     this.#lastFailure = failure;
