@@ -88,7 +88,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'a cached TTL does not fall',
     programs: CACHES,
-    text: /(const age=)isNew\?0:Math\.floor\(nowSeconds-columns\.storedAt\[slot\]\);/u,
+    text: /(const age=)this\.#keepsTtls\?0:Math\.max\(0,Math\.floor\(nowSeconds-sinceSeconds\)\);/u,
     by: '$10;',
   },
   {
