@@ -42,15 +42,7 @@ export function loadFleetCode(
   random: Random,
   constants: Constants,
 ): FleetCode {
-  const { outputFiles } = buildSync({
-    stdin: { contents: ENTRY, resolveDir: dirname(fileURLToPath(import.meta.url)) },
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    write: false,
-    logLevel: 'error',
-  });
-  let source = outputFiles[0]!.text;
+  let source = (bundled ??= bundle());
   for (const [name, value] of Object.entries(constants)) {
     const pattern = new RegExp(`\\b${name} = [\\d_e]+;`, 'u');
     if (!pattern.test(source)) throw new Error(`the code has no constant ${name}`);
@@ -61,6 +53,21 @@ export function loadFleetCode(
   const script = new Script(wrapped, { filename: 'fleet.cjs' });
   (script.runInThisContext() as (...values: unknown[]) => void)(...Object.values(globals));
   return globals.module.exports as FleetCode;
+}
+
+/** Of this process: each of its runs has the same code. */
+let bundled: string | undefined;
+
+function bundle(): string {
+  const { outputFiles } = buildSync({
+    stdin: { contents: ENTRY, resolveDir: dirname(fileURLToPath(import.meta.url)) },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    write: false,
+    logLevel: 'error',
+  });
+  return outputFiles[0]!.text;
 }
 
 function globalsOf(scheduler: Scheduler, network: FleetNetwork, random: Random) {
