@@ -179,7 +179,7 @@ describe('a listener that gets more than it has room for', () => {
     let taken = 0;
     const bindOther = () => {
       const other = opened(new BatchEngine(libc).createSocket(new ListenerCounters()));
-      return other.open('127.0.0.1', port, () => void taken++, true);
+      return other.open('127.0.0.1', port, () => taken++, true);
     };
     await expect(bindOther()).rejects.toThrow('EADDRINUSE');
     const modest = opened(await UdpClient.connect(port, '127.0.0.1', '127.0.0.3'));

@@ -44,7 +44,7 @@ export class Follower {
   readonly objects = new Map<string, ApiObject>();
   /** `+key` and `-key`, in their order. */
   readonly events: string[] = [];
-  readonly log = recordedLog(2);
+  readonly log = recordedLog(3);
   synced = 0;
   /** Called for each object that is new or changed, before it is stored. */
   onProject: (key: string) => void = () => undefined;

@@ -322,8 +322,16 @@ it('is the third time as soon over for others as the first time', () => {
     model.run(3, []);
     expect(model.limits.overload).toBeUndefined();
   }
-  const rates = model.lines.flatMap((line) => /(\d+) can be answered/.exec(line)?.[1] ?? []);
-  for (const rate of rates) expect(Number(rate)).toBeLessThan(15_000);
+  const said = model.lines.flatMap((line) => {
+    const rates = /(\d+) a second arrive, (\d+) can be answered/.exec(line);
+    return rates === null ? [] : [[Number(rates[1]), Number(rates[2])] as const];
+  });
+  expect(said.length).toBeGreaterThan(0);
+  for (const [arriving, answered] of said) {
+    expect(arriving).toBeGreaterThan(0.85 * 140_200);
+    expect(arriving).toBeLessThan(1.15 * 140_200);
+    expect(answered).toBeLessThan(15_000);
+  }
 });
 
 it('limits on while hardly a turn is left for what limited sources send', () => {

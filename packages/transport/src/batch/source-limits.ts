@@ -440,7 +440,8 @@ export class SourceLimits {
     this.#counters.droppedOld += this.#discarded;
     this.#lost += allDropped + this.#discarded;
     const perMessage = messages === 0 ? 1 : datagrams / messages;
-    this.#arriving = Math.max(sent, perMessage * arrived) / seconds;
+    // What is discarded arrived before.
+    this.#arriving = Math.max(sent, perMessage * arrived - this.#discarded) / seconds;
     this.#answering = (datagrams - this.#discarded) / seconds;
     const isKnown = this.#capacity !== Number.POSITIVE_INFINITY;
     const fits = allDropped === 0 || (isKnown && this.#arriving < this.#capacity * LESS);
