@@ -1,22 +1,18 @@
 import { type Client, NO_ANSWER_YET, type ReplyPath } from '@kube-dns/transport';
 import {
   type AnswerWriter,
-  CLASS,
-  encodeName,
+  buildQuery,
   expandName,
   expandRdata,
   FLAG,
-  HEADER_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   Query,
-  QUESTION_FIXED_BYTES,
   readUint16,
   RecordCursor,
   SECTION,
-  WireError,
-  writeUint16,
 } from '@kube-dns/wire';
+import { wireName } from './names.js';
 
 /** Answers the queries of an address: from the server block of the longest zone that the name is in. */
 export interface ZoneLookup {
@@ -67,19 +63,9 @@ export class Lookups {
 
 /** A question over TCP, so that its answer is whole; undefined for what is no name. */
 function questionFor(name: string, type: number): Query | undefined {
-  let wireName;
-  try {
-    wireName = encodeName(name);
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
-  }
-  const bytes = new Uint8Array(HEADER_BYTES + wireName.length + QUESTION_FIXED_BYTES);
-  writeUint16(bytes, 2, FLAG.RD);
-  writeUint16(bytes, 4, 1);
-  bytes.set(wireName, HEADER_BYTES);
-  writeUint16(bytes, bytes.length - 4, type);
-  writeUint16(bytes, bytes.length - 2, CLASS.IN);
+  const encoded = wireName(name);
+  if (encoded === undefined) return undefined;
+  const bytes = buildQuery(encoded, type);
   const query = new Query();
   query.read(bytes, bytes.length, true, MAX_MESSAGE_BYTES);
   return query;

@@ -8,8 +8,6 @@ import {
 import {
   AnswerWriter,
   copyQuery,
-  decodeName,
-  encodeName,
   EXTENDED_ERROR,
   expandRdata,
   extendedErrorOption,
@@ -27,12 +25,12 @@ import {
   RecordCursor,
   SECTION,
   TYPE,
-  WireError,
   writeUint16,
 } from '@kube-dns/wire';
 import type { NameMatch, RewriteRule } from '../corefile/server-block.js';
 import type { Pattern } from '../corefile/pattern.js';
 import { addAnswers, type Lookups } from './lookups.js';
+import { nameText, wireName } from './names.js';
 
 /** Answers a rewritten question, as an Answerer does. */
 export interface NextPlugins {
@@ -81,7 +79,10 @@ export class Rewriter {
       this.#writer.setRcode(RCODE.SERVFAIL, BAD_NAME);
       return this.#writer.finish();
     }
-    const inner = new RewrittenClient(client, query, asked, lookups, this.#reverter);
+    const inner = new RewrittenClient(
+      client,
+      (reply) => new RevertedReply(reply, copyQuery(query), asked, lookups, this.#reverter),
+    );
     const length = this.#next.answerNext(this.#rewritten, out, inner, lookups);
     if (length === NO_ANSWER_YET) return length;
     const cname = asked.findTarget(out, length);
@@ -99,8 +100,8 @@ export class Rewriter {
   }
 
   /** What is asked in place of a question; undefined where no rule is for it. */
-  #apply({ name, nameLength, type, class: itsClass }: Query): Rewritten | undefined {
-    let text = nameText(name, nameLength);
+  #apply({ name, type, class: itsClass }: Query): Rewritten | undefined {
+    let text = nameText(name);
     let asked: Rewritten | undefined;
     for (const rule of this.#rules) {
       const isFor = isForQuestion(rule, text, asked?.type ?? type, asked?.class ?? itsClass);
@@ -116,14 +117,14 @@ export class Rewriter {
   /** Reads the query with another question; false where that has no name. */
   #read(query: Query, { name, type, class: itsClass }: Rewritten): boolean {
     const bytes = this.#bytes;
-    const wireName = encoded(name);
-    if (wireName === undefined) return false;
-    const end = QUESTION_OFFSET + wireName.length + QUESTION_FIXED_BYTES;
+    const encoded = wireName(name);
+    if (encoded === undefined) return false;
+    const end = QUESTION_OFFSET + encoded.length + QUESTION_FIXED_BYTES;
     const rest = query.bytes.subarray(query.questionEnd, query.length);
     const length = end + rest.length;
     if (length > MAX_MESSAGE_BYTES) return false;
     bytes.set(query.bytes.subarray(0, HEADER_BYTES));
-    bytes.set(wireName, QUESTION_OFFSET);
+    bytes.set(encoded, QUESTION_OFFSET);
     writeUint16(bytes, end - 4, type);
     writeUint16(bytes, end - 2, itsClass);
     bytes.set(rest, end);
@@ -196,7 +197,7 @@ class Rewritten {
       if (cursor.type !== TYPE.CNAME) continue;
       const bytes = expandRdata(message, TYPE.CNAME, cursor.rdataStart, cursor.end, rdata, 0);
       if (bytes < 0) return undefined;
-      const from = nameText(rdata, bytes);
+      const from = nameText(rdata);
       for (const { match, to } of rules) {
         runs++;
         const target = replaced(match, from, to);
@@ -221,23 +222,12 @@ interface FoundTarget extends CnameTarget {
 /** The client of a rewritten question. */
 class RewrittenClient implements Client {
   readonly #client: Client;
-  readonly #query: Query;
-  readonly #asked: Rewritten;
-  readonly #lookups: Lookups;
-  readonly #reverter: Reverter;
+  readonly #revert: (reply: ReplyPath) => ReplyPath;
 
-  constructor(
-    client: Client,
-    query: Query,
-    asked: Rewritten,
-    lookups: Lookups,
-    reverter: Reverter,
-  ) {
+  /** `revert` makes the way of an answer to the client one for the answer to the rewritten question. */
+  constructor(client: Client, revert: (reply: ReplyPath) => ReplyPath) {
     this.#client = client;
-    this.#query = query;
-    this.#asked = asked;
-    this.#lookups = lookups;
-    this.#reverter = reverter;
+    this.#revert = revert;
   }
 
   get address(): string {
@@ -253,14 +243,7 @@ class RewrittenClient implements Client {
   }
 
   defer(): ReplyPath {
-    const query = copyQuery(this.#query);
-    return new RevertedReply(
-      this.#client.defer(),
-      query,
-      this.#asked,
-      this.#lookups,
-      this.#reverter,
-    );
+    return this.#revert(this.#client.defer());
   }
 }
 
@@ -404,9 +387,9 @@ class Reverter {
   /** The owner of the record at the cursor, as the client gets it. */
   #ownerOf(changes: readonly AnswerChange[]): Uint8Array {
     const { name } = this.#owners;
-    const text = nameText(name, nameBytes(name));
+    const text = nameText(name);
     const changed = this.#changed(changes, 'name', text);
-    return (changed === text ? undefined : encoded(changed)) ?? name.slice(0, nameBytes(name));
+    return (changed === text ? undefined : wireName(changed)) ?? name.slice(0, nameBytes(name));
   }
 
   /** Writes the data of the record at the cursor, as the client gets it, and returns its length; -1 for what is malformed. */
@@ -418,13 +401,13 @@ class Reverter {
     const at = bytes < 0 ? -1 : nameAt(type, rdata);
     if (at < 0) return bytes;
     const nameEnd = at + nameBytes(rdata.subarray(at));
-    const text = nameText(rdata.subarray(at, nameEnd), nameEnd - at);
+    const text = nameText(rdata, at);
     let changed = this.#changed(changes, 'value', text);
     if (text === found?.from) {
       this.#hasTarget = true;
       changed = found.to;
     }
-    const name = changed === text ? undefined : encoded(changed);
+    const name = changed === text ? undefined : wireName(changed);
     if (name === undefined) return bytes;
     rdata.copyWithin(at + name.length, nameEnd, bytes);
     rdata.set(name, at);
@@ -484,22 +467,6 @@ function nameAt(type: number, rdata: Uint8Array): number {
     }
     default:
       return -1;
-  }
-}
-
-/** A name in wire form as text, with its last dot. */
-function nameText(name: Uint8Array, length: number): string {
-  const text = decodeName(name.subarray(0, length));
-  return text === '.' ? text : `${text}.`;
-}
-
-/** In wire form; undefined for what is no name. */
-function encoded(text: string): Uint8Array | undefined {
-  try {
-    return encodeName(text);
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
   }
 }
 

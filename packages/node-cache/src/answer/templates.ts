@@ -20,6 +20,7 @@ import { CLASS_NUMBERS } from '../corefile/numbers.js';
 import type { MadeRecord, RecordTemplate, TemplateData } from '../corefile/record-template.js';
 import type { TemplateRules } from '../corefile/server-block.js';
 import { addAnswers, type Lookups } from './lookups.js';
+import { nameText, withDot } from './names.js';
 import { ZoneSet, type ZoneSet as Zones, zoneSet } from './zones.js';
 
 /** The line of the template that answered, and the rcode. */
@@ -54,7 +55,7 @@ export class Templates {
     for (const template of this.#templates) {
       const zone = template.zoneOf(query);
       if (zone === undefined) continue;
-      name ??= withDot(decodeName(query.name.subarray(0, query.nameLength)));
+      name ??= nameText(query.name);
       const data = template.match(query, name, zone, client);
       if (data === undefined) {
         if (template.goesOn(query)) continue;
@@ -170,7 +171,7 @@ class Template {
     return {
       name,
       zone,
-      question: withDot(decodeName(query.bytes, QUESTION_OFFSET)),
+      question: nameText(query.bytes, QUESTION_OFFSET),
       class: CLASS_NAMES.get(itsClass) ?? '',
       type: typeText(query.type === TYPE.ANY ? rules.type : query.type),
       remote: client.address,
@@ -212,8 +213,4 @@ function madeRecords(
 function targetOf(records: readonly MadeRecord[]): string | undefined {
   const cname = records.findLast(({ type }) => type === TYPE.CNAME);
   return cname && decodeName(cname.rdata);
-}
-
-function withDot(name: string): string {
-  return name === '.' ? name : `${name}.`;
 }
