@@ -102,7 +102,10 @@ const READ_OF_EACH = 6;
  * Of the first messages that came several at a time so many are counted as in an overload: in the first moments of one there is no CPU
  * time to compile what has never run, and the code of each answer with it.
  */
-const REHEARSED = 2_048;
+const REHEARSED = 12_288;
+/** After so many of them limits are decided on, for so many sources. */
+const REHEARSED_TO_DECISION = 1_024;
+const REHEARSED_SOURCES = 128;
 /** Messages between two looks that show how much can be answered, if there were always more of them. */
 const LEAST_IN_USE = 128;
 /** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
@@ -149,6 +152,7 @@ const QUEUED_BYTES = 768;
 const DEVIATIONS = 1.5;
 /** and so many messages at least: one is nothing to know a rate from. */
 const LEAST_SEEN = 1.5;
+const LEAST_SEEN_LIMITED = 0.4;
 /** Lines for the log come no more often; overloads in between are in the metrics alone. */
 const LOG_PAUSE_MS = 60_000;
 /** The first one comes when there are limits and the backlog is answered, or after this time. */
@@ -282,7 +286,8 @@ export class SourceLimits {
    * second socket. False: it is too old, and is not answered.
    */
   admit(first: number, second: number, datagrams: number, isOther: boolean): boolean {
-    if (this.#rehearsed > 0 && --this.#rehearsed === 0) this.#endRehearsal();
+    const isRehearsed = this.#rehearsed > 0;
+    if (isRehearsed) this.#rehearse();
     const isBefore = !isOther && this.#before > 0;
     const sources = this.#sources!;
     if (isBefore) {
@@ -293,7 +298,7 @@ export class SourceLimits {
     // Of a limited source the rate is known from those that the limits let pass.
     if (isBefore && this.#isSeparate && this.#hasFilter) sources.countUnknown(datagrams);
     else sources.count(keyOf(this.#keys, first, second), first, second, datagrams, isOther);
-    return !isBefore || !this.#areTooOld;
+    return isRehearsed || !isBefore || !this.#areTooOld;
   }
 
   get #isSeparate(): boolean {
@@ -371,15 +376,39 @@ export class SourceLimits {
     this.#usual = before + (perSecond - before) * NEWEST_USUAL;
   }
 
-  /** Runs once what an overload needs, for limits that no kernel gets. */
-  #endRehearsal(): void {
+  /**
+   * A message takes each way that it can take in an overload. Compiled code holds a field that was never changed for a constant, and
+   * the first change throws all such code away.
+   */
+  #rehearse(): void {
+    this.#rehearsed--;
+    if (this.#rehearsed % REHEARSED_TO_DECISION === 0) this.#rehearseDecision();
+    const isTurn = this.#rehearsed % 2 === 1;
+    this.#areTooOld = this.#hasFilter = isTurn;
+    this.#before = isTurn ? 1 : 0;
+    this.#isOverload = true;
+    this.#isOverload = false;
+    if (this.#rehearsed === 0) this.#endRehearsal();
+  }
+
+  /** Makes limits that no kernel gets. */
+  #rehearseDecision(): void {
     const sources = this.#sources!;
+    sources.clear();
+    for (let n = 0; n < REHEARSED_SOURCES * 3; n++) {
+      const source = n % REHEARSED_SOURCES;
+      sources.count(keyOf(this.#keys, source, 0), source, 0, 1, false);
+    }
     sources.beforeLimits(1);
     sources.endWindow(1, 1, 1, false);
-    sources.limit(Number.MIN_VALUE, 0, MAX_LIMITED);
+    sources.limit(REHEARSED_SOURCES, 0, MAX_LIMITED);
     this.#writePrograms();
-    sources.countUnknown(1);
     sources.clear();
+  }
+
+  #endRehearsal(): void {
+    this.#discarded = 0;
+    this.#wereBefore = false;
     // The next message starts it again.
     this.#timer?.close();
     this.#timer = undefined;
@@ -387,7 +416,8 @@ export class SourceLimits {
 
   #begin(nowMs: number): void {
     const sources = this.#sources!;
-    this.#rehearsed = 0;
+    this.#rehearsed = this.#before = 0;
+    this.#areTooOld = this.#hasFilter = this.#wereBefore = false;
     this.#isOverload = true;
     // Else it is a burst, or the process was not running.
     const isFull = this.#emptied === 0 && this.#inUse >= LEAST_IN_USE;
@@ -875,7 +905,8 @@ class SourceTable {
       const rate = this.#sent[i]! / span;
       rest += rate;
       this.#atLeast[i] = rate * surePart(this.#seen[i]!);
-      if (this.#seen[i]! < LEAST_SEEN) continue;
+      // A limit stays while few are read of any source: that none of this one was among them says little.
+      if (this.#seen[i]! < (this.#classes[i] === 0 ? LEAST_SEEN : LEAST_SEEN_LIMITED)) continue;
       if (this.#atLeast[i]! <= (isCrowd ? leastPart : margin * fairPart)) continue;
       this.#order[candidates++] = i;
       heavy += rate;
