@@ -31,6 +31,7 @@ import {
   UPSTREAM_DEADLINE_MS,
 } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
+import { combineLocalNames } from './answer/local-names.js';
 import { ZoneHosts } from './answer/zone-hosts.js';
 import { Configuration } from './config/configuration.js';
 import type { KubednsFlags } from './config/flags.js';
@@ -40,10 +41,12 @@ import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
 import { ProgrammingTimes } from './metrics/metric-families.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
+import { type NamesBeside, namesBeside } from './names-beside.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterVersion } from './watch/cluster-version.js';
 import { ClusterWatch, snapshotText } from './watch/cluster-watch.js';
+import { allStores } from './watch/projections.js';
 import type { Replicas } from './watch/replicas.js';
 import { Snapshots } from './watch/snapshots.js';
 import { cacheJson } from './zone/cache-json.js';
@@ -71,6 +74,7 @@ export class KubednsServer {
   readonly #upstreamServers: UpstreamServers;
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #zone: ClusterZone;
+  readonly #beside: readonly NamesBeside[];
   readonly #upstreams: Upstreams;
   readonly #federations: Federations;
   readonly #publisher: Publisher<'configuration'>;
@@ -144,9 +148,22 @@ export class KubednsServer {
       zone.hasAllNamespaces = areListed;
       feed.flush('configuration');
     };
+    const beside = namesBeside({
+      flags,
+      zone,
+      changes: feed,
+      isSynced: () => this.watch.isSynced,
+      isKnown: (name) => this.watch.isKnown(name),
+    });
+    this.#beside = beside;
     const watch = new ClusterWatch({
       client,
-      records: new AnnouncedRecords(zone, feed),
+      records: allStores(
+        new AnnouncedRecords(zone, feed),
+        beside.flatMap(({ records = [] }) => records),
+      ),
+      optional: beside.flatMap(({ resources }) => resources),
+      onOptionalKnown: () => feed.flush('configuration'),
       version: clusterVersion,
       log,
       endpointsSource: flags['endpoints-source'],
@@ -174,6 +191,7 @@ export class KubednsServer {
       shape: {
         endpointNames: flags['endpoint-names'],
         hiddenNamespaces: [...flags['hidden-namespaces']].sort(),
+        namesBeside: beside.map(({ id }) => id).sort(),
       },
       watch,
       version: clusterVersion,
@@ -182,12 +200,18 @@ export class KubednsServer {
       tokenPath: flags['snapshot-token'],
     });
     this.#publisher = new Publisher({
-      zones: clusterZones(zone.apex, watch, clusterVersion),
+      zones: clusterZones(
+        zone.apex,
+        watch,
+        clusterVersion,
+        beside.flatMap(({ zones }) => zones.map(({ apex }) => apex)),
+      ),
       feed,
       rules: { networks: flags.subscribers, limit: subscriberLimit(), log },
     });
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
-    const messages = new NotifyMessages(zone, flags['record-ttl'], key);
+    const zones = beside.flatMap((each) => each.zones);
+    const messages = new NotifyMessages(zone, flags['record-ttl'], key, Date.now, zones);
     this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });
 
     // Answers, and what configures them.
@@ -201,6 +225,7 @@ export class KubednsServer {
       statistics: this.#statistics,
       isFromSnapshot: () => watch.isFromSnapshot,
       isSynced: () => watch.isSynced,
+      localNames: combineLocalNames(beside.map(({ names }) => names)),
     });
     this.#configuration = new Configuration({
       flags,
@@ -296,6 +321,7 @@ export class KubednsServer {
       dnsPort: this.#port,
       watch: this.watch,
       zone: this.#zone,
+      beside: this.#beside,
       servers: this.#upstreams,
       federations: this.#federations,
       subscribers: this.#publisher,
@@ -340,7 +366,7 @@ function otherReplicas(flags: KubednsFlags, log: Log): Replicas | undefined {
   return undefined;
 }
 
-/** The flags that shape the answers of the zone. */
+/** The flags that shape the answers of the zone, and of names beside it. */
 function answerShape(flags: KubednsFlags): readonly unknown[] {
   return [
     flags.domain,

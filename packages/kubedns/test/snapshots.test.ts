@@ -72,7 +72,7 @@ class Replica {
     this.snapshots = new Snapshots({
       path: '',
       maxAgeMs: DAY_MS,
-      shape: { endpointNames: 'hash', hiddenNamespaces: [] },
+      shape: { endpointNames: 'hash', hiddenNamespaces: [], namesBeside: [] },
       watch: this.watch,
       version: this.version,
       log: this.log,

@@ -51,6 +51,8 @@ export class NotifyMessages {
   readonly #ttlSeconds: number;
   readonly #key: TsigKey | undefined;
   readonly #wallNow: () => number;
+  /** Other zones, whose names are announced, too. */
+  readonly beside: readonly NotifiedZone[];
 
   /** `wallNow` is in milliseconds since the epoch. */
   constructor(
@@ -58,7 +60,9 @@ export class NotifyMessages {
     ttlSeconds: number,
     key: TsigKey | undefined,
     wallNow: () => number = Date.now,
+    beside: readonly NotifiedZone[] = [],
   ) {
+    this.beside = beside;
     this.#zone = zone;
     this.#ttlSeconds = ttlSeconds;
     this.#key = key;
@@ -69,9 +73,14 @@ export class NotifyMessages {
     return this.#zone.apex;
   }
 
+  /** The zone of a name: one of those beside the first, or that. */
+  zoneOf(name: Uint8Array): NotifiedZone {
+    return this.beside.find(({ apex }) => isInZone(name, name.length, apex)) ?? this.#zone;
+  }
+
   /** A message about a name (lower-cased, in wire form) with a random ID. */
   write(name: Uint8Array): SentNotify {
-    const { apex, soaRdata } = this.#zone;
+    const { apex, soaRdata } = this.zoneOf(name);
     const plain = writeNotify({
       id: randomId(),
       name,
@@ -285,7 +294,9 @@ export class NotifyTarget {
 
   /** Everything may have changed. */
   notifyZones(): void {
-    for (const zone of [this.#options.messages.apex, ...REVERSE_ZONES]) this.#announceZone(zone);
+    const { apex, beside } = this.#options.messages;
+    const apexes = [apex, ...beside.map((zone) => zone.apex)];
+    for (const zone of [...apexes, ...REVERSE_ZONES]) this.#announceZone(zone);
   }
 
   close(): void {
@@ -295,7 +306,8 @@ export class NotifyTarget {
 
   #zoneOf(name: Uint8Array): Uint8Array {
     return (
-      REVERSE_ZONES.find((zone) => isInZone(name, name.length, zone)) ?? this.#options.messages.apex
+      REVERSE_ZONES.find((zone) => isInZone(name, name.length, zone)) ??
+      this.#options.messages.zoneOf(name).apex
     );
   }
 

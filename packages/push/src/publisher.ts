@@ -95,6 +95,8 @@ export interface SubscriberRow {
 export interface PublishedZones {
   /** The name of the zone that has the services, lower-cased in wire form. */
   readonly apex: Uint8Array;
+  /** The names of other zones, in the same form; none unless given. Of reverse names there may always be changes. */
+  readonly beside?: readonly Uint8Array[];
   /** Whether every change until now is known, which is what a heartbeat says. */
   readonly isKnown: boolean;
   /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is announced, SERVFAIL for now. */
@@ -176,6 +178,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   get apex(): Uint8Array {
     return this.#zones.apex;
+  }
+
+  get beside(): readonly Uint8Array[] {
+    return this.#zones.beside ?? [];
   }
 
   /** Of the last change that was announced. */

@@ -81,9 +81,22 @@ export class AnnouncedChanges {
 /** Labels of in-addr.arpa and ip6.arpa. */
 const REVERSE_ZONE_LABELS = 2;
 
-/** Labels of the zone that a name (lower-cased, in wire form) is in: one with this apex, or of reverse names (RFC 9660). */
-export function versionLabels(name: Uint8Array, length: number, apex: Uint8Array): number {
-  if (!isInZone(name, length, apex)) return REVERSE_ZONE_LABELS;
+const NO_ZONES: readonly Uint8Array[] = [];
+
+/**
+ * Labels of the zone that a name (lower-cased, in wire form) is in: one with this apex, one of those beside it, or one of
+ * reverse names (RFC 9660).
+ */
+export function versionLabels(
+  name: Uint8Array,
+  length: number,
+  apex: Uint8Array,
+  beside = NO_ZONES,
+): number {
+  for (let i = 0; !isInZone(name, length, apex); i++) {
+    if (i === beside.length) return REVERSE_ZONE_LABELS;
+    apex = beside[i]!;
+  }
   let count = 0;
   for (let at = 0; apex[at]! > 0; at += 1 + apex[at]!) count++;
   return count;
@@ -98,6 +111,8 @@ export function overlaps(one: Uint8Array, other: Uint8Array): boolean {
 export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial' | 'cluster'> {
   /** The zone's name, lower-cased in wire form. */
   readonly apex: Uint8Array;
+  /** Those of other zones; none unless given. */
+  readonly beside?: readonly Uint8Array[];
 }
 
 /**
@@ -137,8 +152,8 @@ class VersionedClient implements Client, ZoneVersion {
 
   /** Sets the question, and its client. */
   start({ name, nameLength, maxAnswerBytes, knowsClusterVersion }: Query, client: Client): void {
-    const { apex, serial, cluster } = this.#source;
-    this.labelCount = versionLabels(name, nameLength, apex);
+    const { apex, beside, serial, cluster } = this.#source;
+    this.labelCount = versionLabels(name, nameLength, apex, beside);
     this.serial = serial;
     this.cluster = knowsClusterVersion ? cluster : undefined;
     this.#client = client;

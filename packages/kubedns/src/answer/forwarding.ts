@@ -41,6 +41,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
+import type { LocalNames } from './local-names.js';
 import type { ReverseAnswerer } from './reverse-answerer.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
@@ -52,6 +53,7 @@ export interface ForwardingOptions {
   readonly ttlSeconds: number;
   /** Whether every object of the cluster was listed once. */
   readonly isSynced: () => boolean;
+  readonly localNames?: LocalNames | undefined;
 }
 
 /** The CNAMEs of an answer. */
@@ -110,29 +112,39 @@ export class Forwarding {
   }
 
   /**
-   * Answers with a CNAME of the zone, whose target is `first` in wire form, and the records of its target, from the zone
-   * or from upstream. The CNAME is always in the answer; the rcode is the target's (RFC 6604). Returns what an Answerer
+   * Answers with a CNAME of the zone, or of another name of the cluster, whose target is `first` in wire form, and the records
+   * of its target, from here or from upstream. `isFederated`: whether the CNAME is; as the zone's name was read unless given. The CNAME is always in the answer; the rcode is the target's (RFC 6604). Returns what an Answerer
    * returns.
    */
-  follow(first: Uint8Array, query: Query, out: Uint8Array, client: Client): number {
-    const { zone } = this.#options;
-    const chain: Chain = { targets: [first], isFederated: zone.isFederated };
+  follow(
+    first: Uint8Array,
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    isFederated = this.#options.zone.isFederated,
+  ): number {
+    const { zone, localNames } = this.#options;
+    const chain: Chain = { targets: [first], isFederated };
     for (let target = first; ;) {
       const key = target.map(lowerCaseByte);
       query.trace?.note(FOLLOWED, key);
-      if (!zone.contains(key, key.length)) return this.#askUpstream(query, out, client, chain);
-      zone.read(key, key.length);
-      const next = zone.targetOf(query.type);
+      const isOfZone = zone.contains(key, key.length);
+      if (isOfZone) zone.read(key, key.length);
+      else if (localNames?.find(key, key.length, query.trace) !== true) {
+        return this.#askUpstream(query, out, client, chain);
+      } else if (!localNames.isSynced) return this.#fail(query, out, chain);
+      const next = isOfZone ? zone.targetOf(query.type) : localNames!.targetOf(query.type);
       if (next === undefined) {
         this.#begin(query, out, chain);
-        zone.answerTarget(target, query, this.#writer);
+        if (isOfZone) zone.answerTarget(target, query, this.#writer);
+        else localNames!.answer(query.type, this.#writer, target);
         return this.#finish(out, chain);
       }
       const { targets } = chain;
       const isLoop = targets.some((each) => equalNames(each, next));
       if (isLoop || targets.length === MAX_OWN_LINKS) return this.#fail(query, out, chain);
       targets.push(next);
-      chain.isFederated ||= zone.isFederated;
+      chain.isFederated ||= isOfZone && zone.isFederated;
       target = next;
     }
   }
@@ -193,10 +205,11 @@ export class Forwarding {
     return length;
   }
 
-  /** Whether no other server speaks for a lower-cased name: it is of the zone, or of an address of the cluster. */
+  /** Whether no other server speaks for a lower-cased name: it is of the cluster, or of an address of it. */
   #isOwn(name: Uint8Array, length: number): boolean {
-    const { zone, reverse } = this.#options;
-    return zone.contains(name, length) || reverse.find(name, length);
+    const { zone, reverse, localNames } = this.#options;
+    if (zone.contains(name, length) || reverse.find(name, length)) return true;
+    return localNames?.find(name, length) === true;
   }
 
   readonly #isOwnName = (name: Uint8Array): boolean => {
@@ -210,7 +223,7 @@ export class Forwarding {
    * own zone, which ends the answer: the next way out of the zone may be a loop.
    */
   #addReply(reply: Uint8Array, name: Uint8Array, query: Query): boolean {
-    const { zone, reverse, isSynced } = this.#options;
+    const { zone, reverse, isSynced, localNames } = this.#options;
     const writer = this.#writer;
     const rcode = readUint16(reply, 2) & RCODE_MASK;
     // A server that had no answer says nothing about any name.
@@ -228,6 +241,10 @@ export class Forwarding {
     if (!zone.contains(key, key.length)) {
       // A service may have got the address while the question was in flight.
       if (reverse.find(key, key.length)) reverse.answer(query.type, writer, end);
+      else if (localNames?.find(key, key.length) === true && localNames.isSynced) {
+        if (localNames.targetOf(query.type) !== undefined) return false;
+        localNames.answer(query.type, writer, end);
+      }
       return true;
     }
     zone.read(key, key.length);

@@ -35,9 +35,16 @@ import { type FederatedNames, federatedTarget } from '../federation/federations.
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneName } from '../zone/zone-names.js';
 import { Forwarding } from './forwarding.js';
+import type { LocalNames } from './local-names.js';
 import type { QueryStatistics, System } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
-import { ZONE_READ, ZoneAnswerer, type ZoneAnswererOptions } from './zone-answerer.js';
+import {
+  isTransfer,
+  NO_TRANSFERS,
+  ZONE_READ,
+  ZoneAnswerer,
+  type ZoneAnswererOptions,
+} from './zone-answerer.js';
 
 export interface KubednsAnswererOptions extends ZoneAnswererOptions {
   readonly ptr: PtrMode;
@@ -51,6 +58,8 @@ export interface KubednsAnswererOptions extends ZoneAnswererOptions {
   readonly statistics: QueryStatistics;
   /** Whether every object of the cluster was listed once. */
   readonly isSynced: () => boolean;
+  /** Names that are not in the zone, and that are answered here; there are none unless given. */
+  readonly localNames?: LocalNames | undefined;
 }
 
 /** Clients time out after 5 s; they get SERVFAIL before. */
@@ -70,27 +79,32 @@ export const SYSTEM = new TraceKind<System>();
 /** It is refused, as not every object of the cluster was listed yet. */
 export const UNSYNCED = new TraceKind<true>();
 
-/** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
+/** Decides where the answer to a question comes from: the zone, the reverse names, other names of the cluster, or upstream. */
 export class KubednsAnswerer implements Answerer {
   readonly #zone: ZoneAnswerer;
   readonly #reverse: ReverseAnswerer;
   readonly #forwarding: Forwarding;
+  readonly #localNames: LocalNames | undefined;
   readonly #statistics: QueryStatistics;
   readonly #isSynced: () => boolean;
   /** The texts that servers are asked about themselves (RFC 4892). */
   readonly #chaosTexts = new NameTable<Uint8Array>();
   readonly #writer = new AnswerWriter();
   readonly #client: CountedClient;
-  /** Where the zone's own name begins in the name of a question to the zone. */
+  /** Where the zone's own name begins in the name of a question of class IN; -1 where it is not in the zone. */
   #apexAt = -1;
+  /** Whether the name of a question that is not in the zone is one of the local names. */
+  #isLocal = false;
 
   constructor(options: KubednsAnswererOptions) {
     const { zone, ttlSeconds, negativeTtlSeconds, ptr, statistics, isSynced } = options;
     this.#zone = new ZoneAnswerer(options);
     this.#reverse = new ReverseAnswerer({ zone, ttlSeconds, negativeTtlSeconds, mode: ptr });
     const { forwarder, upstreams } = options;
-    const own = { zone: this.#zone, reverse: this.#reverse, ttlSeconds, isSynced };
+    const { localNames } = options;
+    const own = { zone: this.#zone, reverse: this.#reverse, ttlSeconds, isSynced, localNames };
     this.#forwarding = new Forwarding({ ...own, forwarder, upstreams });
+    this.#localNames = localNames;
     this.#statistics = statistics;
     this.#isSynced = isSynced;
     this.#client = new CountedClient(statistics);
@@ -121,12 +135,15 @@ export class KubednsAnswerer implements Answerer {
     return length;
   }
 
-  /** The kind of a question: the zone (and every refusal), an address, or any other name. */
+  /** The kind of a question: the zone, and other names of the cluster (and every refusal), an address, or any other name. */
   #systemOf(query: Query): System {
     if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
     this.#apexAt = this.#zone.apexOffset(query.name, query.nameLength);
     if (this.#apexAt >= 0) return 'auth';
-    return isReverse(query) ? 'reverse' : 'recursive';
+    const local = this.#localNames;
+    this.#isLocal = local?.find(query.name, query.nameLength, query.trace) === true;
+    if (isReverse(query)) return 'reverse';
+    return this.#isLocal ? 'auth' : 'recursive';
   }
 
   #answerAs(system: System, query: Query, out: Uint8Array, client: Client): number {
@@ -134,9 +151,10 @@ export class KubednsAnswerer implements Answerer {
     if (system === 'recursive') return this.#forwarding.forward(query, out, client);
     if (query.class === CLASS.CH) return this.#answerChaos(query, out);
     const isOfZone = query.class === CLASS.IN || query.class === CLASS.ANY;
-    return isOfZone
+    if (!isOfZone) return this.#refuse(query, out, RCODE.REFUSED, NOT_OURS);
+    return this.#apexAt >= 0
       ? this.#answerZone(query, out, client)
-      : this.#refuse(query, out, RCODE.REFUSED, NOT_OURS);
+      : this.#answerLocal(query, out, client);
   }
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
@@ -159,12 +177,28 @@ export class KubednsAnswerer implements Answerer {
     // Until then any address may be one of the cluster.
     if (!this.#isSynced()) return this.#refuseUnsynced(query, out);
     if (!this.#reverse.find(query.name, query.nameLength, query.trace)) {
+      if (this.#isLocal) return this.#answerLocal(query, out, client);
       return this.#forwarding.forward(query, out, client);
     }
     client.answersFrom(SOURCE.ZONE);
     this.#begin(query, out);
     this.#writer.setAuthoritative();
     this.#reverse.answer(query.type, this.#writer);
+    this.#zone.markSnapshot(this.#writer);
+    return this.#writer.finish();
+  }
+
+  /** A name of the cluster that is not in its zone. */
+  #answerLocal(query: Query, out: Uint8Array, client: Client): number {
+    const local = this.#localNames!;
+    if (!local.isSynced) return this.#refuseUnsynced(query, out);
+    client.answersFrom(SOURCE.ZONE);
+    if (isTransfer(query.type)) return this.#refuse(query, out, RCODE.REFUSED, NO_TRANSFERS);
+    const target = local.targetOf(query.type);
+    if (target !== undefined) return this.#forwarding.follow(target, query, out, client, false);
+    this.#begin(query, out);
+    this.#writer.setAuthoritative();
+    local.answer(query.type, this.#writer);
     this.#zone.markSnapshot(this.#writer);
     return this.#writer.finish();
   }
@@ -269,11 +303,14 @@ export interface CompositionOptions {
   /** Never unless given. */
   readonly isFromSnapshot?: () => boolean;
   readonly isSynced: () => boolean;
+  /** None unless given. */
+  readonly localNames?: LocalNames | undefined;
 }
 
 /** Composes the answerer from the flags. */
 export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
   const { flags, version, forwarder, upstreams, statistics, isFromSnapshot, isSynced } = options;
+  const { localNames } = options;
   return new KubednsAnswerer({
     ...namingOf(options),
     ...(isFromSnapshot && { isFromSnapshot }),
@@ -288,6 +325,7 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
     upstreams,
     statistics,
     isSynced,
+    localNames,
   });
 }
 
@@ -306,7 +344,7 @@ export function namingOf({
 }
 
 /** The addresses that clients use for this server, as far as they can be found out. */
-function ownAddresses(bound: string): Uint8Array[] {
+export function ownAddresses(bound: string): Uint8Array[] {
   if (bound !== EVERY_ADDRESS) return [bound].filter(isIpAddress).map(addressBytes);
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

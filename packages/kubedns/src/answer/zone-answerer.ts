@@ -292,7 +292,7 @@ const OF_SNAPSHOT = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER, 'from a sna
 const UNFINISHED = extendedErrorOption(EXTENDED_ERROR.OTHER, 'too many names match');
 /** The address of a pod is part of the name; whether there is such a pod is not looked up. */
 const POD_NAME = extendedErrorOption(EXTENDED_ERROR.SYNTHESIZED, 'address from the name');
-const NO_TRANSFERS = extendedErrorOption(EXTENDED_ERROR.NOT_SUPPORTED, 'no zone transfers');
+export const NO_TRANSFERS = extendedErrorOption(EXTENDED_ERROR.NOT_SUPPORTED, 'no zone transfers');
 
 export interface ZoneAnswererOptions {
   readonly zone: ClusterZone;
@@ -319,6 +319,11 @@ const SCHEMA_VERSION = '1.1.0';
 const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' };
 /** Limit of an answer to a name with a wildcard, over TCP as well: more take too long to be written. */
 const MAX_WILDCARD_BYTES = 4_096;
+/** Whether a question asks for all names of a zone. */
+export function isTransfer(type: number): boolean {
+  return type === TYPE.AXFR || type === TYPE.IXFR;
+}
+
 /** Types for which a CNAME is not followed. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([TYPE.CNAME, TYPE.ANY, TYPE.AXFR, TYPE.IXFR]);
 
@@ -395,7 +400,7 @@ export class ZoneAnswerer {
 
   /** Answers a question about the name that was read; the writer has begun. */
   answer(query: Query, writer: AnswerWriter): void {
-    if (query.type === TYPE.AXFR || query.type === TYPE.IXFR) {
+    if (isTransfer(query.type)) {
       writer.setRcode(RCODE.REFUSED, NO_TRANSFERS);
       return;
     }

@@ -10,6 +10,8 @@ import { metricFamilies, type MetricSources } from './metric-families.js';
 import { QueryStatistics } from '../answer/query-statistics.js';
 import { UpstreamStatistics } from './upstream-statistics.js';
 
+const LISTED = { isSynced: true, isDenied: false, isOptional: false, isAbsent: false };
+
 const SOURCES: MetricSources = {
   version: '1.2.3',
   prefix: 'skydns_skydns',
@@ -26,6 +28,7 @@ const SOURCES: MetricSources = {
       rejected: 5,
       passedOver: 6,
       isOverLimit: true,
+      ...LISTED,
     },
     {
       resource: 'nodes',
@@ -36,6 +39,7 @@ const SOURCES: MetricSources = {
       rejected: 0,
       passedOver: 0,
       isOverLimit: false,
+      ...LISTED,
     },
   ],
   snapshot: () => undefined,

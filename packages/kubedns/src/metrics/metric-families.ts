@@ -46,6 +46,10 @@ export interface WatchStatistics {
   readonly rejected: number;
   readonly passedOver: number;
   readonly isOverLimit: boolean;
+  readonly isSynced: boolean;
+  readonly isDenied: boolean;
+  readonly isOptional: boolean;
+  readonly isAbsent: boolean;
 }
 
 /** The sources of the metrics, read at each scrape. */
@@ -219,6 +223,11 @@ function zoneFamilies(sources: MetricSources): MetricFamily[] {
   ];
 }
 
+function optionalState({ isAbsent, isDenied, isSynced }: WatchStatistics): number {
+  if (isAbsent) return 1;
+  return isDenied || !isSynced ? 0 : 2;
+}
+
 function watchFamilies({ watches, now = () => performance.now() }: MetricSources): MetricFamily[] {
   const { counter, gauge } = PREFIX;
   const each = (valueOf: (watch: WatchStatistics) => number) =>
@@ -257,6 +266,15 @@ function watchFamilies({ watches, now = () => performance.now() }: MetricSources
       'watch_over_limit',
       '1 while objects of a resource are missing because they exceed --max-objects or --max-stored-bytes.',
       each(({ isOverLimit }) => Number(isOverLimit)),
+    ),
+    gauge(
+      'watch_optional_state',
+      'State of a resource that the zone does without: 2 watched, 1 not installed, 0 denied or not listed yet.',
+      by('resource', () =>
+        Array.from(watches())
+          .filter(({ isOptional }) => isOptional)
+          .map((watch) => [watch.resource, optionalState(watch)]),
+      ),
     ),
     counter(
       'watch_restarts_total',

@@ -20,6 +20,8 @@ const watch = (changes: Partial<ResourceStatistics> = {}): ResourceStatistics =>
   isWatched: true,
   isSynced: true,
   isDenied: false,
+  isOptional: false,
+  isAbsent: false,
   version: '42',
   lastFailure: '',
   noContactMs: 0,

@@ -96,9 +96,11 @@ function snapshotProblems({ watch: { snapshot }, snapshots: { failure } }: Kubed
 
 function watchProblems(watch: ResourceStatistics): string[] {
   const { resource, noContactMs, isOverLimit, excess, isWatched, isDenied } = watch;
+  // What does not exist is not missing: it is looked for again each minute.
+  if (watch.isAbsent) return [];
   const lastFailure = failureOf(watch);
   if (isOverLimit) return [`${resource} are incomplete: ${excess}`];
-  if (isWatched && isDenied && resource === 'services')
+  if (isWatched && isDenied && (resource === 'services' || watch.isOptional))
     return [`access to ${resource} is denied: see the ClusterRole`];
   if (noContactMs < STALE_MS) return [];
   const why = lastFailure === '' ? '' : `: ${lastFailure}`;
@@ -169,8 +171,10 @@ function failureOf({ isConnected, lastFailure }: ResourceStatistics): string {
   return isConnected ? '' : lastFailure;
 }
 
-function stateOf({ isWatched, isDenied, isConnected, noContactMs }: ResourceStatistics): string {
+function stateOf(watch: ResourceStatistics): string {
+  const { isWatched, isAbsent, isDenied, isConnected, noContactMs } = watch;
   if (!isWatched) return 'not needed';
+  if (isAbsent) return 'not installed';
   if (isDenied) return 'denied';
   if (isConnected) return 'open';
   return noContactMs < STALE_MS ? 'connecting' : 'stale';

@@ -169,9 +169,12 @@ export function clusterZones(
     readonly noContactMs: number;
   },
   version: { readonly bytes: Uint8Array | undefined },
+  /** Of other zones whose changes are announced. */
+  beside: readonly Uint8Array[] = [],
 ): PublishedZones {
   return {
     apex,
+    beside,
     get isKnown() {
       return !watch.isFromSnapshot && watch.noContactMs <= MAX_NO_CONTACT_MS;
     },
@@ -180,7 +183,8 @@ export function clusterZones(
     },
     // It is to be one of ours, or above or below one.
     rcodeFor: (zone) => {
-      if (![apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
+      const all = [apex, ...beside, ...REVERSE_ZONES];
+      if (!all.some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
       return watch.isSynced && !watch.isFromSnapshot ? RCODE.NOERROR : RCODE.SERVFAIL;
     },
   };

@@ -100,7 +100,7 @@ describe('the fields of an object', () => {
   });
 });
 
-const SHAPE = { endpointNames: 'hash', hiddenNamespaces: ['com'] } as const;
+const SHAPE = { endpointNames: 'hash', hiddenNamespaces: ['com'], namesBeside: [] } as const;
 const STATE = { version: '12', uid: 'a-b-c' };
 const HEADER: ClusterHeader = {
   kind: 'kubedns',

@@ -7,18 +7,23 @@ import {
 } from '@kube-dns/wire';
 import { LineReader, Unread } from './json-stream.js';
 import type { SnapshotState } from './list-watch.js';
+import { OPTIONAL_RESOURCES } from './optional-watch.js';
 import type { EndpointNames } from './projections.js';
 import type { ApiObject } from './store.js';
 
 /** Of the header: a snapshot of another program is not read. */
 export const SNAPSHOT_KIND = 'kubedns';
 
-/** The resources of which a snapshot has objects: services, one of the two with endpoints, and namespaces where they are listed. */
+/**
+ * The resources of which a snapshot has objects: services, one of the two with endpoints, namespaces where they are listed, and
+ * the optional ones that are watched.
+ */
 export const SNAPSHOT_RESOURCES = [
   'services',
   'endpointslices',
   'endpoints',
   'namespaces',
+  ...OPTIONAL_RESOURCES,
 ] as const;
 export type SnapshotResource = (typeof SNAPSHOT_RESOURCES)[number];
 
@@ -27,6 +32,8 @@ export interface SnapshotShape {
   readonly endpointNames: EndpointNames;
   /** Sorted. */
   readonly hiddenNamespaces: readonly string[];
+  /** Which names beside the zone the stored fields are enough for, sorted. */
+  readonly namesBeside: readonly string[];
 }
 
 /** What a snapshot of the cluster says of itself. `writtenMs`: until then all that it has was known to be true. */
@@ -51,11 +58,13 @@ const HEX_VERSION = new RegExp(`^(?:[0-9a-f]{${2 * CLUSTER_VERSION_BYTES}})?$`);
 /** Reads what a file or a replica gives as a header. Throws a SnapshotError for one that is none, or of other flags. */
 export function readClusterHeader(header: SnapshotHeader, shape: SnapshotShape): ClusterHeader {
   const { kind, writtenMs } = header;
-  const { endpointNames, hiddenNamespaces, clusterVersion, resources } =
+  const { endpointNames, hiddenNamespaces, namesBeside, clusterVersion, resources } =
     header as Partial<ClusterHeader>;
   const flags = [
     ['--endpoint-names', endpointNames, shape.endpointNames],
     ['--hidden-namespaces', hiddenNamespaces, shape.hiddenNamespaces],
+    // Those of the release before have none.
+    ['set of names beside the zone', namesBeside ?? [], shape.namesBeside],
   ] as const;
   for (const [flag, theirs, ours] of flags) {
     if (JSON.stringify(theirs) !== JSON.stringify(ours)) {

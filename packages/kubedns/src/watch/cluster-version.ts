@@ -38,6 +38,8 @@ export class ClusterVersion {
   readonly #bytes = new Uint8Array(CLUSTER_VERSION_BYTES);
   /** What answers depend on beside the objects of the API. */
   readonly #parts = new Map<string, string>();
+  /** Whether the identity is that of the parts. */
+  #isIdentityKnown = false;
   #endpointsFrom = '';
   #isComparable = true;
   #isIdentified = false;
@@ -49,6 +51,7 @@ export class ClusterVersion {
 
   /** The same bytes each time, which change with the records; undefined while versions cannot be compared. */
   get bytes(): Uint8Array | undefined {
+    if (!this.#isIdentityKnown) this.#identify();
     return this.#isComparable && this.#isIdentified ? this.#bytes : undefined;
   }
 
@@ -56,8 +59,13 @@ export class ClusterVersion {
   depend(part: string, value: string): void {
     if (this.#parts.get(part) === value) return;
     this.#parts.set(part, value);
+    this.#isIdentityKnown = false;
+  }
+
+  #identify(): void {
     const parts = JSON.stringify([...this.#parts].sort());
     this.#bytes.set(createHash('sha256').update(parts).digest().subarray(0, IDENTITY_BYTES));
+    this.#isIdentityKnown = true;
   }
 
   /**

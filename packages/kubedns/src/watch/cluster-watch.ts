@@ -12,6 +12,7 @@ import { ClusterVersion } from './cluster-version.js';
 import { StreamError } from '../errors.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics, type SnapshotState } from './list-watch.js';
+import { type OptionalName, type OptionalResource, OptionalWatch } from './optional-watch.js';
 import { Task, type WatchPace } from './pace.js';
 import { ClusterState, type EndpointNames, type RecordStore, serviceKeyOf } from './projections.js';
 import { type ApiObject, keyOf, type StoreLimits } from './store.js';
@@ -48,6 +49,10 @@ export interface ClusterWatchOptions {
   readonly endpointNames?: EndpointNames;
   /** Their services are not answered. */
   readonly hiddenNamespaces?: ReadonlySet<string>;
+  /** What is watched beside the cluster's zone; nothing unless given. */
+  readonly optional?: readonly OptionalResource[];
+  /** Called when all objects of an optional resource are known, which none are where the API server does not have it. */
+  readonly onOptionalKnown?: (name: OptionalName) => void;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
   /** Of each resource. */
@@ -92,8 +97,10 @@ const NAMESPACES_FAILURES = 6;
 export class ClusterWatch {
   readonly #log: Log;
   readonly #all: readonly ResourceWatch[];
-  /** The watches that run from the start. */
+  /** The watches that run from the start, and that a sync waits for. */
   readonly #started: readonly ResourceWatch[];
+  /** Those that nothing waits for. */
+  readonly #optional: readonly OptionalWatch[];
   /** Resources without a first complete list; once empty, it stays empty. */
   readonly #pending = new Set<string>();
   /** The first sync, until it is complete or the watch is closed. */
@@ -101,7 +108,7 @@ export class ClusterWatch {
   readonly #life = new Task();
   readonly #namespacesLimitMs: number;
   readonly #endpointsSource: EndpointsSource;
-  readonly #watches: Readonly<Record<SnapshotResource, ResourceWatch>>;
+  readonly #watches: ReadonlyMap<SnapshotResource, ResourceWatch>;
   #isSynced = false;
   #hasAllNamespaces = false;
   #snapshot: ServedSnapshot | undefined;
@@ -130,7 +137,7 @@ export class ClusterWatch {
         // No cache has seen a cluster that only a snapshot is of.
         if (this.#snapshot === undefined) version.restore();
         else version.forget();
-        for (const watch of this.#all) watch.relist(reason);
+        for (const watch of this.#watches.values()) watch.relist(reason);
       },
       onReached: () => this.#noteReached(options.onReached),
     };
@@ -211,7 +218,24 @@ export class ClusterWatch {
     const usesEndpoints = endpointsSource === 'endpoints';
     this.#started = [services, usesEndpoints ? endpoints : slices, namespaces];
     this.#all = [services, slices, endpoints, namespaces];
-    this.#watches = { services, endpointslices: slices, endpoints, namespaces };
+    const { optional = [], onOptionalKnown } = options;
+    this.#optional = optional.map(
+      (resource) =>
+        new OptionalWatch({
+          ...base,
+          resource,
+          onKnown: () => onOptionalKnown?.(resource.resource),
+          // Its versions are in no version of the cluster, so what it has is a part of the identity.
+          onContent: (digest) => version.depend(resource.resource, digest),
+        }),
+    );
+    this.#watches = new Map<SnapshotResource, ResourceWatch>([
+      ['services', services],
+      ['endpointslices', slices],
+      ['endpoints', endpoints],
+      ['namespaces', namespaces],
+      ...this.#optional.map(({ name, watch }) => [name, watch] as const),
+    ]);
     for (const { resource } of this.#started) this.#pending.add(resource);
   }
 
@@ -230,9 +254,15 @@ export class ClusterWatch {
     return this.#snapshot !== undefined;
   }
 
+  /** Whether the objects of an optional resource are known: none where the API server does not have it. */
+  isKnown(name: OptionalName): boolean {
+    const watch = this.#watches.get(name);
+    return watch !== undefined && (watch.isSynced || watch.isAbsent);
+  }
+
   /** Changes of the stored objects so far. */
   get changes(): number {
-    return this.#all.reduce((sum, { changes }) => sum + changes, 0);
+    return [...this.#watches.values()].reduce((sum, { changes }) => sum + changes, 0);
   }
 
   /** Whether objects are missing because a resource exceeds its limits. */
@@ -257,12 +287,12 @@ export class ClusterWatch {
 
   /** Live counts of each resource, also of those that are not watched. */
   get statistics(): Iterable<ResourceStatistics> {
-    return this.#all;
+    return this.#watches.values();
   }
 
   /** Called once. */
   start(): void {
-    for (const watch of this.#started) watch.start();
+    this.#startWatches();
     void this.#limitNamespaces();
     void this.#reportContact();
   }
@@ -274,9 +304,14 @@ export class ClusterWatch {
   get snapshotStates(): ClusterHeader['resources'] | undefined {
     const states = new Map<SnapshotResource, SnapshotState>();
     for (const resource of this.#listed) {
-      const { snapshotState, isOverLimit } = this.#watches[resource];
+      const { snapshotState, isOverLimit } = this.#watchOf(resource);
       if (snapshotState === undefined || isOverLimit) return undefined;
       states.set(resource, snapshotState);
+    }
+    // What the API server does not have, or forbids, is in no snapshot.
+    for (const { name, watch } of this.#optional) {
+      const { snapshotState, isOverLimit } = watch;
+      if (snapshotState !== undefined && !isOverLimit) states.set(name, snapshotState);
     }
     return this.#isSynced ? Object.fromEntries(states) : undefined;
   }
@@ -284,7 +319,7 @@ export class ClusterWatch {
   /** The lines of a snapshot of these resources. Throws a SnapshotError where their objects were dropped meanwhile. */
   *snapshotLines(states: ClusterHeader['resources']): Generator<string> {
     for (const resource of Object.keys(states) as SnapshotResource[]) {
-      const watch = this.#watches[resource];
+      const watch = this.#watchOf(resource);
       for (const object of watch.snapshotObjects()) yield snapshotLine(resource, object);
       if (watch.snapshotState === undefined) throw new SnapshotError(`${resource} were dropped`);
     }
@@ -292,7 +327,8 @@ export class ClusterWatch {
 
   /** The resources of which a snapshot has the objects: those of endpoints that are complete, namespaces where they are listed. */
   get #listed(): readonly SnapshotResource[] {
-    const endpoints = this.#watches.endpointslices.isSynced ? 'endpointslices' : 'endpoints';
+    const hasSlices = this.#watchOf('endpointslices').isSynced;
+    const endpoints = hasSlices ? 'endpointslices' : 'endpoints';
     return this.#hasAllNamespaces ? ['services', endpoints, 'namespaces'] : ['services', endpoints];
   }
 
@@ -302,9 +338,10 @@ export class ClusterWatch {
    */
   async takeSnapshot({ header, lines, from }: ClusterSnapshot): Promise<boolean> {
     const { resources, writtenMs } = header;
-    await Promise.all(this.#started.map((watch) => watch.stop()));
+    const running = [...this.#started, ...this.#optional.map(({ watch }) => watch)];
+    await Promise.all(running.map((watch) => watch.stop()));
     const taken = Object.entries(resources).filter(
-      ([resource]) => !this.#watches[resource as SnapshotResource].isSynced,
+      ([resource]) => this.#watches.get(resource as SnapshotResource)?.isSynced === false,
     ) as [SnapshotResource, SnapshotState][];
     try {
       if (this.#isSynced || this.#life.isAborted) return false;
@@ -315,7 +352,7 @@ export class ClusterWatch {
       this.#snapshot = { from, writtenMs };
       const ageMs = Math.max(Date.now() - writtenMs, 0);
       for (const [resource, state] of taken) {
-        if (await this.#watches[resource].endSnapshot(state, ageMs)) continue;
+        if (await this.#watchOf(resource).endSnapshot(state, ageMs)) continue;
         throw new SnapshotError(`its ${resource} have no place beside those that are gone`);
       }
       for (const resource of this.#pending) this.#settle(resource);
@@ -323,15 +360,25 @@ export class ClusterWatch {
     } catch (error) {
       this.#snapshot = undefined;
       for (const [resource] of taken) {
-        const watch = this.#watches[resource];
+        const watch = this.#watchOf(resource);
         await watch.forget();
         if (this.#started.includes(watch)) this.#pending.add(resource);
       }
       throw error;
     } finally {
-      if (taken.some(([resource]) => resource === 'endpoints')) this.#watches.endpoints.start();
-      for (const watch of this.#started) watch.start();
+      if (taken.some(([resource]) => resource === 'endpoints')) this.#watchOf('endpoints').start();
+      this.#startWatches();
     }
+  }
+
+  /** Those that run already go on. */
+  #startWatches(): void {
+    for (const watch of this.#started) watch.start();
+    for (const { watch } of this.#optional) watch.start();
+  }
+
+  #watchOf(resource: SnapshotResource): ResourceWatch {
+    return this.#watches.get(resource)!;
   }
 
   /** Throws a SnapshotError for another source of endpoints, and for a cluster that is not the one that was listed in part. */
@@ -342,7 +389,7 @@ export class ClusterWatch {
       throw new SnapshotError('it was written with another --endpoints-source');
     }
     for (const resource of ['services', 'namespaces'] as const) {
-      const ours = this.#watches[resource].snapshotState?.uid ?? '';
+      const ours = this.#watchOf(resource).snapshotState?.uid ?? '';
       const theirs = resources[resource]?.uid ?? '';
       if (ours === '' || theirs === '' || ours === theirs) continue;
       throw new SnapshotError(`it is of another cluster: its ${resource} have another UID`);
@@ -351,14 +398,14 @@ export class ClusterWatch {
 
   /** Resolves to how many lines are left out, and why one of them is. */
   async #put(resources: ReadonlySet<SnapshotResource>, lines: AsyncIterable<string>) {
-    for (const resource of resources) this.#watches[resource].beginSnapshot();
+    for (const resource of resources) this.#watchOf(resource).beginSnapshot();
     const reader = new SnapshotLines();
     const leftOut = { count: 0, reason: '' };
     for await (const line of lines) {
       if (this.#life.isAborted) throw new SnapshotError('the program ends');
       try {
         const { resource, object } = reader.read(line);
-        if (resources.has(resource)) this.#watches[resource].putOfSnapshot(object);
+        if (resources.has(resource)) this.#watchOf(resource).putOfSnapshot(object);
       } catch (error) {
         if (error instanceof StreamError && error.reason === 'full') throw error;
         leftOut.count++;
@@ -377,7 +424,7 @@ export class ClusterWatch {
   async close(): Promise<void> {
     this.#sync.abort();
     this.#life.abort();
-    await Promise.all(this.#all.map((watch) => watch.close()));
+    await Promise.all(Array.from(this.#watches.values(), (watch) => watch.close()));
   }
 
   async #limitNamespaces(): Promise<void> {

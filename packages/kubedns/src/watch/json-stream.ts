@@ -158,6 +158,7 @@ const LIST_KINDS: Readonly<Record<string, string>> = {
   endpoints: 'EndpointsList',
   namespaces: 'NamespaceList',
   configmaps: 'ConfigMapList',
+  serviceimports: 'ServiceImportList',
 };
 
 /** The kind of the list at this path of the API, as `ServiceList`. */

@@ -45,6 +45,8 @@ export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
    * row after a complete list. Called again only after `onSynced`.
    */
   readonly onDenied?: (() => void) | undefined;
+  /** Of an optional resource: whether the server did not have it at the last try, as far as is known. */
+  readonly isAbsent?: (() => boolean) | undefined;
   /** Called when the cluster proves to be restored or another one; `relist` the other resources then. */
   readonly onRestored?: (reason: string) => void;
   /** Called when the server is reached after a snapshot was taken: it has the same history, a list is complete, or access denied. */
@@ -84,6 +86,10 @@ export interface ResourceStatistics {
   readonly isSynced: boolean;
   /** Whether the server forbade or did not have it at the last try. */
   readonly isDenied: boolean;
+  /** Whether the cluster's zone does without it. */
+  readonly isOptional: boolean;
+  /** Whether it is denied because the server does not have it. */
+  readonly isAbsent: boolean;
   /** The resourceVersion to continue from; '' while a list is needed. */
   readonly version: string;
   /** Why a try failed last; '' when none did. */
@@ -222,6 +228,14 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
 
   get isOverLimit(): boolean {
     return this.excess !== '';
+  }
+
+  get isOptional(): boolean {
+    return this.#options.isAbsent !== undefined;
+  }
+
+  get isAbsent(): boolean {
+    return this.isDenied && this.#options.isAbsent?.() === true;
   }
 
   get isWatched(): boolean {

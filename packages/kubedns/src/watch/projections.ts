@@ -590,6 +590,28 @@ export interface RecordStore {
   putNamespace(name: string, exists: boolean): void;
 }
 
+/** Several stores as one: each gets each change, in this order. */
+export function allStores(
+  first: RecordStore,
+  others: readonly Partial<RecordStore>[],
+): RecordStore {
+  if (others.length === 0) return first;
+  return {
+    putService: (key, service) => {
+      first.putService(key, service);
+      for (const other of others) other.putService?.(key, service);
+    },
+    replaceSlice: (before, after) => {
+      first.replaceSlice(before, after);
+      for (const other of others) other.replaceSlice?.(before, after);
+    },
+    putNamespace: (name, exists) => {
+      first.putNamespace(name, exists);
+      for (const other of others) other.putNamespace?.(name, exists);
+    },
+  };
+}
+
 /** As measured, with its entry in the zone. */
 const NAMESPACE_BYTES = 900;
 
@@ -610,6 +632,7 @@ export class ClusterState {
     endpointNames: names = 'hash',
     hiddenNamespaces,
   }: {
+    /** What the objects change: see `allStores` for several. */
     readonly records: RecordStore;
     readonly endpointNames?: EndpointNames;
     readonly hiddenNamespaces?: ReadonlySet<string>;

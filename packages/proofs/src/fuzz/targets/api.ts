@@ -168,7 +168,11 @@ export const ROWS = {
       tokens: [...JSON_TOKENS, '"resource":"services"', '"resource":"endpointslices"', '"uid":'],
       parse: (text) => {
         const [head = '', ...rest] = text.split('\n');
-        readClusterHeader(headerOf(head), { endpointNames: 'hash', hiddenNamespaces: [] });
+        readClusterHeader(headerOf(head), {
+          endpointNames: 'hash',
+          hiddenNamespaces: [],
+          namesBeside: [],
+        });
         const reader = new SnapshotLines();
         try {
           for (const line of rest) sink.put(reader.read(line).object);
