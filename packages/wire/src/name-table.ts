@@ -16,7 +16,12 @@ const FIRST_BUCKETS = 64;
 export class NameTable<V> {
   readonly #seed = randomSeed();
   #buckets: (Entry<V> | undefined)[] = new Array<undefined>(FIRST_BUCKETS).fill(undefined);
-  #size = 0;
+  /** Changed at once: compiled code holds a field that never was for a constant, and is thrown away when a first name comes late. */
+  #size = -1;
+
+  constructor() {
+    this.#size = 0;
+  }
 
   get size(): number {
     return this.#size;
