@@ -2,6 +2,7 @@ import { errorText, JsonShape, nearest, quote } from '@kube-dns/base';
 import { ConfigError } from './errors.js';
 import type { Log } from './log.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
+import { type ConfiguredHosts, NO_HOSTS, readHosts } from './configured-hosts.js';
 import { parseQueryLogRules, type QueryLogRules } from './query-log-rules.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */
@@ -14,6 +15,8 @@ export interface DnsConfig {
   readonly upstreamNameservers: readonly string[];
   /** Undefined without the key: the flag counts. */
   readonly queryLog?: QueryLogRules | undefined;
+  /** Names that kubedns answers beside the zone of the cluster. */
+  readonly hosts: ConfiguredHosts;
 }
 
 /** The configuration of an empty ConfigMap. */
@@ -21,12 +24,14 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
   federations: new Map(),
   stubDomains: new Map(),
   upstreamNameservers: [],
+  hosts: NO_HOSTS,
 };
 
 /** The keys of the ConfigMap `kube-dns`. */
 export const CONFIG_KEYS: readonly string[] = [
   'stubDomains',
   'upstreamNameservers',
+  'hosts',
   'queryLog',
   'federations',
 ];
@@ -91,6 +96,7 @@ export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {
     stubDomains: readStubDomains(readJson(files, 'stubDomains', note), note),
     upstreamNameservers: readUpstreams(readJson(files, 'upstreamNameservers', note), note),
     queryLog: readQueryLog(files.get('queryLog'), note),
+    hosts: readHosts(files.get('hosts') ?? '', (mistake) => note(`hosts: ${mistake}`)),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;

@@ -16,6 +16,7 @@ export {
   moreMistakes,
   type RefusedConfig,
 } from './config-directory.js';
+export { type ConfiguredHosts, NO_HOSTS } from './configured-hosts.js';
 export {
   CONFIG_KEYS,
   type DnsConfig,

@@ -1,10 +1,22 @@
+import { StartupError } from '@kube-dns/daemon';
 import type { NotifiedZone } from '@kube-dns/push';
+import { addressText, bindAddress, encodeKey, isInZone } from '@kube-dns/wire';
+import { ownAddresses } from './answer/kubedns-answerer.js';
 import type { LocalNames } from './answer/local-names.js';
 import type { KubednsFlags } from './config/flags.js';
+import { ExternalZone } from './outside/external-zone.js';
+import { RouteNames } from './outside/route-names.js';
 import type { ZoneChanges } from './subscription/announced-records.js';
 import type { OptionalName, OptionalResource } from './watch/optional-watch.js';
-import type { RecordStore } from './watch/projections.js';
+import {
+  type HostRecords,
+  type KeptFields,
+  packAddresses,
+  type RecordStore,
+} from './watch/projections.js';
 import type { ClusterZone } from './zone/cluster-zone.js';
+
+const EXIT_FATAL = 255;
 
 /** What sources of names beside the cluster's zone are made of. */
 export interface BesideOptions {
@@ -17,6 +29,8 @@ export interface BesideOptions {
   readonly isSynced: () => boolean;
   /** Whether the objects of an optional resource are known. */
   readonly isKnown: (name: OptionalName) => boolean;
+  /** Whether access to it is denied, so that its objects may never be known. */
+  readonly isDenied: (name: OptionalName) => boolean;
 }
 
 /**
@@ -29,6 +43,8 @@ export interface NamesBeside {
   readonly names: LocalNames;
   /** What is watched for it, beside what the cluster's zone needs. */
   readonly resources: readonly OptionalResource[];
+  /** Which fields of services and namespaces are stored for it; none unless given. */
+  readonly keeps?: Partial<KeptFields>;
   /** Gets the services, slices and namespaces of the cluster, each after the zone has it. */
   readonly records?: Partial<RecordStore>;
   /** The zones of its names: who subscribes to one learns its changes, and NOTIFY names it. */
@@ -36,9 +52,83 @@ export interface NamesBeside {
 }
 
 /** Each makes its source where the flags ask for it; the first that has a name answers it. */
-const SOURCES: readonly ((options: BesideOptions) => NamesBeside | undefined)[] = [];
+const SOURCES: readonly ((options: BesideOptions) => NamesBeside | undefined)[] = [
+  externalNames,
+  routeNames,
+];
 
 /** The sources that the flags ask for. */
 export function namesBeside(options: BesideOptions): readonly NamesBeside[] {
   return SOURCES.flatMap((create) => create(options) ?? []);
+}
+
+/** The fields of objects that are stored for any of these. */
+export function keptFields(sources: readonly NamesBeside[]): KeptFields {
+  return {
+    outside: sources.some(({ keeps }) => keeps?.outside === true),
+    hostNames: sources.some(({ keeps }) => keeps?.hostNames === true),
+  };
+}
+
+function externalNames({ flags, zone, changes, isSynced }: BesideOptions): NamesBeside | undefined {
+  const { 'external-domain': domain } = flags;
+  if (domain === '') return undefined;
+  const apex = encodeKey(domain);
+  if (isInZone(apex, apex.length, zone.apex)) {
+    throw new StartupError(
+      `--external-domain: ${domain} is in the zone of the cluster`,
+      EXIT_FATAL,
+    );
+  }
+  const names = new ExternalZone({
+    domain,
+    ttlSeconds: flags['record-ttl'],
+    negativeTtlSeconds: flags['negative-ttl'],
+    changes,
+    isSynced,
+    ownRecords: () => dnsRecords(zone, flags),
+  });
+  return {
+    id: 'external-domain',
+    names,
+    resources: [],
+    keeps: { outside: true },
+    records: { putService: (key, service) => names.putService(key, service) },
+    zones: [names],
+  };
+}
+
+/** The cluster addresses of the DNS service, or else those of this machine. */
+function dnsRecords(zone: ClusterZone, flags: KubednsFlags): HostRecords {
+  const service = zone.namespaces.get('kube-system')?.services.get('kube-dns')?.service;
+  if (service?.kind === 'cluster-ip') {
+    const { ipv4, ipv6 } = service;
+    return { ipv4, ipv6, target: undefined };
+  }
+  const own = ownAddresses(bindAddress(flags['dns-bind-address'])).map(addressText);
+  return { ipv4: packAddresses(own, 4), ipv6: packAddresses(own, 16), target: undefined };
+}
+
+function routeNames(options: BesideOptions): NamesBeside | undefined {
+  const { flags, zone, changes, isSynced, isKnown, isDenied } = options;
+  if (!flags['route-names']) return undefined;
+  const names = new RouteNames({
+    zone,
+    ttlSeconds: flags['record-ttl'],
+    negativeTtlSeconds: flags['negative-ttl'],
+    changes,
+    isSynced,
+    isSettled: (name) => isKnown(name) || isDenied(name),
+  });
+  return {
+    id: 'route-names',
+    names,
+    resources: names.resources,
+    keeps: { outside: true, hostNames: true },
+    records: {
+      putService: (key, service) => names.putService(key, service),
+      putNamespace: (name, exists, hasHostNames) => names.putNamespace(name, exists, hasHostNames),
+    },
+    zones: [],
+  };
 }

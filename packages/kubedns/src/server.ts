@@ -41,7 +41,8 @@ import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
 import { ProgrammingTimes } from './metrics/metric-families.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
-import { type NamesBeside, namesBeside } from './names-beside.js';
+import { keptFields, type NamesBeside, namesBeside } from './names-beside.js';
+import { StaticHosts } from './outside/static-hosts.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterVersion } from './watch/cluster-version.js';
@@ -75,6 +76,7 @@ export class KubednsServer {
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #zone: ClusterZone;
   readonly #beside: readonly NamesBeside[];
+  readonly #hosts: StaticHosts;
   readonly #upstreams: Upstreams;
   readonly #federations: Federations;
   readonly #publisher: Publisher<'configuration'>;
@@ -154,8 +156,16 @@ export class KubednsServer {
       changes: feed,
       isSynced: () => this.watch.isSynced,
       isKnown: (name) => this.watch.isKnown(name),
+      isDenied: (name) => this.watch.isDenied(name),
     });
     this.#beside = beside;
+    const hosts = new StaticHosts({
+      zone,
+      ttlSeconds: flags['record-ttl'],
+      negativeTtlSeconds: flags['negative-ttl'],
+      changes: feed,
+    });
+    this.#hosts = hosts;
     const watch = new ClusterWatch({
       client,
       records: allStores(
@@ -169,6 +179,7 @@ export class KubednsServer {
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
       hiddenNamespaces: flags['hidden-namespaces'],
+      keeps: keptFields(beside),
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
       onNamespacesListed: () => setNamespacesListed(true),
       onNamespacesLost: () => setNamespacesListed(false),
@@ -225,16 +236,20 @@ export class KubednsServer {
       statistics: this.#statistics,
       isFromSnapshot: () => watch.isFromSnapshot,
       isSynced: () => watch.isSynced,
-      localNames: combineLocalNames(beside.map(({ names }) => names)),
+      // What an administrator says counts before what objects of the cluster do.
+      localNames: combineLocalNames([hosts, ...beside.map(({ names }) => names)]),
     });
     this.#configuration = new Configuration({
       flags,
       client,
       log,
       apply: async (applied) => {
+        hosts.check(applied.hosts);
         await inTurns(upstreams.applying(applied));
         federations.apply(applied.federations);
         zone.hasFederations = federations.isActive;
+        hosts.apply(applied.hosts);
+        clusterVersion.depend('hosts', JSON.stringify([...applied.hosts.addresses].sort()));
         clusterVersion.depend('federations', JSON.stringify([...applied.federations].sort()));
         this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
         feed.flush('configuration');
@@ -322,6 +337,7 @@ export class KubednsServer {
       watch: this.watch,
       zone: this.#zone,
       beside: this.#beside,
+      hosts: this.#hosts,
       servers: this.#upstreams,
       federations: this.#federations,
       subscribers: this.#publisher,
@@ -377,5 +393,7 @@ function answerShape(flags: KubednsFlags): readonly unknown[] {
     flags.pods,
     flags.ptr,
     flags.wildcards,
+    flags['external-domain'],
+    flags['route-names'],
   ];
 }

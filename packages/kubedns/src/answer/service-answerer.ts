@@ -749,7 +749,7 @@ class SeenRecords {
 }
 
 /** Adds the A or AAAA record of the address at an offset; false when it did not fit. */
-function addAddress(
+export function addAddress(
   writer: AnswerWriter,
   section: Section,
   owner: Uint8Array | undefined,

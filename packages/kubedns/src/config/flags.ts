@@ -90,6 +90,10 @@ export const KUBEDNS_FLAGS = {
     'auto',
     'source of the endpoints of headless services; auto uses endpoints while access to slices is denied',
   ),
+  'external-domain': domainFlag(
+    '',
+    'zone with the addresses of services outside of the cluster: <service>.<namespace>.<zone>',
+  ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
   'healthz-port': portFlag(
     8081,
@@ -155,6 +159,10 @@ export const KUBEDNS_FLAGS = {
   'reuse-port': boolFlag(
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
+  ),
+  'route-names': boolFlag(
+    false,
+    'answer the hosts of Ingresses and Gateway routes, and those of annotations of services, of namespaces with the label kube-dns/host-names=true',
   ),
   'snapshot-file': stringFlag(
     '',

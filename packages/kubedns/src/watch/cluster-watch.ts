@@ -14,7 +14,13 @@ import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics, type SnapshotState } from './list-watch.js';
 import { type OptionalName, type OptionalResource, OptionalWatch } from './optional-watch.js';
 import { Task, type WatchPace } from './pace.js';
-import { ClusterState, type EndpointNames, type RecordStore, serviceKeyOf } from './projections.js';
+import {
+  ClusterState,
+  type EndpointNames,
+  type KeptFields,
+  type RecordStore,
+  serviceKeyOf,
+} from './projections.js';
 import { type ApiObject, keyOf, type StoreLimits } from './store.js';
 
 /**
@@ -53,6 +59,8 @@ export interface ClusterWatchOptions {
   readonly optional?: readonly OptionalResource[];
   /** Called when all objects of an optional resource are known, which none are where the API server does not have it. */
   readonly onOptionalKnown?: (name: OptionalName) => void;
+  /** None unless given. */
+  readonly keeps?: KeptFields | undefined;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
   /** Of each resource. */
@@ -258,6 +266,11 @@ export class ClusterWatch {
   isKnown(name: OptionalName): boolean {
     const watch = this.#watches.get(name);
     return watch !== undefined && (watch.isSynced || watch.isAbsent);
+  }
+
+  /** Whether access to an optional resource is denied. */
+  isDenied(name: OptionalName): boolean {
+    return this.#watches.get(name)?.isDenied === true;
   }
 
   /** Changes of the stored objects so far. */

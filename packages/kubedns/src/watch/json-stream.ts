@@ -159,6 +159,11 @@ const LIST_KINDS: Readonly<Record<string, string>> = {
   namespaces: 'NamespaceList',
   configmaps: 'ConfigMapList',
   serviceimports: 'ServiceImportList',
+  ingresses: 'IngressList',
+  httproutes: 'HTTPRouteList',
+  grpcroutes: 'GRPCRouteList',
+  tlsroutes: 'TLSRouteList',
+  gateways: 'GatewayList',
 };
 
 /** The kind of the list at this path of the API, as `ServiceList`. */

@@ -5,7 +5,14 @@ import { ListWatch, type ListWatchOptions } from './list-watch.js';
 import type { ApiObject, ObjectSink, Projection } from './store.js';
 
 /** The resources that the cluster's own zone does without. Each has its kind of list in json-stream.ts, too. */
-export const OPTIONAL_RESOURCES = ['serviceimports'] as const;
+export const OPTIONAL_RESOURCES = [
+  'serviceimports',
+  'ingresses',
+  'httproutes',
+  'grpcroutes',
+  'tlsroutes',
+  'gateways',
+] as const;
 export type OptionalName = (typeof OPTIONAL_RESOURCES)[number];
 
 /**

@@ -6,7 +6,7 @@ import type {
   V1Service,
 } from '@kubernetes/client-node';
 import { MAX_PORT } from '@kube-dns/base';
-import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
+import { isDnsLabel, isDnsSubdomain, isIpAddress } from '@kube-dns/daemon';
 import {
   addressBytes,
   addressText,
@@ -16,6 +16,15 @@ import {
   FNV_OFFSET,
   hashByte,
 } from '@kube-dns/wire';
+import {
+  allowsHostNames,
+  type AnnotatedHosts,
+  annotatedHosts,
+  annotationsOf,
+  HOST_NAMES_LABELS,
+  hostBytes,
+  isSameAnnotation,
+} from '../outside/host-names.js';
 import type { ObjectSink, Projection } from './store.js';
 
 /** The label of an endpoint without a hostname: the original's hash, its dashed address, or its pod's name. */
@@ -26,6 +35,16 @@ export type EndpointNames = (typeof ENDPOINT_NAMES)[number];
 export interface ObjectReading {
   readonly names: EndpointNames;
   readonly onRejected: (reason: string) => void;
+  /** Which fields of services are stored that the cluster's own zone does without; none unless given. */
+  readonly keeps?: KeptFields | undefined;
+}
+
+/** Fields that take memory for each object: they are stored for the flags that need them. */
+export interface KeptFields {
+  /** The addresses of services outside of the cluster. */
+  readonly outside: boolean;
+  /** The host names in annotations of services, and the label of namespaces that allows them. */
+  readonly hostNames: boolean;
 }
 
 /** Bytes of an address of each family. */
@@ -74,17 +93,91 @@ function placed(byte: number, at: number): number {
 }
 
 /** Packs the addresses of one family; those of the other family are left out. */
-function packAddresses(texts: readonly string[], size: AddressSize): PackedAddresses {
+export function packAddresses(texts: readonly string[], size: AddressSize): PackedAddresses {
   const all = texts.map(addressBytes).filter(({ length }) => length === size);
   if (all.length === 0) return size === IPV4_BYTES ? NO_IPV4 : NO_IPV6;
   return { size, bytes: Buffer.concat(all).toString('latin1') };
 }
 
 /** The addresses as text, in their order. */
-function addressTexts({ size, bytes }: PackedAddresses): string[] {
+export function addressTexts({ size, bytes }: PackedAddresses): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) =>
     addressText(Buffer.from(bytes.slice(i * size, (i + 1) * size), 'latin1')),
   );
+}
+
+/** What a name beside the zone leads to: addresses, or another name. */
+export interface HostRecords {
+  readonly ipv4: PackedAddresses;
+  readonly ipv6: PackedAddresses;
+  /** In wire form; only where there are no addresses. */
+  readonly target: Uint8Array | undefined;
+}
+
+/** An address of a load balancer, or of a gateway. */
+export interface OutsideAddress {
+  readonly ip?: string | null | undefined;
+  readonly hostname?: string | null | undefined;
+}
+
+/** No load balancer has more; an answer over UDP has space for as many. */
+const MAX_OUTSIDE_ADDRESSES = 64;
+/** Without its addresses, as measured. */
+const RECORDS_BYTES = 250;
+
+/**
+ * What addresses of load balancers make of a name: their IP addresses, each once, or else the first of their host names. Undefined where
+ * there are none; `onRejected` takes each that is neither.
+ */
+export function hostRecords(
+  listed: readonly (OutsideAddress | null)[],
+  onRejected: (reason: string) => void,
+): HostRecords | undefined {
+  const limit = new CountLimit('addresses outside of the cluster', MAX_OUTSIDE_ADDRESSES);
+  const addresses = new Set<string>();
+  const names = new Set<string>();
+  for (const each of limit.take(listed)) {
+    const { ip, hostname } = each ?? {};
+    if (typeof ip === 'string' && isIpAddress(ip)) addresses.add(ip);
+    else if (ip) onRejected(`address ${JSON.stringify(ip)} is not an IP address`);
+    if (!hostname) continue;
+    const name = typeof hostname === 'string' ? hostname.toLowerCase().replace(/\.$/, '') : '';
+    if (isIpAddress(name)) addresses.add(name);
+    else if (isDnsSubdomain(name)) names.add(name);
+    else onRejected(`address ${JSON.stringify(hostname)} is not a host name`);
+  }
+  limit.report({ onRejected });
+  const all = [...addresses];
+  if (all.length > 0) {
+    const packed = (size: AddressSize) => packAddresses(all, size);
+    return { ipv4: packed(IPV4_BYTES), ipv6: packed(IPV6_BYTES), target: undefined };
+  }
+  const [name] = [...names].sort();
+  return name === undefined
+    ? undefined
+    : { ipv4: NO_IPV4, ipv6: NO_IPV6, target: encodeName(name) };
+}
+
+/** Whether two names lead to the same. */
+export function isSameHost(one: HostRecords | undefined, other: HostRecords | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return (
+    one.ipv4.bytes === other.ipv4.bytes &&
+    one.ipv6.bytes === other.ipv6.bytes &&
+    Buffer.compare(one.target ?? NO_NAME, other.target ?? NO_NAME) === 0
+  );
+}
+
+/** The memory of these records, in bytes: as measured. */
+export function recordsBytes(records: HostRecords | undefined): number {
+  if (records === undefined) return 0;
+  return RECORDS_BYTES + ADDRESS_BYTES * (countOf(records.ipv4) + countOf(records.ipv6));
+}
+
+/** The addresses of which `hostRecords` makes the same. */
+export function outsideAddresses({ ipv4, ipv6, target }: HostRecords): OutsideAddress[] {
+  if (target !== undefined) return [{ hostname: decodeName(target) }];
+  return [...addressTexts(ipv4), ...addressTexts(ipv6)].map((ip) => ({ ip }));
 }
 
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
@@ -216,6 +309,10 @@ export interface Service extends Projection {
   readonly ports: PortList;
   /** The CNAME target of an ExternalName in wire form; undefined when it is an address. */
   readonly cname: Uint8Array | undefined;
+  /** Its addresses outside of the cluster; undefined where it has none, or they are not kept. */
+  readonly outside?: HostRecords | undefined;
+  /** The host names of its annotations; undefined where it has none, or they are not kept. */
+  readonly hostNames?: AnnotatedHosts | undefined;
 }
 
 /** Projects a Service of the API; throws when a field is invalid. */
@@ -239,23 +336,45 @@ export function projectService(object: V1Service, reading: ObjectReading): Servi
     ipv6Labels: labelsOf(addresses, IPV6_BYTES, reading.names),
     ports: readPorts(spec?.ports),
     cname: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
+    ...(reading.keeps && !isExternal && keptFields(object, reading.keeps, reading.onRejected)),
+  };
+}
+
+/** Those that are there: most services have neither, and an absent field takes no memory. */
+function keptFields(
+  object: V1Service,
+  { outside, hostNames }: KeptFields,
+  onRejected: (reason: string) => void,
+): Pick<Service, 'outside' | 'hostNames'> {
+  const { spec, status } = object;
+  // The load balancer's first: `externalIPs` is deprecated (Kubernetes 1.36).
+  const ingress = status?.loadBalancer?.ingress ?? [];
+  const externalIps = (spec?.externalIPs ?? []).map((ip) => ({ ip }));
+  const isRead = outside || hostNames;
+  const records = isRead ? hostRecords([...ingress, ...externalIps], onRejected) : undefined;
+  const hosts = hostNames ? annotatedHosts(object.metadata, onRejected) : undefined;
+  return {
+    ...(records !== undefined && { outside: records }),
+    ...(hosts !== undefined && { hostNames: hosts }),
   };
 }
 
 /** The object of which `projectService` makes the same fields. */
 function serviceOf(key: string, service: Service) {
-  const { kind, ipv4, ipv6, cname } = service;
+  const { kind, ipv4, ipv6, cname, outside, hostNames } = service;
   const addresses = [...addressTexts(ipv4), ...addressTexts(ipv6)];
   const ports = portFields(service.ports);
-  const metadata = metadataOf(key, service);
+  const metadata = { ...metadataOf(key, service), ...(hostNames && annotationsOf(hostNames)) };
   if (kind === 'external-name') {
     const externalName = cname === undefined ? addresses[0]! : `${decodeName(cname)}.`;
     return { metadata, spec: { type: 'ExternalName', externalName, ports } };
   }
-  return { metadata, spec: { clusterIPs: kind === 'headless' ? ['None'] : addresses, ports } };
+  const spec = { clusterIPs: kind === 'headless' ? ['None'] : addresses, ports };
+  const status = outside && { loadBalancer: { ingress: outsideAddresses(outside) } };
+  return { metadata, spec, ...(status && { status }) };
 }
 
-function metadataOf(key: string, { version }: Projection) {
+export function metadataOf(key: string, { version }: Projection) {
   const [name = '', namespace] = key.split('/').reverse();
   return {
     ...(namespace !== undefined && { namespace }),
@@ -273,7 +392,9 @@ export function isSameService(before: Service, after: Service): boolean {
     // Two texts of an IPv6 address can have two labels.
     isSameList(before.ipv6Labels, after.ipv6Labels) &&
     equalPorts(before.ports, after.ports) &&
-    Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0
+    Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0 &&
+    isSameHost(before.outside, after.outside) &&
+    isSameAnnotation(before.hostNames, after.hostNames)
   );
 }
 
@@ -282,9 +403,10 @@ function isSameList(one: readonly string[] = [], other: readonly string[] = []):
 }
 
 /** The memory of a service, with its name, namespace and addresses in the zone, in bytes: as measured. */
-export function serviceBytes({ ports, ipv4, ipv6 }: Service): number {
+export function serviceBytes({ ports, ipv4, ipv6, outside, hostNames }: Service): number {
   const addresses = countOf(ipv4) + countOf(ipv6);
-  return SERVICE_BYTES + addresses * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
+  const bytes = SERVICE_BYTES + addresses * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
+  return bytes + recordsBytes(outside) + hostBytes(hostNames?.hosts);
 }
 
 /** Throws when one of the texts is not a DNS label. */
@@ -570,7 +692,7 @@ class CountLimit {
   }
 
   /** Reports the others, after all lists. */
-  report({ onRejected }: ObjectReading): void {
+  report({ onRejected }: Pick<ObjectReading, 'onRejected'>): void {
     if (this.#others > 0) onRejected(`${this.#others} more ${this.#what} than ${this.#max}`);
   }
 }
@@ -587,7 +709,13 @@ export interface RecordStore {
   putService(key: string, service: Service | undefined): void;
   /** A slice was added (no `before`), changed, or deleted (no `after`). */
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void;
-  putNamespace(name: string, exists: boolean): void;
+  /** `hasHostNames`: whether its objects may take host names of other domains. */
+  putNamespace(name: string, exists: boolean, hasHostNames?: boolean): void;
+}
+
+/** The fields of a Namespace that DNS needs. */
+interface Namespace extends Projection {
+  readonly hasHostNames?: boolean;
 }
 
 /** Several stores as one: each gets each change, in this order. */
@@ -605,9 +733,9 @@ export function allStores(
       first.replaceSlice(before, after);
       for (const other of others) other.replaceSlice?.(before, after);
     },
-    putNamespace: (name, exists) => {
-      first.putNamespace(name, exists);
-      for (const other of others) other.putNamespace?.(name, exists);
+    putNamespace: (name, exists, hasHostNames) => {
+      first.putNamespace(name, exists, hasHostNames);
+      for (const other of others) other.putNamespace?.(name, exists, hasHostNames);
     },
   };
 }
@@ -624,25 +752,27 @@ export class ClusterState {
   readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
   /** Endpoints objects become slices; duplicates of real slices are merged in the zone. */
   readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
-  readonly namespaces: ObjectSink<V1Namespace, Projection>;
+  readonly namespaces: ObjectSink<V1Namespace, Namespace>;
 
   /** `endpointNames` is `hash`, and no namespace is hidden, unless given. */
   constructor({
     records,
     endpointNames: names = 'hash',
     hiddenNamespaces,
+    keeps,
   }: {
     /** What the objects change: see `allStores` for several. */
     readonly records: RecordStore;
     readonly endpointNames?: EndpointNames;
     readonly hiddenNamespaces?: ReadonlySet<string>;
+    readonly keeps?: KeptFields | undefined;
   }) {
     this.services = {
       project: (_key, object, onRejected) => {
         if (hiddenNamespaces?.has(object.metadata?.namespace ?? '') === true) {
           throw new Error('its namespace is one of --hidden-namespaces');
         }
-        return projectService(object, { names, onRejected });
+        return projectService(object, { names, onRejected, keeps });
       },
       objectOf: serviceOf,
       isSame: isSameService,
@@ -666,14 +796,19 @@ export class ClusterState {
       ...slices,
     };
     this.namespaces = {
-      project: (name) => {
+      project: (name, { metadata }) => {
         checkLabels(name);
-        return { version: '', listNumber: 0 };
+        const hasHostNames = keeps?.hostNames === true && allowsHostNames(metadata?.labels);
+        return { version: '', listNumber: 0, ...(hasHostNames && { hasHostNames }) };
       },
-      objectOf: (name, stored) => ({ metadata: metadataOf(name, stored) }),
-      isSame: () => true,
+      objectOf: (name, stored) => {
+        const labels = stored.hasHostNames === true ? HOST_NAMES_LABELS : undefined;
+        return { metadata: { ...metadataOf(name, stored), ...(labels && { labels }) } };
+      },
+      isSame: (before, after) => before.hasHostNames === after.hasHostNames,
       bytesOf: () => NAMESPACE_BYTES,
-      change: (key, _before, after) => records.putNamespace(key, after !== undefined),
+      change: (key, _before, after) =>
+        records.putNamespace(key, after !== undefined, after?.hasHostNames),
     };
   }
 }

@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { parseDnsConfig } from '@kube-dns/daemon';
+import { decodeName } from '@kube-dns/wire';
+import { askLocal } from '../../test/support/local-answers.js';
+import { ClusterZone } from '../zone/cluster-zone.js';
+import { StaticHosts } from './static-hosts.js';
+
+function configured(text: string) {
+  return parseDnsConfig(new Map([['hosts', text]])).hosts;
+}
+
+let announced: string[];
+let hosts: StaticHosts;
+beforeEach(() => {
+  announced = [];
+  hosts = new StaticHosts({
+    zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
+    ttlSeconds: 30,
+    negativeTtlSeconds: 5,
+    changes: {
+      isObserved: true,
+      takesNames: true,
+      add: (name) => void announced.push(decodeName(name)),
+    },
+  });
+});
+
+describe('the names of the key hosts', () => {
+  it('are answered with their addresses, other types with NODATA, others not', () => {
+    hosts.apply(
+      configured('192.0.2.1 Db.example.com db # the database\n2001:db8::1 db.example.com'),
+    );
+    expect(askLocal(hosts, 'db.example.com', 'A')!.answers).toEqual(['db.example.com A 192.0.2.1']);
+    expect(askLocal(hosts, 'DB.example.com', 'AAAA')!.answers).toHaveLength(1);
+    expect(askLocal(hosts, 'db', 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [] });
+    expect(askLocal(hosts, 'db', 'AAAA')!.authorities).toHaveLength(1);
+    expect(askLocal(hosts, 'x.db.example.com', 'A')).toBeUndefined();
+    expect(askLocal(hosts, 'example.com', 'A')).toBeUndefined();
+  });
+
+  it('have PTR records: the first name of a line', () => {
+    hosts.apply(configured('192.0.2.1 db.example.com db\n192.0.2.1 other'));
+    const reverse = '1.2.0.192.in-addr.arpa';
+    expect(askLocal(hosts, reverse, 'PTR')!.answers).toEqual([`${reverse} PTR db.example.com`]);
+    expect(askLocal(hosts, reverse, 'A')).toMatchObject({ rcode: 'NOERROR', answers: [] });
+    expect(askLocal(hosts, '2.2.0.192.in-addr.arpa', 'PTR')).toBeUndefined();
+  });
+
+  it('are announced when they change', () => {
+    hosts.apply(configured('192.0.2.1 a.example\n192.0.2.2 b.example'));
+    announced = [];
+    hosts.apply(configured('192.0.2.1 a.example\n192.0.2.3 b.example'));
+    expect(new Set(announced.filter((name) => !name.endsWith('arpa')))).toEqual(
+      new Set(['b.example']),
+    );
+    hosts.apply(configured(''));
+    expect(hosts.size).toBe(0);
+    expect(askLocal(hosts, 'a.example', 'A')).toBeUndefined();
+  });
+
+  it('are none of the zone of the cluster', () => {
+    const wrong = configured('192.0.2.1 web.default.svc.cluster.local');
+    expect(() => hosts.check(wrong)).toThrow(
+      'hosts: web.default.svc.cluster.local is in the zone of the cluster',
+    );
+  });
+});

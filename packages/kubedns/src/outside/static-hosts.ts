@@ -1,0 +1,135 @@
+import { type Trace, TraceKind } from '@kube-dns/base';
+import { ConfigError, type ConfiguredHosts, isIpAddress } from '@kube-dns/daemon';
+import {
+  addressBytes,
+  type AnswerWriter,
+  encodeKey,
+  encodeReverseName,
+  isInZone,
+  NameTable,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
+import type { LocalNames } from '../answer/local-names.js';
+import type { ZoneChanges } from '../subscription/announced-records.js';
+import { type HostRecords, hostRecords, isSameHost } from '../watch/projections.js';
+import { HostAnswers } from './host-answers.js';
+import { ReverseNames } from './reverse-names.js';
+
+export interface StaticHostsOptions {
+  /** The cluster's zone: none of its names can be given here. */
+  readonly zone: { readonly apex: Uint8Array; readonly soaRdata: Uint8Array };
+  readonly ttlSeconds: number;
+  readonly negativeTtlSeconds: number;
+  readonly changes: ZoneChanges;
+}
+
+/** The name of the key `hosts` that a question led to. */
+export const STATIC_HOST_FOUND = new TraceKind<true>();
+
+/** The names of the ConfigMap's key `hosts`, and the reverse names of their addresses. */
+export class StaticHosts implements LocalNames {
+  readonly #options: StaticHostsOptions;
+  readonly #answers: HostAnswers;
+  #names = new NameTable<HostRecords>();
+  #reverse = new ReverseNames();
+  /** Undefined where the name that was found is a reverse one. */
+  #found: HostRecords | undefined;
+
+  constructor(options: StaticHostsOptions) {
+    this.#options = options;
+    this.#answers = new HostAnswers(options.ttlSeconds);
+  }
+
+  readonly isSynced = true;
+
+  get size(): number {
+    return this.#names.size;
+  }
+
+  /** Each name with its addresses. */
+  names(): Iterable<[name: Uint8Array, records: HostRecords]> {
+    return this.#names.entries();
+  }
+
+  /** Throws a ConfigError for names of the cluster's zone, which are the cluster's alone. */
+  check({ addresses }: ConfiguredHosts): void {
+    const { apex } = this.#options.zone;
+    const mistakes = Array.from(addresses.keys()).filter((host) => {
+      const name = encodeKey(host);
+      return isInZone(name, name.length, apex);
+    });
+    if (mistakes.length === 0) return;
+    throw new ConfigError(mistakes.map((host) => `hosts: ${host} is in the zone of the cluster`));
+  }
+
+  /** Puts other names in place of the present ones, and announces those that change. */
+  apply({ addresses, canonical }: ConfiguredHosts): void {
+    const before = this.#names;
+    const names = new NameTable<HostRecords>();
+    const reverse = new ReverseNames();
+    for (const [host, all] of addresses) {
+      const records = hostRecords(
+        all.map((ip) => ({ ip })),
+        ignore,
+      );
+      if (records !== undefined) names.set(encodeKey(host), records);
+    }
+    for (const [address, host] of canonical) {
+      if (isIpAddress(address)) reverse.add(reverseOf(address), encodeKey(host));
+    }
+    this.#announce(before, names, [this.#reverse, reverse]);
+    this.#names = names;
+    this.#reverse = reverse;
+  }
+
+  #announce(
+    before: NameTable<HostRecords>,
+    after: NameTable<HostRecords>,
+    reverse: readonly ReverseNames[],
+  ): void {
+    const { changes } = this.#options;
+    if (!changes.isObserved) return;
+    for (const [one, other] of [
+      [before, after],
+      [after, before],
+    ] as const) {
+      for (const [name, records] of one.entries()) {
+        if (!isSameHost(records, other.get(name, 0, name.length))) changes.add(name);
+      }
+    }
+    for (const names of reverse) for (const name of names.names()) changes.add(name);
+  }
+
+  find(name: Uint8Array, length: number, trace?: Trace): boolean {
+    this.#found = this.#names.get(name, 0, length);
+    if (this.#found === undefined && !this.#reverse.find(name, length)) return false;
+    trace?.note(STATIC_HOST_FOUND, true);
+    return true;
+  }
+
+  targetOf(): undefined {
+    return undefined;
+  }
+
+  answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void {
+    const { zone, ttlSeconds, negativeTtlSeconds } = this.#options;
+    const found = this.#found;
+    const isAnswered =
+      found === undefined
+        ? this.#reverse.answer(type, ttlSeconds, writer, owner)
+        : this.#answers.add(found, type, owner, writer);
+    if (isAnswered) return;
+    // As of any name that has no zone of its own here: RFC 2308 section 3.
+    writer.add(SECTION.AUTHORITY, owner, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
+  }
+}
+
+function reverseOf(address: string): Uint8Array {
+  return encodeReverseName(addressBytes(address));
+}
+
+/** The configuration was checked. */
+function ignore(): void {
+  return undefined;
+}
