@@ -102,6 +102,7 @@ export {
   soaRecord,
   withRecord,
 } from './dns/messages.js';
+export { PinningRelay } from './dns/pinning-relay.js';
 export { type LadderKind, pointerLadders } from './dns/pointer-ladders.js';
 export { QueryLoad } from './dns/query-load.js';
 export {

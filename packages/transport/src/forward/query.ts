@@ -40,6 +40,10 @@ import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
 const RESEND_PAUSE_MS = 500;
 /** Sendings of a question to servers that were asked before, until its time-out; later this many to each in that time. */
 const MAX_RESENDS = 5;
+/** A question without a reply waits at so many ports of one server: that of the first sending, and of the last. */
+const MAX_PORTS = 2;
+/** So long after it was sent again it goes to a port that has had a reply meanwhile. */
+const OTHER_PORT_MS = 200;
 /** An ID and a port are given up after this time: a late reply can still be cached until then. */
 const PAIR_MS = 10_000;
 /** How long a question waits for the reply to a probe when all servers are down. */
@@ -115,6 +119,8 @@ class Attempt implements RepliedQuery {
   isGuessed = false;
   /** It was sent without EDNS, as the server seems not to know that. */
   isWithoutEdns = false;
+  /** It left from another port, as there was no reply at that of this one. */
+  instead: SentQuery | undefined;
 }
 
 /** Of a reply. `suspect`: it may be forged, so the question is asked over TCP. */
@@ -167,9 +173,14 @@ export type QueryEvent =
  *     | at the start                         | the preferred, or all | all         | the first that is up    |
  *     | a server has no answer               | all the others        | all others  | the next                |
  *     | silence, for a pause that doubles    | the next, then all    | all         | the next, else the same |
+ *     |   meanwhile a good port is found     | the same              | the same    | the same                |
  *     | the client sends its query again     | all                   | all         | the next                |
  *     | another client joins after 2 s       | the same              | the first   | the same                |
  *     | clients still ask after the time-out | all, evenly           | all, evenly | all, evenly             |
+ *
+ * Over UDP a server without a reply gets it again from another port: one that had a reply meanwhile, else a new one. Where one
+ * address stands for several servers, conntrack or a balancer leads each port to one of them, and that may be silent. Half a
+ * second later it goes to the first port without EDNS, to which the server may be silent.
  */
 export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder {
   readonly question = new ForwardedQuestion();
@@ -316,6 +327,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
           const isDown = this.group.isDown(this.isOverTcp);
           if (isDown ? nowMs >= this.#dueAtMs : !this.next('start', nowMs)) this.#end(null);
         } else if (this.#state === 'udp' && nowMs >= this.#dueAtMs) this.#retransmit(nowMs);
+        else if (this.#state === 'udp' && this.#retries > 0) this.#sendOnSilence(nowMs);
         else if (this.#isDisturbed && this.#state === 'udp' && !this.#attempts.some(isOpen)) {
           // Its servers are down by now, or get it again.
           if (this.group.isDown(false)) this.#end(this.#best);
@@ -466,6 +478,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     const nowMs = this.now();
     server.health.noteReply(nowMs, query, sentAtMs);
     attempt.hasReplied = true;
+    if (attempt.instead !== undefined) this.#noteOtherPort(attempt);
     const ms = nowMs - sentAtMs;
     this.exchanges.replied(server, query, received, isStreamed(server), ms, this.traces);
     server.counts.countReply(rcodeOf(received), ms);
@@ -618,8 +631,10 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
   /** The question has ended: a server that had it long and never replied has timed out. */
   #noteTimeouts(): void {
     const { options, now } = this.#context;
-    for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
-      if (hasFailed || hasReplied) continue;
+    for (const attempt of this.#attempts) {
+      const { server, sentAtMs, hasFailed, hasReplied } = attempt;
+      // From whatever ports it was asked, it counts once.
+      if (hasFailed || hasReplied || attempt.instead !== undefined) continue;
       const sinceMs = Math.max(this.startedAtMs, sentAtMs);
       if (now() - sinceMs < options.plan.replyMs) continue;
       server.health.noteTimeout(this.group.probeName, sinceMs);
@@ -760,19 +775,92 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
       this.#resends++;
       if (this.#isEven) this.#forgetBefore(nowMs + pauseMs - PAIR_MS, index);
     }
-    const { portLimit = 1 } = this.#context.options;
-    const hasPort = last === undefined || this.#countTo(index) < portLimit;
-    if (hasPort) return this.#sendNew(index, nowMs, last !== undefined);
+    if (last === undefined) return this.#sendNew(index, nowMs, false);
+    if (isOpen(last) && !last.hasReplied && this.#sendElsewhere(index, nowMs)) return true;
+    if (this.#countTo(index) < this.#portLimit) return this.#sendNew(index, nowMs, true);
     this.#resend(last, nowMs);
     return true;
   }
 
-  #sendNew(index: number, nowMs: number, isRetry: boolean, isWithoutEdns = false): boolean {
+  /**
+   * From a port that it was not sent from before, as there was no reply: conntrack or a balancer may lead the first one to
+   * a server that is silent. False when there is no such port.
+   */
+  #sendElsewhere(index: number, nowMs: number): boolean {
+    if (this.group.servers[index]!.sockets.sendElsewhere === undefined) return false;
+    const isAtLimit = this.#portLimit > 1 && this.#countTo(index) >= this.#portLimit;
+    if (isAtLimit) return false;
+    const silent = this.#attempts.filter((attempt) => attempt.index === index);
+    if (!this.#sendNew(index, nowMs, true, false, silent)) return false;
+    // Each port more is one more for a forger to hit. The first is where a slow server replies first.
+    if (this.#portLimit === 1 && silent.length >= MAX_PORTS) this.#forget(silent[1]!);
+    return true;
+  }
+
+  /** From how many ports one server is asked, if that is limited by more than what it takes to find a good one. */
+  get #portLimit(): number {
+    return this.#context.options.portLimit ?? 1;
+  }
+
+  #forget(attempt: Attempt): void {
+    attempt.sent.socket.forget(attempt.sent);
+    this.#attempts.splice(this.#attempts.indexOf(attempt), 1);
+  }
+
+  /**
+   * It was sent again in vain: from another port if one of its server has had a reply meanwhile, else without EDNS from the
+   * first one.
+   */
+  #sendOnSilence(nowMs: number): void {
+    for (let i = 0; i < this.group.servers.length; i++) {
+      const last = this.#lastTo(i);
+      if (last?.instead === undefined || !isOpen(last) || last.hasReplied) continue;
+      const pauseMs = nowMs - last.resentAtMs;
+      if (pauseMs < OTHER_PORT_MS || this.#resends >= MAX_RESENDS) continue;
+      const { sockets, health } = last.server;
+      if (health.isDown) continue;
+      const mayMove = sockets.hasReplyElsewhere!(last.sent);
+      const hasMoved = mayMove && this.#sendElsewhere(i, nowMs);
+      if (hasMoved || (pauseMs >= this.#resendPauseMs && this.#sendPlain(last, nowMs))) {
+        this.#resends++;
+      }
+    }
+  }
+
+  /** To the port that it was sent from first, without EDNS; false if there is nothing to leave out, or it was sent so. */
+  #sendPlain(last: Attempt, nowMs: number): boolean {
+    const first = this.#attemptOf(last.instead!);
+    if (first === undefined || first.isPlainAgain || first.hasFailed) return false;
+    if (!mayBePlain(first) || this.#plainOf(first, nowMs) === first.query) return false;
+    this.#resend(first, nowMs);
+    // The silence of one server counts once.
+    first.isSilent = true;
+    last.resentAtMs = nowMs;
+    return true;
+  }
+
+  /** The first reply from another port than the first one shows that this one is silent. */
+  #noteOtherPort({ server, instead }: Attempt): void {
+    const first = this.#attemptOf(instead!);
+    if (first?.hasReplied === false) server.sockets.noteSilentPort?.(first.sent);
+  }
+
+  #sendNew(
+    index: number,
+    nowMs: number,
+    isRetry: boolean,
+    isWithoutEdns = false,
+    silent?: readonly Attempt[],
+  ): boolean {
     const server = this.group.servers[index]!;
     const { message } = this.question;
     const fitted = isWithoutEdns ? withoutOpt(message) : fittedTo(server, message, nowMs);
     const query = server.cookies?.add(fitted) ?? fitted;
-    const sent = server.sockets.send(query, this);
+    const { sockets } = server;
+    const sent =
+      silent === undefined
+        ? sockets.send(query, this)
+        : sockets.sendElsewhere!(query, this, silent.map(sentOf));
     if (sent === undefined) return false;
     this.exchanges.sent(server, query, isStreamed(server), this.traces);
     const attempt = this.#freeAttempt ?? new Attempt();
@@ -786,21 +874,24 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     attempt.isPlainAgain = attempt.hasFailed = attempt.isSilent = attempt.hasReplied = false;
     attempt.isDisturbed = attempt.isGuessed = false;
     attempt.isWithoutEdns = isWithoutEdns;
+    attempt.instead = silent?.[0]!.sent;
     this.#attempts.push(attempt);
     this.#sends++;
     server.counts.countQuery(isRetry);
     return true;
   }
 
+  /** What a server that may be silent to EDNS is sent after a time-out. */
+  #plainOf({ server, query }: Attempt, nowMs: number): Buffer {
+    const { cookies, edns } = server;
+    return withoutPlainOpt(cookies === undefined ? query : edns.fit(this.question.message, nowMs));
+  }
+
   /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
   #resend(last: Attempt, nowMs: number): void {
     const { server, sent } = last;
-    const { cookies, edns } = server;
-    // Of a server that has cookies no reply is taken without one.
-    if (last.isSilent && !isStreamed(server) && cookies?.isKnown !== true) {
-      const plain = withoutPlainOpt(
-        cookies === undefined ? last.query : edns.fit(this.question.message, nowMs),
-      );
+    if (mayBePlain(last)) {
+      const plain = this.#plainOf(last, nowMs);
       last.isPlainAgain ||= plain !== last.query;
       last.query = plain;
       last.hasCookie = false;
@@ -898,6 +989,15 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
 
 function isOpen({ hasFailed }: Attempt): boolean {
   return !hasFailed;
+}
+
+/** After a time-out over UDP. Of a server that has cookies no reply is taken without one. */
+function mayBePlain({ server, isSilent }: Attempt): boolean {
+  return isSilent && !isStreamed(server) && server.cookies?.isKnown !== true;
+}
+
+function sentOf({ sent }: Attempt): SentQuery {
+  return sent;
 }
 
 /** Whether a reply has no question. */

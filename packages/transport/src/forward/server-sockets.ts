@@ -49,6 +49,19 @@ export interface ServerSockets {
    * it forgets the query. Undefined when it cannot be sent.
    */
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined;
+  /**
+   * The same for a question that has no reply yet: from another port than each of these, one that had a reply since the
+   * last of them was sent if there is one. Undefined where there is no other port.
+   */
+  sendElsewhere?(
+    query: Buffer,
+    handler: ReplyHandler,
+    silent: readonly SentQuery[],
+  ): SentQuery | undefined;
+  /** Whether another port had a reply after this was sent, and its own had none. */
+  hasReplyElsewhere?(silent: SentQuery): boolean;
+  /** A question that had no reply at its first port had one at another. */
+  noteSilentPort?(silent: SentQuery): void;
   /** Sends no more queries; those in flight over UDP can still get replies. */
   close(): void;
 }

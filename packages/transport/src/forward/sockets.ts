@@ -50,6 +50,16 @@ const SWEEP_MS = 1_000;
 /** An unused socket is closed after MAX_IDLE_MS; one older than MAX_AGE_MS sends no more queries. */
 const MAX_IDLE_MS = 2_000;
 const MAX_AGE_MS = 10_000;
+/**
+ * After a question had its reply at another port only, for so long new questions leave from ports that have had replies: a
+ * balancer or conntrack may lead each port to one of several servers, of which one is silent.
+ */
+const SILENT_PORT_MS = 10_000;
+/** In that time a new port is tried so often; one that stays silent begins the time anew. */
+const TRIAL_MS = 1_000;
+/** The same while fewer ports than this are known to be good. */
+const MIN_GOOD = 2;
+const SOON_TRIAL_MS = 250;
 /** Queries of one socket; half of all IDs: a free one is found with the second draw on average at the worst. */
 const MAX_IN_FLIGHT = 1 << 15;
 
@@ -118,7 +128,7 @@ export class UpstreamSockets {
   sweep(): void {
     const now = this.#now();
     for (const socket of this.#open) {
-      const isIdle = socket.inFlight === 0 && now - socket.usedAtMs > MAX_IDLE_MS;
+      const isIdle = socket.inFlight === 0 && now - socket.usedAtMs > socket.maxIdleMs;
       if (isIdle || now - socket.openedAtMs > MAX_AGE_MS) this.retire(socket);
     }
   }
@@ -203,6 +213,12 @@ export class UpstreamSockets {
   }
 }
 
+/** What comes back to a port that is tried shows that it is good; nothing else is taken from it. */
+const TRIAL: ReplyHandler = {
+  onReply: (sent) => sent.socket.forget(sent),
+  onUnreachable: () => undefined,
+};
+
 /** The UDP sockets for one server. */
 class UdpSockets implements ServerSockets {
   readonly #all: UpstreamSockets;
@@ -217,6 +233,11 @@ class UdpSockets implements ServerSockets {
   /** Of a server on loopback: the socket of this batch. */
   #ofBatch: UpstreamSocket | undefined;
   #batch = 0;
+  /** Some ports may be silent: questions leave from those that had replies. */
+  #hasSilentPorts = false;
+  #silentUntilMs = 0;
+  #trial: SentDatagram | undefined;
+  #triedAtMs = 0;
 
   constructor(all: UpstreamSockets, target: UpstreamTarget) {
     this.#all = all;
@@ -226,10 +247,45 @@ class UdpSockets implements ServerSockets {
   }
 
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
+    if (this.#hasSilentPorts && this.#all.now - this.#triedAtMs >= SOON_TRIAL_MS)
+      this.#tryPort(query);
     return this.#socket()?.send(query, this.#target.server, handler);
   }
 
+  sendElsewhere(
+    query: Buffer,
+    handler: ReplyHandler,
+    silent: readonly SentQuery[],
+  ): SentQuery | undefined {
+    if (this.#isFixed) return undefined;
+    for (const sent of silent) this.#leaveSilent(sent as SentDatagram);
+    const used = (silent as SentDatagram[]).map(({ socket }) => socket);
+    const { sentAtMs } = silent.at(-1) as SentDatagram;
+    const isOther = (socket: UpstreamSocket) => !socket.isRetired && !used.includes(socket);
+    const others = this.#shared.filter(isOther);
+    const good = others.filter(({ repliedAtMs }) => repliedAtMs >= sentAtMs);
+    const socket = oneOf(good) ?? this.#freshSocket(false) ?? oneOf(others);
+    return socket?.send(query, this.#target.server, handler);
+  }
+
+  hasReplyElsewhere(silent: SentQuery): boolean {
+    const { socket, sentAtMs } = silent as SentDatagram;
+    if (socket.repliedAtMs >= sentAtMs) return false;
+    return this.#shared.some(({ isRetired, repliedAtMs }) => !isRetired && repliedAtMs >= sentAtMs);
+  }
+
+  noteSilentPort(silent: SentQuery): void {
+    const { socket, sentAtMs } = silent as SentDatagram;
+    if (socket.repliedAtMs >= sentAtMs) return;
+    this.#hasSilentPorts = true;
+    for (const socket of this.#shared) socket.maxIdleMs = MAX_AGE_MS;
+    this.#silentUntilMs = this.#all.now + SILENT_PORT_MS;
+    this.#leaveSilent(silent as SentDatagram);
+  }
+
   close(): void {
+    this.#endTrial();
+    this.#hasSilentPorts = false;
     if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
     this.#shared.length = 0;
     this.#drawn = this.#ofBatch = undefined;
@@ -255,16 +311,26 @@ class UdpSockets implements ServerSockets {
   }
 
   #nextSocket(): UpstreamSocket | undefined {
+    const good = this.#hasSilentPorts ? this.#goodSocket() : undefined;
+    if (good !== undefined) return good;
     const shared = this.#sharedSocket();
-    const fresh = this.#all.freshSocket(this.#target, shared === undefined);
-    if (fresh === undefined) return shared;
+    return this.#freshSocket(shared === undefined) ?? shared;
+  }
+
+  /** A new one among those in use; undefined when there are enough, unless it is needed. */
+  #freshSocket(isNeeded: boolean): UpstreamSocket | undefined {
+    const fresh = this.#all.freshSocket(this.#target, isNeeded);
+    if (fresh === undefined) return undefined;
+    if (this.#hasSilentPorts) fresh.maxIdleMs = MAX_AGE_MS;
     if (this.#shared.length < MAX_SHARED) {
       this.#shared.push(fresh);
       return fresh;
     }
-    this.#all.retire(this.#shared[this.#oldest]!);
-    this.#shared[this.#oldest] = fresh;
-    this.#oldest = (this.#oldest + 1) % MAX_SHARED;
+    const notGood = this.#hasSilentPorts ? this.#shared.findIndex(isNotGood) : -1;
+    const at = notGood < 0 ? this.#oldest : notGood;
+    this.#all.retire(this.#shared[at]!);
+    this.#shared[at] = fresh;
+    if (at === this.#oldest) this.#oldest = (this.#oldest + 1) % MAX_SHARED;
     return fresh;
   }
 
@@ -277,6 +343,50 @@ class UdpSockets implements ServerSockets {
     this.#drawn = this.#draw();
     this.#drawnFor = QUERIES_PER_DRAW - 1;
     return this.#drawn;
+  }
+
+  /** One of those that had a reply, drawn at random for each query. */
+  #goodSocket(): UpstreamSocket | undefined {
+    const { length } = this.#shared;
+    const first = randomId();
+    for (let i = 0; i < length; i++) {
+      const socket = this.#shared[(first + i) % length]!;
+      if (isGood(socket)) return socket;
+    }
+    return undefined;
+  }
+
+  /** No new query leaves from its port if nothing came back there since. */
+  #leaveSilent({ socket, sentAtMs }: SentDatagram): void {
+    if (!this.#hasSilentPorts || socket.isRetired || socket.repliedAtMs >= sentAtMs) return;
+    this.#all.retire(socket);
+  }
+
+  /** Sends a copy of a query from a new port when that is due: if a reply comes there, questions leave from it later. */
+  #tryPort(query: Buffer): void {
+    const { now } = this.#all;
+    const isFew = this.#shared.filter(isGood).length < MIN_GOOD;
+    if (now - this.#triedAtMs < (isFew ? SOON_TRIAL_MS : TRIAL_MS)) return;
+    if (this.#endTrial()) this.#silentUntilMs = now + SILENT_PORT_MS;
+    if (now >= this.#silentUntilMs) {
+      this.#hasSilentPorts = false;
+      return;
+    }
+    this.#triedAtMs = now;
+    const socket = this.#freshSocket(false);
+    this.#trial = socket?.send(Buffer.from(query), this.#target.server, TRIAL);
+  }
+
+  /** True if the port that was tried last has had no reply. */
+  #endTrial(): boolean {
+    const trial = this.#trial;
+    this.#trial = undefined;
+    if (trial === undefined) return false;
+    const { socket } = trial;
+    const isSilent = socket.repliedAtMs < trial.sentAtMs;
+    if (isSilent) this.#all.retire(socket);
+    socket.forget(trial);
+    return isSilent;
   }
 
   #draw(): UpstreamSocket | undefined {
@@ -300,6 +410,9 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   /** A retired one sends no query; it waits for the replies that may still arrive. */
   isRetired = false;
   usedAtMs: number;
+  maxIdleMs = MAX_IDLE_MS;
+  /** When a reply came here last. */
+  repliedAtMs = Number.NEGATIVE_INFINITY;
   readonly openedAtMs: number;
   /** Set once it is open. */
   port: UpstreamPort | undefined;
@@ -320,10 +433,19 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   }
 
   /** Undefined when too many queries are in flight here. A query that the system does not send is lost. */
-  send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
+  send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentDatagram | undefined {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
     const id = this.#inFlight.drawId();
-    const sent: SentDatagram = { socket: this, id, query, server, handler, next: undefined };
+    const sentAtMs = this.#all.now;
+    const sent: SentDatagram = {
+      socket: this,
+      id,
+      query,
+      server,
+      handler,
+      sentAtMs,
+      next: undefined,
+    };
     this.#inFlight.add(sent);
     this.#write(sent);
     return sent;
@@ -349,6 +471,7 @@ class UpstreamSocket implements PortOwner, QuerySocket {
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
     // A connected socket receives from its server only.
     if (!this.#isConnected && !isFrom(sent.server, from)) return;
+    this.repliedAtMs = this.#all.now;
     sent.handler.onReply(sent, reply);
   }
 
@@ -384,6 +507,19 @@ class UpstreamSocket implements PortOwner, QuerySocket {
   }
 }
 
+function isGood({ isRetired, repliedAtMs }: UpstreamSocket): boolean {
+  return !isRetired && repliedAtMs > Number.NEGATIVE_INFINITY;
+}
+
+function isNotGood(socket: UpstreamSocket): boolean {
+  return !isGood(socket);
+}
+
+/** One of them, drawn so that it cannot be predicted; undefined of none. */
+function oneOf(sockets: readonly UpstreamSocket[]): UpstreamSocket | undefined {
+  return sockets[randomId() % sockets.length];
+}
+
 function isFrom(server: ServerAddress, from: Peer): boolean {
   if (from.port !== server.port) return false;
   return from.address === server.address || canonical(from.address) === canonical(server.address);
@@ -398,11 +534,13 @@ function canonical(text: string): string {
 
 /** A query that went out as a datagram. */
 interface SentDatagram extends SentQuery {
+  readonly socket: UpstreamSocket;
   readonly id: number;
   /** The message; the ID in it is that of its last sending. */
   query: Buffer;
   readonly server: ServerAddress;
   readonly handler: ReplyHandler;
+  readonly sentAtMs: number;
   /** Of the table: the next one of the same bucket. */
   next: SentDatagram | undefined;
 }
