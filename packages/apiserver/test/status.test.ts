@@ -34,6 +34,22 @@ const KINDS: [string, string, string, object, object, object][] = [
     { expectedPods: 1 },
     { expectedPods: 2 },
   ],
+  [
+    '/apis/networking.k8s.io/v1/namespaces/default/ingresses',
+    'networking.k8s.io/v1',
+    'Ingress',
+    { rules: [{ host: 'app.example.com' }] },
+    { loadBalancer: {} },
+    INGRESS,
+  ],
+  [
+    '/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways',
+    'gateway.networking.k8s.io/v1',
+    'Gateway',
+    { gatewayClassName: 'a' },
+    { addresses: [] },
+    { addresses: [{ value: '192.0.2.1' }] },
+  ],
 ];
 
 describe('/status', () => {

@@ -17,6 +17,17 @@ import {
 import type { ClusterZone } from './zone/cluster-zone.js';
 
 const EXIT_FATAL = 255;
+/** Of more conflicts these are shown. */
+const MAX_SHOWN_CONFLICTS = 20;
+
+/** How many names a source has. */
+export interface NameCount {
+  readonly names: number;
+  /** Names that several objects take, with different records. */
+  readonly conflicts: number;
+  /** Names that are too long for the zone. */
+  readonly leftOut: number;
+}
 
 /** What sources of names beside the cluster's zone are made of. */
 export interface BesideOptions {
@@ -43,6 +54,10 @@ export interface NamesBeside {
   readonly names: LocalNames;
   /** What is watched for it, beside what the cluster's zone needs. */
   readonly resources: readonly OptionalResource[];
+  /** The number of its names, as metrics and the status page have it; none unless given. */
+  readonly count?: (() => NameCount) | undefined;
+  /** What the status page says of it as a problem; nothing unless given. */
+  readonly problems?: (() => readonly string[]) | undefined;
   /** Which fields of services and namespaces are stored for it; none unless given. */
   readonly keeps?: Partial<KeptFields>;
   /** Gets the services, slices and namespaces of the cluster, each after the zone has it. */
@@ -92,6 +107,7 @@ function externalNames({ flags, zone, changes, isSynced }: BesideOptions): Names
     id: 'external-domain',
     names,
     resources: [],
+    count: () => ({ names: names.size, conflicts: 0, leftOut: names.tooLong }),
     keeps: { outside: true },
     records: { putService: (key, service) => names.putService(key, service) },
     zones: [names],
@@ -124,6 +140,11 @@ function routeNames(options: BesideOptions): NamesBeside | undefined {
     id: 'route-names',
     names,
     resources: names.resources,
+    count: () => {
+      const { size, conflicts } = names.index;
+      return { names: size, conflicts: conflicts.size, leftOut: 0 };
+    },
+    problems: () => conflictProblems(names),
     keeps: { outside: true, hostNames: true },
     records: {
       putService: (key, service) => names.putService(key, service),
@@ -131,4 +152,17 @@ function routeNames(options: BesideOptions): NamesBeside | undefined {
     },
     zones: [],
   };
+}
+
+function conflictProblems(names: RouteNames): string[] {
+  const problems: string[] = [];
+  const { size } = names.index.conflicts;
+  for (const { host, owner, others } of names.conflicts()) {
+    if (problems.length === MAX_SHOWN_CONFLICTS) {
+      problems.push(`${size - MAX_SHOWN_CONFLICTS} more hosts are taken by several objects`);
+      break;
+    }
+    problems.push(`the host ${host} is that of ${owner}, which is older than ${others.join(', ')}`);
+  }
+  return problems;
 }

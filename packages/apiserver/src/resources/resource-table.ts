@@ -23,6 +23,9 @@ import {
   type DaemonSet,
   type Deployment,
   type DisruptionBudget,
+  type Gateway,
+  type GatewayRoute,
+  type Ingress,
   type ServiceAccount,
 } from './stored-kinds.js';
 
@@ -35,12 +38,17 @@ export interface ObjectTypes {
   Deployment: Deployment;
   Endpoints: Endpoints;
   EndpointSlice: EndpointSlice;
+  Gateway: Gateway;
+  GRPCRoute: GatewayRoute;
+  HTTPRoute: GatewayRoute;
+  Ingress: Ingress;
   Namespace: Namespace;
   Node: Node;
   Pod: Pod;
   PodDisruptionBudget: DisruptionBudget;
   Service: Service;
   ServiceAccount: ServiceAccount;
+  TLSRoute: GatewayRoute;
 }
 
 /** Name of a kind that the server has. */

@@ -112,6 +112,18 @@ export interface ServiceAccount extends KubeObject {
   automountServiceAccountToken?: boolean;
 }
 
+/** `networking.k8s.io/v1.Ingress`. There is no controller: its status is what clients write. */
+export interface Ingress extends KubeObject {
+  spec?: JsonObject;
+  status?: JsonObject;
+}
+
+/** `gateway.networking.k8s.io/v1.Gateway`. There is no controller: its status is what clients write. */
+export type Gateway = Ingress;
+
+/** `gateway.networking.k8s.io/v1` HTTPRoute, GRPCRoute or TLSRoute. */
+export type GatewayRoute = Ingress;
+
 const RBAC = 'rbac.authorization.k8s.io';
 const TEXTS: Shape = { list: 'string' };
 const TEMPLATE: Shape = { fields: { metadata: 'object', spec: 'object' } };
@@ -147,6 +159,28 @@ function validateRule(rule: PolicyRule, path: string): FieldError[] {
   const isOfUrls = (rule.nonResourceURLs ?? []).length > 0;
   const fields = isOfUrls ? ['verbs'] : ['verbs', 'apiGroups', 'resources'];
   return requireFields(rule, fields, path);
+}
+
+/** What an Ingress and the objects of a gateway have in common. */
+const WITH_STATUS = {
+  hasGenerations: true,
+  shape: { spec: 'object', status: 'object' },
+} as const;
+const GATEWAY_GROUP = 'gateway.networking.k8s.io';
+
+function hostsOf(spec: JsonObject | undefined): string {
+  const hosts = Array.isArray(spec?.hostnames) ? spec.hostnames : [];
+  return hosts.map(String).join(',') || '*';
+}
+
+function gatewayRoute(kind: 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute'): ResourceKind<GatewayRoute> {
+  return storedKind<GatewayRoute>({
+    group: GATEWAY_GROUP,
+    kind,
+    names: [`${kind.toLowerCase()}s`],
+    columns: [column('Hostnames', 'Hosts of the route.', ({ spec }) => hostsOf(spec))],
+    ...WITH_STATUS,
+  });
 }
 
 /** The kinds that are only stored, so that all manifests of a cluster can be applied. */
@@ -254,6 +288,28 @@ export const STORED_KINDS = {
     ...WORKLOAD,
   }),
 
+  Gateway: storedKind<Gateway>({
+    group: GATEWAY_GROUP,
+    kind: 'Gateway',
+    names: ['gateways', 'gtw'],
+    ...WITH_STATUS,
+  }),
+
+  GRPCRoute: gatewayRoute('GRPCRoute'),
+  HTTPRoute: gatewayRoute('HTTPRoute'),
+
+  Ingress: storedKind<Ingress>({
+    group: 'networking.k8s.io',
+    kind: 'Ingress',
+    names: ['ingresses', 'ing'],
+    columns: [
+      column('Class', 'Class of the ingress.', ({ spec }) =>
+        typeof spec?.ingressClassName === 'string' ? spec.ingressClassName : '<none>',
+      ),
+    ],
+    ...WITH_STATUS,
+  }),
+
   PodDisruptionBudget: storedKind<DisruptionBudget>({
     group: 'policy',
     kind: 'PodDisruptionBudget',
@@ -287,6 +343,8 @@ export const STORED_KINDS = {
       return [invalidValue('spec', spec, why)];
     },
   }),
+
+  TLSRoute: gatewayRoute('TLSRoute'),
 
   ServiceAccount: storedKind<ServiceAccount>({
     group: '',

@@ -21,6 +21,7 @@ import { type ClusterWatch, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
+import { outsideSteps } from './beside-steps.js';
 import {
   ApiObjectsReader,
   heldService,
@@ -63,12 +64,27 @@ export class Explainer {
   /** The answer to a question, as a client gets it, and what led to it. */
   async explain(question: ExplainedQuestion): Promise<Explanation> {
     const traced = askTraced(this.#options.answerer, question);
+    const outside = outsideSteps(traced.trace);
+    if (outside.length > 0 && traced.trace.first(ZONE_READ) === undefined) {
+      return this.#explainOutside(question, traced, outside);
+    }
     const isInZone = traced.trace.first(SYSTEM) === 'auth';
     // Hints are made in the same turn of the event loop in which the question is answered.
     const steps = await (isInZone
       ? this.#zoneSteps(question, traced)
       : this.#otherSteps(question, traced));
     const verdict = await traced.answered;
+    return { program: 'kubedns', question: question.text, steps, verdict };
+  }
+
+  async #explainOutside(
+    question: ExplainedQuestion,
+    { trace, answered }: Traced,
+    outside: readonly ExplainedStep[],
+  ): Promise<Explanation> {
+    const notReady = trace.first(UNSYNCED) === true ? [this.#notReady()] : [];
+    const verdict = await answered;
+    const steps = [...outside, ...notReady, ...exchangeSteps(trace), ...this.#contactSteps()];
     return { program: 'kubedns', question: question.text, steps, verdict };
   }
 

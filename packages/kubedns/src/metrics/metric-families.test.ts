@@ -18,6 +18,11 @@ const SOURCES: MetricSources = {
   statistics: new QueryStatistics(),
   isReady: () => false,
   zoneCounts: () => ({ A: 3, SRV: 7 }),
+  beside: [
+    { id: 'route-names', count: () => ({ names: 5, conflicts: 2, leftOut: 0 }) },
+    { id: 'other' },
+  ],
+  hosts: { size: 4 },
   watches: () => [
     {
       resource: 'services',

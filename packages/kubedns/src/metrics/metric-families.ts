@@ -28,6 +28,8 @@ import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistic
 import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
+import type { NamesBeside } from '../names-beside.js';
+import type { StaticHosts } from '../outside/static-hosts.js';
 import { type ClusterWatch, type ServedSnapshot, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { Service } from '../watch/projections.js';
 import type { Snapshots } from '../watch/snapshots.js';
@@ -61,6 +63,9 @@ export interface MetricSources extends ProgramFacts {
   /** Number of records in the zone by type. */
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
+  /** The sources of names beside the zone. */
+  readonly beside: readonly (Pick<NamesBeside, 'id'> & Partial<Pick<NamesBeside, 'count'>>)[];
+  readonly hosts: Pick<StaticHosts, 'size'>;
   /** The snapshot that answers are from; undefined while they are not. */
   readonly snapshot: () => ServedSnapshot | undefined;
   readonly snapshots: Pick<Snapshots, 'writtenMs' | 'bytes' | 'writes'>;
@@ -209,6 +214,19 @@ function zoneFamilies(sources: MetricSources): MetricFamily[] {
       'records',
       'Records of the names of services and of addresses.',
       byKey('type', () => sources.zoneCounts()),
+    ),
+    gauge(
+      'outside_names',
+      'Names that are answered beside the zone of the cluster, by source: hosts is the key of the configuration.',
+      by('source', () => [
+        ['hosts', sources.hosts.size],
+        ...sources.beside.map(({ id, count }) => [id, count?.().names ?? 0] as const),
+      ]),
+    ),
+    gauge(
+      'outside_name_conflicts',
+      'Hosts of --route-names that several objects take, with different addresses: the oldest has them.',
+      () => sources.beside.reduce((sum, { count }) => sum + (count?.().conflicts ?? 0), 0),
     ),
     counter(
       'wildcard_queries_total',

@@ -44,6 +44,14 @@ function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
       statistics: watches,
     },
     zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
+    beside: [
+      {
+        id: 'route-names',
+        count: () => ({ names: 2, conflicts: 1, leftOut: 0 }),
+        problems: () => [],
+      },
+    ],
+    hosts: { size: 4 },
     configuration: { status: undefined, isActive: true },
     telemetry: { top },
     subscribers: {

@@ -21,6 +21,8 @@ import type { Configuration } from '../config/configuration.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import type { Federations } from '../federation/federations.js';
+import type { NamesBeside } from '../names-beside.js';
+import type { StaticHosts } from '../outside/static-hosts.js';
 import { type ClusterWatch, snapshotText } from '../watch/cluster-watch.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
 import type { Snapshots } from '../watch/snapshots.js';
@@ -39,6 +41,9 @@ export interface KubednsParts {
   >;
   readonly snapshots: Pick<Snapshots, 'facts' | 'failure'>;
   readonly zone: ClusterZone;
+  /** The sources of names beside the zone. */
+  readonly beside: readonly Pick<NamesBeside, 'id' | 'count' | 'problems'>[];
+  readonly hosts: Pick<StaticHosts, 'size'>;
   readonly configuration: Pick<Configuration, 'status' | 'isActive'>;
   readonly subscribers: SubscriberCounts & Pick<Publisher, 'rows'>;
   readonly servers: Pick<Upstreams, 'groups'>;
@@ -59,6 +64,7 @@ export function kubednsStatus(parts: KubednsParts): StatusSource {
     problems: () => [
       ...snapshotProblems(parts),
       ...Array.from(parts.watch.statistics).flatMap(watchProblems),
+      ...parts.beside.flatMap(({ problems }) => problems?.() ?? []),
       ...overloadProblems(parts.dnsPort.listeners),
       ...subscriberProblems(parts.subscribers),
       ...serverProblems(parts.servers.groups, performance.now()),
@@ -121,6 +127,10 @@ function sections(parts: KubednsParts): StatusSections {
       namespaces: zone.namespaces.size,
       addresses: zone.addresses.size,
     },
+    'Names beside the zone': [
+      { source: 'hosts', names: parts.hosts.size, conflicts: 0, leftOut: 0 },
+      ...parts.beside.flatMap(({ id, count }) => (count ? [{ source: id, ...count() }] : [])),
+    ],
     Snapshot: parts.snapshots.facts(),
     'Records by type': zone.countRecords(),
     'Upstream servers': serverRows({
