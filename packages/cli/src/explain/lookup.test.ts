@@ -140,6 +140,37 @@ it('each program is asked once for each name, the one that is furthest from the 
   expect(explained.explanations.map(({ program }) => program)).toEqual(['dnsmasq', 'kubedns']);
 });
 
+it('a service whose target has no server says more than names that do not exist', async () => {
+  const zone = 'svc.cluster.local.';
+  const cname = { step: 'name', kind: 'cname', text: 'It is a CNAME of pay.example.com.' };
+  const steps = {
+    failed: [
+      cname,
+      { step: 'service', text: 'The service shop/pay is of type ExternalName.' },
+      { step: 'route', text: 'The target goes to 192.0.2.1#53.', servers: ['192.0.2.1#53'] },
+    ],
+    absent: [
+      { step: 'absent', text: 'There is no such name.', missing: 'service', labelsBelow: 0 },
+    ],
+  };
+  const port = await serve((request, response) => {
+    const name = new URL(request.url ?? '', 'http://page').searchParams.get('name') ?? '';
+    const isService = name.endsWith(zone);
+    const ede = [{ code: 23, text: 'target of the CNAME' }];
+    const verdict = isService
+      ? { ...VERDICT, rcode: 'SERVFAIL', answers: [], ede }
+      : { ...VERDICT, rcode: 'NXDOMAIN', answers: [] };
+    const question = { name, type: 'A' };
+    const own = isService ? steps.failed : steps.absent;
+    response.end(JSON.stringify({ program: 'kubedns', question, steps: own, verdict }));
+  });
+  const path = { candidates: [`pay.shop.${zone}`, 'pay.shop.'], reason: 'searched' } as const;
+  const programs = [{ program: 'kubedns', port } as const];
+  const { deciding, explained } = await lookUp({ path, type: 'A', client: undefined, programs });
+  expect(explained).toBe(deciding);
+  expect(explained.why).toBe('It is a CNAME of pay.example.com. The target goes to 192.0.2.1#53.');
+});
+
 const REMEMBERED = { code: 13, text: 'upstream: SERVFAIL of a moment ago' };
 
 /** The port of a page on which `program` explains a failure with this Extended DNS Error. */

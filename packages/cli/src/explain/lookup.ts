@@ -194,7 +194,9 @@ export async function lookUp(options: LookupOptions): Promise<Lookup> {
   const deciding = asked[decidingOutcome(asked.map(({ outcome }) => outcome))]!;
   const absent = asked.filter(({ outcome }) => outcome === 'no-name');
   const isEmpty = deciding.outcome === 'answered' || deciding.outcome === 'no-data';
-  const explained = (isEmpty ? undefined : mostTelling(absent, path)) ?? deciding;
+  // A service that exists and fails, such as an ExternalName whose target has no server, says more than what is absent.
+  const isOfService = stepOf(deciding, 'service') !== undefined;
+  const explained = (isEmpty || isOfService ? undefined : mostTelling(absent, path)) ?? deciding;
   return { asked, deciding, explained };
 }
 
@@ -217,8 +219,10 @@ function whyOf({ steps, verdict }: Explanation): string {
     const found = steps.find(({ step }) => step === reason);
     if (found !== undefined) return found.text;
   }
-  const server = steps.filter(({ step }) => step === 'server').at(-1);
-  return server?.text ?? verdict.ede[0]?.text ?? '';
+  const outside = steps.filter(({ step, servers }) => step === 'server' || Array.isArray(servers));
+  const last = outside.at(-1)?.text ?? verdict.ede[0]?.text ?? '';
+  const external = steps.find(({ step, kind }) => step === 'name' && kind === 'cname');
+  return external === undefined || outside.length === 0 ? last : `${external.text} ${last}`;
 }
 
 /**

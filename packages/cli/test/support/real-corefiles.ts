@@ -350,7 +350,6 @@ export const REAL_COREFILES: Readonly<Record<string, string>> = {
     'timeouts {\nread 10s\n}',
     'metadata',
     'multisocket 2',
-    'view internal {\nexpr incidr(client_ip(), "10.0.0.0/8")\n}',
     kubernetes(
       'endpoint https://10.0.0.1:6443',
       'tls /c.pem /k.pem /ca.pem',
@@ -364,6 +363,15 @@ export const REAL_COREFILES: Readonly<Record<string, string>> = {
     'reload 30s 15s',
     'loadbalance weighted /weights',
   ),
+  'a view': [
+    block('.:53', kubernetes(), FORWARD, ...LAST),
+    block(
+      '.:53',
+      'view internal {\nexpr incidr(client_ip(), "10.0.0.0/8")\n}',
+      'template IN A {\nanswer "{{ .Name }} 60 IN A 10.0.0.1"\n}',
+      FORWARD,
+    ),
+  ].join(''),
 };
 
 /** By the pattern of an import, in the volumes of those that have them. */

@@ -156,7 +156,7 @@ describe('the pod of a Corefile', () => {
       { 'x.conf': '\nrewrite name a b\n' },
     );
     expect(lines).toEqual([
-      'not carried over: x.conf: line 2: rewrite name a b (in .): kube-dns has nothing like it',
+      'not carried over: x.conf: line 2: rewrite name a b (in .): kube-dns has nothing like it, but node-cache, in front of it',
     ]);
   });
 
@@ -214,7 +214,13 @@ describe('the pod of a Corefile', () => {
   });
 
   it.each([
-    ['rewrite name a b', 'line 4: rewrite name a b (in .): kube-dns has nothing like it'],
+    [
+      'rewrite name a b',
+      'line 4: rewrite name a b (in .): kube-dns has nothing like it, but node-cache, in front of it',
+    ],
+    ['rewrite edns0 local set 0xffee 1', '(in .): kube-dns has nothing like it'],
+    ['forwrad . 9.9.9.9', '(in .): CoreDNS has no plugin of this name; did you mean forward?'],
+    ['unbound', '(in .): CoreDNS has no plugin of this name'],
     ['autopath @kubernetes', 'line 4: autopath @kubernetes'],
     ['import common', 'line 4: import common: it is not here: put its text in its place'],
     ['cache {\nprefetch x\n}', 'line 5: prefetch x (in .): not AMOUNT [DURATION [PERCENTAGE%]]'],
@@ -235,6 +241,38 @@ describe('the pod of a Corefile', () => {
     const found = converted(withLines(lines)).lines;
     expect(found).toEqual([expect.stringMatching(/^not carried over: /)]);
     expect(found[0]).toContain(message);
+  });
+
+  it('carries a domain without names, and says nothing', () => {
+    const { lines, words } = converted(
+      `${withLines()}a.b {\ntemplate ANY ANY {\nrcode NXDOMAIN\n}\n}\n`,
+    );
+    expect(words).toContain('--local=/a.b/');
+    expect(lines).toEqual([]);
+  });
+
+  it('carries nothing of a server block with a view, which is for some queries only', () => {
+    const { lines, words } = converted(
+      '. {\nview lan {\nexpr 1\n}\ntemplate IN A {\nanswer "{{ .Name }} 60 IN A 10.0.0.1"\n}\nforward . 9.9.9.9\n}\n' +
+        withLines(),
+    );
+    expect(words.join()).not.toMatch(/10\.0\.0\.1|9\.9\.9\.9/);
+    expect(lines).toEqual([
+      'not carried over: line 2: view lan (in .): kube-dns has no views',
+      'not carried over: line 5: template IN A (in .): it is for the queries of the view lan alone',
+      'not carried over: line 8: forward . 9.9.9.9 (in .): it is for the queries of the view lan alone',
+    ]);
+  });
+
+  it('does not send the names of the cluster to the service of its own pods', () => {
+    const { lines, words, data } = converted(
+      'cluster.local:53 {\nforward . 10.96.0.10\n}\nin-addr.arpa:53 {\nforward . 10.96.0.10\n}\n.:53 {\nforward . 9.9.9.9\n}\n',
+    );
+    expect(data.stubDomains).toBeUndefined();
+    expect(words).toContain('--server=/in-addr.arpa/127.0.0.1#10053');
+    expect(lines.join('\n')).toContain(
+      'not carried over: forward 10.96.0.10 in cluster.local: the pod answers these names itself; node-cache takes',
+    );
   });
 
   it.each([

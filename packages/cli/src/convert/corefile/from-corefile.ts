@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { nearest } from '@kube-dns/base';
 import {
   directiveText,
   placeOf,
@@ -105,6 +106,15 @@ function checkPlugins(blocks: readonly WrittenBlock[], file: string): void {
 /** Reads a block for each of its zones, and returns them. */
 function readBlock(block: WrittenBlock, context: PluginContext): string[] {
   const { notes, draft } = context;
+  const view = block.directives.find(({ name }) => name === 'view');
+  if (view !== undefined) {
+    // Without its condition, what the block says would hold for every query.
+    const reason = `it is for the queries of the view ${view.args.join(' ')} alone`;
+    for (const each of block.directives) {
+      lose(context, each, block.keys.join(' '), each === view ? 'kube-dns has no views' : reason);
+    }
+    return [];
+  }
   const zones = block.keys.flatMap((key) => {
     const read = readKey(key);
     if (typeof read === 'string') {
@@ -126,6 +136,7 @@ function readBlock(block: WrittenBlock, context: PluginContext): string[] {
 function applyForwards(zones: readonly string[], context: PluginContext): void {
   const { draft, forwards, notes } = context;
   const root = forwards.get('.');
+  const isOfCluster = (zone: string) => zone === draft.domain || REVERSE_ZONES.includes(zone);
   applyLimits(forwards, context);
   if (root !== undefined) {
     draft.upstreams = root.servers;
@@ -135,6 +146,14 @@ function applyForwards(zones: readonly string[], context: PluginContext): void {
   const stubDomains = new Map<string, readonly string[]>();
   for (const [zone, plan] of forwards) {
     if (plan === root) continue;
+    if (context.kubernetes === '' && isOfCluster(zone)) {
+      notes.lose(
+        `forward ${plan.servers.join(' ')} in ${zone}`,
+        'the pod answers these names itself; node-cache takes a Corefile of NodeLocal DNSCache as it is',
+      );
+      if (zone !== draft.domain) draft.reverseZones = [...draft.reverseZones, zone];
+      continue;
+    }
     if (root !== undefined && sameServers(plan, root)) {
       draft.upstreamDomains = [...draft.upstreamDomains, zone];
     } else if (plan.servers.length > 0) stubDomains.set(zone, plan.servers);
@@ -146,9 +165,10 @@ function applyForwards(zones: readonly string[], context: PluginContext): void {
     }
   }
   draft.stubDomains = stubDomains;
-  const isCluster = (zone: string) => [draft.domain, '.', ...REVERSE_ZONES].includes(zone);
+  const isAnswered = (zone: string) =>
+    zone === '.' || isOfCluster(zone) || draft.emptyDomains.includes(zone);
   for (const zone of zones) {
-    if (!forwards.has(zone) && !isCluster(zone)) {
+    if (!forwards.has(zone) && !isAnswered(zone) && !draft.addresses.has(zone)) {
       notes.lose(`server block ${zone}`, 'it has no servers: its names go upstream');
     }
   }
@@ -319,8 +339,18 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
       if (args.length > 0) change(context, plugin, zone, 'kubedns has it at its port of metrics');
       return;
     default:
-      lose(context, plugin, zone, 'kube-dns has nothing like it');
+      lose(context, plugin, zone, whyNot(plugin));
   }
+}
+
+function whyNot({ name, args }: Directive): string {
+  if (!isPluginName(name)) {
+    const near = nearest(name, PLUGINS);
+    return `CoreDNS has no plugin of this name${near === undefined ? '' : `; did you mean ${near}?`}`;
+  }
+  return name === 'rewrite' && !args.includes('edns0')
+    ? 'kube-dns has nothing like it, but node-cache, in front of it'
+    : 'kube-dns has nothing like it';
 }
 
 /** Those without options here. */
@@ -597,6 +627,9 @@ function hostsEntry([address = '', ...names]: readonly string[]): HostsEntry | u
   return { address, names: names.map(plainDomain) };
 }
 
+const TEMPLATES =
+  'dnsmasq gives a domain fixed addresses, or none of its names; node-cache, in front of it, has templates';
+
 /** Reads the `template`s that correspond to `--address`, `--local` and `--filter-AAAA`. */
 function readTemplate(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
@@ -622,7 +655,7 @@ function readTemplate(plugin: Directive, zone: string, context: PluginContext): 
   );
   const isPlain = answers.length > 0 && answers.every((each) => each !== null && each[2] === type);
   if (!isOfNames || !isPlain) {
-    lose(context, plugin, zone, 'dnsmasq gives a domain fixed addresses, or none of its names');
+    lose(context, plugin, zone, TEMPLATES);
     return;
   }
   const addresses = answers.map((each) => each?.[3] ?? '');
