@@ -27,6 +27,8 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** A watch gets its own connection; all other requests share a few. */
   readonly isWatch?: boolean;
+  /** So does this one, which none was used for before. */
+  readonly isAlone?: boolean;
 }
 
 const MAX_ERROR_BYTES = 16 * 1024;
@@ -74,8 +76,8 @@ export class ApiClient implements ApiReader {
   readonly #headLimitMs: number;
   readonly #httpAgent = plainAgent(SHARED);
   readonly #httpsAgent = new https.Agent(SHARED);
-  readonly #httpWatchAgent = plainAgent({ keepAlive: false });
-  readonly #httpsWatchAgent = new https.Agent({ keepAlive: false });
+  readonly #httpLoneAgent = plainAgent({ keepAlive: false });
+  readonly #httpsLoneAgent = new https.Agent({ keepAlive: false });
 
   readonly #cpuMs: () => number;
   /** Why no request is sent until then. */
@@ -146,7 +148,7 @@ export class ApiClient implements ApiReader {
 
   /** Headers and TLS options for one request, with credentials. */
   async #optionsFor(
-    { isWatch = false }: ApiRequest,
+    { isWatch = false, isAlone = false }: ApiRequest,
     signal: AbortSignal,
   ): Promise<https.RequestOptions> {
     const options: https.RequestOptions & { headers: http.OutgoingHttpHeaders } = {
@@ -162,7 +164,8 @@ export class ApiClient implements ApiReader {
       throw new ApiError(0, connectionReason(cause, shownUrl(this.server)), 0, { cause });
     }
     // A proxy needs the agent of client-node; otherwise our agents reuse connections.
-    if (!this.#config.getCurrentCluster()?.proxyUrl) options.agent = this.#agentFor(isWatch);
+    if (!this.#config.getCurrentCluster()?.proxyUrl)
+      options.agent = this.#agentFor(isWatch || isAlone);
     options.headers.accept = 'application/json';
     // As client-go; the API server compresses lists above 128 KiB, and no watches.
     options.headers['accept-encoding'] = 'gzip';
@@ -179,9 +182,9 @@ export class ApiClient implements ApiReader {
     return typeof path === 'string' ? readTextFile(path).trim() : undefined;
   }
 
-  #agentFor(isWatch: boolean): http.Agent {
-    if (/^http:/i.test(this.server)) return isWatch ? this.#httpWatchAgent : this.#httpAgent;
-    return isWatch ? this.#httpsWatchAgent : this.#httpsAgent;
+  #agentFor(isAlone: boolean): http.Agent {
+    if (/^http:/i.test(this.server)) return isAlone ? this.#httpLoneAgent : this.#httpAgent;
+    return isAlone ? this.#httpsLoneAgent : this.#httpsAgent;
   }
 }
 

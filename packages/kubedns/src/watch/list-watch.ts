@@ -17,6 +17,7 @@ import {
   type WatchPace,
   withLimit,
 } from './pace.js';
+import { getWithSecondTry } from './second-try.js';
 import {
   type ApiObject,
   DEFAULT_STORE_LIMITS,
@@ -469,7 +470,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const query = new URLSearchParams({ limit: String(this.#pace.pageSize) });
     if (token !== '') query.set('continue', token);
     const request = new Task(outer);
-    const body = await client.get({ path, query, signal: request.signal });
+    const get = { path, query, signal: request.signal };
+    const body = await getWithSecondTry(client, get, this.#random);
     const guard = new Task(request.signal);
     void this.#guardProgress(body, request, guard);
     try {
@@ -554,7 +556,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
         timeoutSeconds: String(seconds),
         resourceVersion: this.version,
       });
-      const body = await client.get({ path, query, signal: request.signal, isWatch: true });
+      const get = { path, query, signal: request.signal, isWatch: true };
+      const body = await getWithSecondTry(client, get, this.#random);
       this.isConnected = true;
       this.#noteContact();
       this.#pauses.noteOpen();

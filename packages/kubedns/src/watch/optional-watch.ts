@@ -104,12 +104,12 @@ class ServedResource implements ApiReader {
     this.#onAbsent = onAbsent;
   }
 
-  async get({ query, signal, isWatch = false }: ApiRequest): Promise<ApiBody> {
+  async get({ query, signal, isWatch = false, isAlone = false }: ApiRequest): Promise<ApiBody> {
     const { group, resource } = this.#resource;
-    if (this.version === '') this.version = await this.#look(signal);
+    if (this.version === '') this.version = await this.#look(signal, isAlone);
     const path = `/apis/${group}/${this.version}/${resource}`;
     try {
-      return await this.#client.get({ path, query, signal, isWatch });
+      return await this.#client.get({ path, query, signal, isWatch, isAlone });
     } catch (error) {
       // The version may not be served any more, and another one be.
       if (isRefusal(error)) this.version = '';
@@ -118,10 +118,10 @@ class ServedResource implements ApiReader {
   }
 
   /** Resolves to the version that is served. Rejects with an ApiError (404) when none is. */
-  async #look(signal: AbortSignal): Promise<string> {
+  async #look(signal: AbortSignal, isAlone: boolean): Promise<string> {
     const { group, resource, versions } = this.#resource;
     for (const version of versions) {
-      if (!(await this.#hasIn(version, signal))) continue;
+      if (!(await this.#hasIn(version, signal, isAlone))) continue;
       this.isAbsent = false;
       return version;
     }
@@ -132,10 +132,10 @@ class ServedResource implements ApiReader {
     throw new ApiError(NOT_FOUND, reason);
   }
 
-  async #hasIn(version: string, signal: AbortSignal): Promise<boolean> {
+  async #hasIn(version: string, signal: AbortSignal, isAlone: boolean): Promise<boolean> {
     const path = `/apis/${this.#resource.group}/${version}`;
     try {
-      const body = await this.#client.get({ path, query: new URLSearchParams(), signal });
+      const body = await this.#client.get({ path, query: new URLSearchParams(), signal, isAlone });
       return namesOf(await readJson(body)).includes(this.#resource.resource);
     } catch (error) {
       if (error instanceof ApiError && error.status === NOT_FOUND) return false;
