@@ -26,7 +26,7 @@ export async function getWithSecondTry(
 ): Promise<ApiBody> {
   const probes = new Task(request.signal);
   const tries = new Set<Task>();
-  let failure: unknown;
+  let failure: Error | undefined;
   try {
     return await new Promise<ApiBody>((resolve, reject) => {
       const send = (isAlone: boolean): Task => {
@@ -38,12 +38,13 @@ export async function getWithSecondTry(
             tries.delete(task);
             resolve(body);
           },
-          (error: unknown) => {
+          (reason: unknown) => {
+            const error = reason instanceof Error ? reason : new Error(String(reason));
             const isOurs = task.isAborted && !request.signal.aborted;
             tries.delete(task);
             if (!isOurs) failure ??= error;
             if (isAnswer(error)) reject(error);
-            else if (tries.size === 0) reject(failure);
+            else if (tries.size === 0) reject(failure ?? error);
           },
         );
         return task;
