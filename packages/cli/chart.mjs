@@ -85,7 +85,29 @@ function template(object) {
       .replaceAll('<<', '{{ ')
       .replaceAll('>>', ' }}'),
   );
-  return object.kind === 'ConfigMap' ? `${lines.join('\n')}${CONFIG}` : lines.join('\n');
+  if (object.kind === 'ConfigMap') return `${lines.join('\n')}${CONFIG}`;
+  return object.kind === 'Deployment' ? lines.flatMap(withNames).join('\n') : lines.join('\n');
+}
+
+/** The arguments for names from outside, after those that they belong to. */
+function withNames(line) {
+  const indent = line.slice(0, line.search(/\S/));
+  const under = (head, arg) => [head, `${indent}- "${arg}"`, '{{- end }}'];
+  if (line.endsWith('- --config-dir=/kube-dns-config')) {
+    return [
+      line,
+      ...under('{{- with .Values.externalDomain }}', '--external-domain={{ . }}'),
+      ...under('{{- if .Values.routeDomains }}', '--route-names'),
+    ];
+  }
+  if (line.endsWith('- --server=/ip6.arpa/127.0.0.1#10053')) {
+    return [
+      line,
+      ...under('{{- with .Values.externalDomain }}', '--server=/{{ . }}/127.0.0.1#10053'),
+      ...under('{{- range .Values.routeDomains }}', '--server=/{{ . }}/127.0.0.1#10053'),
+    ];
+  }
+  return [line];
 }
 
 const CONFIG = `{{- with .Values.config }}
@@ -112,6 +134,12 @@ data:
 `;
 
 const { objects } = renderKustomization(readTemplate);
+const COMPONENT = join(source, '..', 'components', 'names-from-outside', 'rbac.yaml');
+const roles = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).map((document) => {
+  const object = document.toJS();
+  for (const subject of object.subjects ?? []) subject.namespace = expression('.Release.Namespace');
+  return template(object);
+});
 const [{ spec }] = read('deployment.yaml');
 const { version, description, license } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
@@ -125,6 +153,10 @@ for (const object of objects) {
   write(join('templates', `${file.toLowerCase()}.yaml`), template(object));
 }
 write(join('templates', 'secret.yaml'), SECRET);
+write(
+  join('templates', 'names-from-outside.yaml'),
+  `{{- if .Values.routeDomains }}\n${roles.join('---\n')}{{- end }}\n`,
+);
 write(
   'Chart.yaml',
   stringify({
@@ -171,11 +203,17 @@ const schema = known({
   },
   imagePullSecrets: { type: 'array', items: known({ name: TEXT }, ['name']) },
   snapshotSecret: { type: 'boolean' },
+  externalDomain: { type: 'string', pattern: '^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' },
+  routeDomains: {
+    type: 'array',
+    items: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
+  },
   config: known({
     stubDomains: TEXT,
     upstreamNameservers: TEXT,
     federations: TEXT,
     queryLog: TEXT,
+    hosts: TEXT,
   }),
 });
 write(
@@ -215,6 +253,11 @@ imagePullSecrets: []
 # The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is
 # yours, as where the chart is rendered without the cluster (helm template, Argo CD), which would make another each time.
 snapshotSecret: true
+# A zone with the outside addresses of services: <service>.<namespace>.<zone>. '': none.
+externalDomain: ''
+# The domains of hosts of Ingresses and Gateway routes that are answered inside the cluster, as [example.com], for namespaces with the
+# label kube-dns/host-names=true. It brings a ClusterRole of its own. []: none.
+routeDomains: []
 # stubDomains and upstreamNameservers of the ConfigMap kube-dns, JSON each.
 config: {}
 `,

@@ -95,6 +95,7 @@ describe('manifests/README.md', () => {
       'components/snapshot-on-node',
       'components/node-snapshot-on-node',
       'components/network-policy',
+      'components/names-from-outside',
     ]);
     const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
       (match) => match[1] ?? '',
