@@ -18,12 +18,18 @@ const BESIDE_HEAP_MIB = 90;
 /** The peak of a container that is the first on its node to read the Node binary: images/README.md, "Cold start". */
 const COLD_START_MIB = 130;
 
+/** Of the deployment, where it is not that of the base. */
+const NAMES: Readonly<Record<string, string>> = {
+  'overlays/beside': 'kube-dns-beside',
+  'overlays/gke': 'kube-dns-custom',
+};
+
 function probesOf({ livenessProbe, readinessProbe }: Container): HttpProbe[] {
   return [livenessProbe, readinessProbe].filter((probe) => probe !== undefined);
 }
 
 unless(needsPrograms('kubectl'), describe).each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
-  const name = folder === 'overlays/beside' ? 'kube-dns-beside' : 'kube-dns';
+  const name = NAMES[folder] ?? 'kube-dns';
   const objects = () => kustomized(folder);
   const deployments = () => objectsOf(objects(), 'Deployment');
   const containers = () => deployments().flatMap(containersOf);
@@ -135,9 +141,11 @@ unless(needsPrograms('kubectl'), describe).each([...KUSTOMIZATIONS])('manifests/
   it('selects its own pods with the service, the budget and the spread', () => {
     const labels = dns().spec.template.metadata.labels;
     const { spec } = findObject(objects(), 'PodDisruptionBudget', name);
+    // The service for clients is GKE's own there.
+    const service = folder === 'overlays/gke' ? 'kube-dns-replicas-custom' : name;
     const spread = dns().spec.template.spec.topologySpreadConstraints ?? [];
     const selectors = [
-      findObject(objects(), 'Service', name).spec.selector,
+      findObject(objects(), 'Service', service).spec.selector,
       spec.selector.matchLabels,
       ...spread.map(({ labelSelector }) => labelSelector.matchLabels),
     ];

@@ -215,6 +215,7 @@ export const KUSTOMIZATIONS = [
   'kube-dns',
   'overlays/autoscaler',
   'overlays/beside',
+  'overlays/gke',
   'overlays/gke-like',
   'overlays/monitoring',
 ] as const;
