@@ -65,9 +65,19 @@ function readTemplate(file) {
     pod.imagePullSecrets = expression('.Values.imagePullSecrets | toJson');
     for (const container of pod.containers) {
       container.resources = expression(`.Values.resources.${container.name} | toJson`);
+      heapOf(container).value = HEAP + expression(`.Values.heapMiB.${container.name} | int`);
     }
   }
   return objects;
+}
+
+const HEAP = '--max-old-space-size=';
+
+/** The variable that has the heap of Node, and nothing else. */
+function heapOf({ name, env }) {
+  const found = env.find((each) => each.name === 'NODE_OPTIONS');
+  if (!found?.value.startsWith(HEAP)) throw new Error(`${name} has no NODE_OPTIONS=${HEAP}`);
+  return found;
 }
 
 /** An object as a template: a scalar with expressions is a quoted string, but for numbers and JSON. */
@@ -172,6 +182,8 @@ write(
   }),
 );
 const TEXT = { type: 'string' };
+/** The text of one; the program says what is wrong in it. */
+const JSON_OBJECT = { type: 'string', pattern: '^\\s*([{]|$)' };
 /** Of an object whose keys are all known: `--set replcas=3` is refused. */
 const known = (properties, required = []) => ({
   type: 'object',
@@ -183,7 +195,10 @@ const byContainer = (schema) =>
   known(Object.fromEntries(images.map((image) => [image.name, schema])));
 const schema = known({
   global: { type: 'object' },
-  clusterIP: { type: 'string', minLength: 2 },
+  clusterIP: {
+    type: 'string',
+    pattern: '^([0-9]{1,3}([.][0-9]{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*)$',
+  },
   domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
   replicas: { type: 'integer', minimum: 0 },
   images: byContainer({ type: 'string', minLength: 1 }),
@@ -191,6 +206,7 @@ const schema = known({
   resources: byContainer(
     known({ limits: { type: 'object' }, requests: { type: 'object' }, claims: { type: 'array' } }),
   ),
+  heapMiB: byContainer({ type: 'integer', minimum: 16 }),
   tolerations: {
     type: 'array',
     items: known({
@@ -209,9 +225,9 @@ const schema = known({
     items: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
   },
   config: known({
-    stubDomains: TEXT,
-    upstreamNameservers: TEXT,
-    federations: TEXT,
+    stubDomains: JSON_OBJECT,
+    upstreamNameservers: { type: 'string', pattern: '^\\s*([[]|$)' },
+    federations: JSON_OBJECT,
     queryLog: TEXT,
     hosts: TEXT,
   }),
@@ -235,6 +251,9 @@ snapshotSecret is false: the Secret kube-dns-snapshot is yours.
 );
 const { containers, tolerations } = spec.template.spec;
 const resources = Object.fromEntries(containers.map(({ name, resources }) => [name, resources]));
+const heapMiB = Object.fromEntries(
+  containers.map((each) => [each.name, Number(heapOf(each).value.slice(HEAP.length))]),
+);
 write(
   'values.yaml',
   `# What kubelet's clusterDNS names; a free address of the service network.
@@ -247,7 +266,8 @@ images:
 ${images.map(({ name, newName }) => `  ${name}: ${prefix === undefined ? newName : prefix + name}\n`).join('')}# Their tag; the version of the chart unless one is given.
 tag: ''
 # Of each container; the limits hold for 10,000 services with 500,000 endpoints.
-${stringify({ resources })}# Of the pods.
+${stringify({ resources })}# The heap of Node in each container, 95 below the limit of its memory: change both together.
+${stringify({ heapMiB })}# Of the pods.
 ${stringify({ tolerations })}# Secrets for a registry that asks for a password: a name each.
 imagePullSecrets: []
 # The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is

@@ -116,6 +116,16 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
   it('refuses a value that it does not know', () => {
     expect(() => template('--set=replcas=3')).toThrow(/replcas/);
     expect(() => template('--set=resources.kubedns.limit.memory=1Gi')).toThrow(/limit/);
+    expect(() => template('--set=heapMiB.kubedsn=900')).toThrow(/kubedsn/);
+  });
+
+  it.each([
+    ['clusterIP=10.96.0', 'clusterIP'],
+    ['clusterIP=kube-dns', 'clusterIP'],
+    ['config.stubDomains=acme.test', 'stubDomains'],
+    ['config.upstreamNameservers=192.0.2.53', 'upstreamNameservers'],
+  ])('refuses %s, which the API or the programs would refuse', (value, name) => {
+    expect(() => template(`--set-string=${value}`)).toThrow(name);
   });
 
   it('takes pull secrets, tolerations and resources', () => {
@@ -123,11 +133,14 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
       '--set=imagePullSecrets[0].name=registry',
       '--set=tolerations[0].operator=Exists',
       '--set=resources.sidecar.limits.memory=200Mi',
+      '--set=heapMiB.sidecar=105',
     ];
     const deployment = template(...sets).find(({ kind }) => kind === 'Deployment');
     const text = JSON.stringify(deployment);
     expect(text).toContain('"imagePullSecrets":[{"name":"registry"}]');
     expect(text).toContain('"memory":"200Mi"');
+    const heaps = [...text.matchAll(/--max-old-space-size=(\d+)/g)].map(([, heap]) => heap);
+    expect(heaps).toEqual(['224', '96', '105']);
   });
 
   it('has a value for each of its expressions, and passes helm lint', () => {
