@@ -130,6 +130,14 @@ const rights = testkit.IMAGES.map((name) => [
   /^USER (\d+):\1$/m.exec(source(`images/${name}/Dockerfile`))?.[1] ?? 'not the same as its group',
 ]);
 
+/** With a link to its runbook. */
+const findingRow = ({ code: name, severity, title, mend }) => [
+  `[${name}](../../manifests/TROUBLESHOOTING.md#${name.toLowerCase()})`,
+  severity,
+  title,
+  code(mend),
+];
+
 const faultRow = ({ id, happens, clients, reasons, duration, metrics: counted, shows }) => {
   const codesOfErrors = reasons?.join(', ') ?? 'none';
   const page = shows?.text ?? 'Nothing';
@@ -221,6 +229,9 @@ export const DOCUMENTS = {
   },
   'packages/cli/README.md': {
     'up-flags': rows(onlyNames(commandFlags(cli.UP_FLAGS))),
+    'check-flags': rows(onlyNames(commandFlags(cli.CHECK_FLAGS))),
+    'check-findings': rows(cli.FINDINGS.map(findingRow)),
+    'check-pre-findings': rows(cli.PRE_FINDINGS.map(findingRow)),
     'compare-flags': rows(commandFlags(cli.COMPARE_FLAGS)),
     'compare-classes': rows(
       [cli.KNOWN_CLASSES, cli.ASPECTS].flatMap((table) =>

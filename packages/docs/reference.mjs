@@ -17,6 +17,7 @@ export const REFERENCES = [
       part('sidecar', readme('sidecar'), 'sidecar-flags'),
       part('node-cache', readme('node-cache'), 'node-cache-flags'),
       part('kube-dns up', readme('cli'), 'up-flags'),
+      part('kube-dns check', readme('cli'), 'check-flags'),
       part('kube-dns explain', readme('cli'), 'explain-flags'),
       part('kube-dns compare', readme('cli'), 'compare-flags'),
       part('kube-dns convert', readme('cli'), 'convert-flags'),
@@ -43,6 +44,15 @@ export const REFERENCES = [
     see: [['node-cache', readme('node-cache'), 'what-you-see']],
   },
   { file: 'reference/alerts.md', title: 'Alerts', parts: [] },
+  {
+    file: 'reference/findings.md',
+    title: 'Findings of kube-dns check',
+    parts: [
+      part('In a cluster, or in files', readme('cli'), 'check-findings'),
+      part('Before an installation', readme('cli'), 'check-pre-findings'),
+    ],
+    see: [['the command', readme('cli'), 'kube-dns-check']],
+  },
   {
     file: 'reference/errors.md',
     title: 'Extended DNS Errors',

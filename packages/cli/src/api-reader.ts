@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { CodedError, errorText, shownUrl, TLS_CLIENT } from '@kube-dns/base';
 import { connectionReason, denialAdvice, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -9,6 +12,19 @@ import { reasonOf, refusal } from './errors.js';
 interface ApiSource {
   readonly kubeconfig: string | undefined;
   readonly api: string | undefined;
+  /** A context of the kubeconfig; its current one unless given. */
+  readonly context?: string | undefined;
+}
+
+/** Of `kube-dns up`. */
+export const LOCAL_API = 'http://127.0.0.1:18080';
+
+/** The file that kubectl uses; undefined when there is none. */
+export function defaultKubeconfig(): string | undefined {
+  const named = (process.env.KUBECONFIG ?? '').split(delimiter).find((path) => path !== '');
+  if (named !== undefined) return named;
+  const path = join(homedir(), '.kube', 'config');
+  return existsSync(path) ? path : undefined;
 }
 
 const PAGE_ITEMS = 500;
@@ -27,7 +43,14 @@ class DeniedError extends CodedError<'denied'> {
   }
 }
 
-/** Reads objects, and lists of them page by page. It sends nothing but GETs. */
+/** An answer of the API server. */
+interface ApiAnswer {
+  readonly text: string;
+  /** Its header `Date`; empty without. */
+  readonly date: string;
+}
+
+/** Reads objects, and lists of them page by page. It sends nothing but GETs, unless `send` is called. */
 export class ApiReader {
   readonly #config: KubeConfig;
   /** Its URL, without a final slash. */
@@ -69,6 +92,31 @@ export class ApiReader {
     }
   }
 
+  /** As {@link listIfAllowed}: empty, or why the list cannot be read. */
+  async listOrReason(path: string, onItem: (item: unknown) => void): Promise<string> {
+    try {
+      await this.#pages(path, onItem);
+      return '';
+    } catch (error) {
+      if (error instanceof DeniedError) return deniedText(path, error.status);
+      throw this.#refused(path, error);
+    }
+  }
+
+  /** The answer to a GET, as it is; throws a refusal. */
+  async get(path: string): Promise<ApiAnswer> {
+    return this.send('GET', path);
+  }
+
+  /** Sends a request that may change something, with a body as JSON; throws a refusal unless its status is 200, 201 or 202. */
+  async send(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    try {
+      return await this.#request(method, path, body);
+    } catch (error) {
+      throw this.#refused(path, error);
+    }
+  }
+
   #refused(path: string, cause: unknown): Error {
     const status = cause instanceof DeniedError ? cause.status : 0;
     const reason = connectionReason(cause, shownUrl(this.server), reasonOf);
@@ -101,6 +149,11 @@ export class ApiReader {
   }
 
   async #fetch(path: string): Promise<unknown> {
+    const { text } = await this.#request('GET', path);
+    return JSON.parse(text) as unknown;
+  }
+
+  async #request(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
     const url = new URL(this.server + path);
     const options: https.RequestOptions = { ...TLS_CLIENT, headers: {} };
     await this.#config.applyToHTTPSOptions(options);
@@ -108,17 +161,23 @@ export class ApiReader {
     if (url.protocol === 'http:') delete options.agent;
     options.headers = {
       ...(options.headers as http.OutgoingHttpHeaders),
-      accept: 'application/json',
+      accept: 'application/json, */*;q=0.5',
       'user-agent': 'kube-dns',
     };
-    return JSON.parse(await fetchText(url, options)) as unknown;
+    return fetchText(url, { ...options, method }, body);
   }
 }
 
-function load({ kubeconfig, api }: ApiSource): KubeConfig {
+function deniedText(path: string, status: number): string {
+  const resource = path.replace(/^.*\//, '');
+  if (status === 404) return `the API server has no ${resource}`;
+  return `you have no right to list ${resource} (HTTP status ${status})`;
+}
+
+function load({ kubeconfig, api, context }: ApiSource): KubeConfig {
   const config = new KubeConfig();
   try {
-    if (kubeconfig !== undefined) loadKubeconfig(config, kubeconfig);
+    if (kubeconfig !== undefined) loadKubeconfig(config, kubeconfig, context);
   } catch (cause) {
     throw refusal(errorText(cause), { cause });
   }
@@ -135,12 +194,23 @@ function load({ kubeconfig, api }: ApiSource): KubeConfig {
   return config;
 }
 
-function fetchText(url: URL, options: https.RequestOptions): Promise<string> {
+const GOOD = new Set([200, 201, 202]);
+
+function fetchText(url: URL, options: https.RequestOptions, body: unknown): Promise<ApiAnswer> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(signal.aborted ? new Error(`no answer within ${TIMEOUT_MS} ms`) : (error as Error));
-    const request = (url.protocol === 'http:' ? http : https).get(url, { ...options, signal });
+    const { request: start } = url.protocol === 'http:' ? http : https;
+    const sent = body === undefined ? '' : JSON.stringify(body);
+    if (sent !== '') {
+      options.headers = {
+        ...(options.headers as http.OutgoingHttpHeaders),
+        'content-type': 'application/json',
+      };
+    }
+    const request = start(url, { ...options, signal });
+    request.end(sent);
     request.on('error', fail);
     request.on('response', (response) => {
       const chunks: Buffer[] = [];
@@ -154,8 +224,10 @@ function fetchText(url: URL, options: https.RequestOptions): Promise<string> {
       response.on('error', fail);
       response.on('end', () => {
         const status = response.statusCode ?? 0;
-        if (status === 200) resolve(Buffer.concat(chunks).toString('utf8'));
-        else if (DENIED.has(status)) reject(new DeniedError(status));
+        if (GOOD.has(status)) {
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ text, date: response.headers.date ?? '' });
+        } else if (DENIED.has(status)) reject(new DeniedError(status));
         else reject(new Error(`HTTP status ${status}`));
       });
     });

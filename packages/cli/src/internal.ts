@@ -1,4 +1,6 @@
 // The tables of the README.
+export { FINDINGS, PRE_FINDINGS } from './check/findings.js';
+export { CHECK_FLAGS } from './check/options.js';
 export { COMPARE_FLAGS } from './compare/options.js';
 export { ASPECTS, KNOWN_CLASSES } from './compare/compare-replies.js';
 export { CONVERT_FLAGS } from './convert/convert.js';

@@ -7,6 +7,8 @@ import {
   type CommandContext,
   type Commands,
 } from './command.js';
+import { check } from './check/check.js';
+import { CHECK_FLAGS } from './check/options.js';
 import { compare } from './compare/compare.js';
 import { COMPARE_FLAGS } from './compare/options.js';
 import { bashCompletion, fishCompletion, zshCompletion } from './completion.js';
@@ -55,6 +57,15 @@ const ONLY_HELP = { help: helpFlag() };
 
 const PROGRAMS = new Map<string, Command>([
   ['up', { summary: 'run the DNS pod on this machine', flags: UP_FLAGS, run: up }],
+  [
+    'check',
+    {
+      summary: 'say what is wrong with the DNS of a cluster',
+      flags: CHECK_FLAGS,
+      operand: { value: 'FILE' },
+      run: check,
+    },
+  ],
   [
     'compare',
     {

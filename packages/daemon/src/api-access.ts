@@ -37,15 +37,17 @@ export function useApiServer(config: ClusterChoice, url: string | undefined): vo
 export interface KubeconfigReader extends ClusterChoice {
   loadFromFile(file: string): void;
   getCurrentContext(): string | undefined;
+  setCurrentContext(name: string): void;
   getContextObject(name: string): { readonly cluster: string } | null;
   getCurrentUser(): { readonly certFile?: string; readonly keyFile?: string } | null;
 }
 
 /**
  * Reads a kubeconfig and checks what client-node does not: that it names a cluster, and that the certificates
- * are there. Throws an Error of one line that names the file, the reason and what to do.
+ * are there. `wanted` is a context of the file, in place of its current one. Throws an Error of one line that names
+ * the file, the reason and what to do.
  */
-export function loadKubeconfig(config: KubeconfigReader, path: string): void {
+export function loadKubeconfig(config: KubeconfigReader, path: string, wanted?: string): void {
   const fail = (reason: string, cause?: unknown): never => {
     throw new Error(`cannot read the kubeconfig ${path}: ${reason}`, { cause });
   };
@@ -62,6 +64,7 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
     // js-yaml adds an excerpt of the file below its first line.
     fail(`not valid: ${errorText(error).replace(/\n[^]*$/, '')}`, error);
   }
+  if (wanted !== undefined) config.setCurrentContext(wanted);
   const name = config.getCurrentContext() ?? '';
   if (name === '') {
     fail('it has no current-context; kubectl config use-context NAME sets it');
@@ -69,7 +72,7 @@ export function loadKubeconfig(config: KubeconfigReader, path: string): void {
   const context = config.getContextObject(name);
   if (context === null) {
     fail(
-      `it has no context ${name}, which is its current-context; kubectl config get-contexts lists them`,
+      `it has no context ${name}${wanted === undefined ? ', which is its current-context' : ''}; kubectl config get-contexts lists them`,
     );
   }
   const cluster = config.getCurrentCluster();

@@ -27,6 +27,7 @@ export {
   parseFederations,
   parseNameservers,
   type UnknownKeys,
+  unknownKeys,
 } from './dns-config.js';
 export { ConfigError, failStartup, StartupError } from './errors.js';
 export {

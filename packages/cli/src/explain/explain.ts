@@ -1,10 +1,7 @@
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
 import { shownUrl } from '@kube-dns/base';
 import type { Explanation } from '@kube-dns/telemetry';
 import type { V1Pod } from '@kubernetes/client-node';
-import { ApiReader } from '../api-reader.js';
+import { ApiReader, defaultKubeconfig, LOCAL_API } from '../api-reader.js';
 import { print, type CommandContext } from '../command.js';
 import { refusal } from '../errors.js';
 import {
@@ -20,9 +17,6 @@ import {
 import { explainUsage, parseExplainOptions, type ExplainOptions } from './options.js';
 import { forwardPorts, findPrograms, HANG_MS } from './programs.js';
 import { adviceOf, resultData, resultText, type Result } from './report.js';
-
-/** Of `kube-dns up`. */
-const LOCAL_API = 'http://127.0.0.1:18080';
 
 /**
  * The command `kube-dns explain`: why a name is answered as it is. Resolves with 0 when the name has records of the type
@@ -101,14 +95,6 @@ async function resolverOf(options: ExplainOptions): Promise<PodResolver> {
   if (pod === undefined)
     throw refusal(`there is no pod ${from.namespace}/${from.pod} at ${shownUrl(reader.server)}`);
   return podResolver(pod, domain);
-}
-
-/** The file that kubectl uses; undefined when there is none. */
-function defaultKubeconfig(): string | undefined {
-  const named = (process.env.KUBECONFIG ?? '').split(delimiter).find((path) => path !== '');
-  if (named !== undefined) return named;
-  const path = join(homedir(), '.kube', 'config');
-  return existsSync(path) ? path : undefined;
 }
 
 /** What a rule looks at: the name that decides, and what kubedns says about it. */

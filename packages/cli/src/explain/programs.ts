@@ -139,7 +139,8 @@ function noReply(limitMs: number): string {
   return `no answer within ${limitMs / 1_000} s`;
 }
 
-function fetchText(
+/** A page of a program on this machine; rejects with an Error whose message says why it cannot be had. */
+export function fetchText(
   port: number,
   path: string,
   limitMs = LIMIT_MS,
@@ -176,6 +177,7 @@ interface ForwardedPod {
   readonly namespace: string;
   readonly name: string;
   readonly kubeconfig: string | undefined;
+  readonly context?: string | undefined;
   /** In the pod. */
   readonly ports: Readonly<Record<ExplainerName, readonly number[]>>;
 }
@@ -211,9 +213,17 @@ export async function forwardPorts(pod: ForwardedPod): Promise<ForwardedPorts> {
   }
 }
 
-function forward(pod: ForwardedPod, port: number, children: ChildProcess[]): Promise<number[]> {
-  const { namespace, name, kubeconfig } = pod;
-  const config = kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`];
+/** As {@link forwardPorts}, for one port of a pod: the local one. The child is added to `children` before it runs. */
+export function forward(
+  pod: Omit<ForwardedPod, 'ports'>,
+  port: number,
+  children: ChildProcess[],
+): Promise<number[]> {
+  const { namespace, name, kubeconfig, context } = pod;
+  const config = [
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+    ...(context === undefined ? [] : [`--context=${context}`]),
+  ];
   const where = ['-n', namespace, 'port-forward', '--address=127.0.0.1', `pod/${name}`];
   const child = spawn('kubectl', [...config, ...where, `:${port}`], {
     stdio: ['ignore', 'pipe', 'pipe'],
