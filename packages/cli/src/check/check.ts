@@ -74,6 +74,7 @@ function gather(
     namespace,
     repository,
     isPre: pre,
+    ports: [...options['node-cache'], ...options.dnsmasq, ...options.kubedns],
     probe: probe ? wish : undefined,
   });
 }

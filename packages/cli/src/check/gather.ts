@@ -6,7 +6,7 @@ import { errorText, shownUrl } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { parse } from 'yaml';
 import { ApiReader, LOCAL_API } from '../api-reader.js';
-import { askPage, EXPLAINERS, fetchText, forward } from '../explain/programs.js';
+import { askPage, fetchText, forward } from '../explain/programs.js';
 import {
   asMapping,
   imageName,
@@ -39,6 +39,8 @@ export interface ClusterSource {
   readonly probe: ProbeWish | undefined;
   /** Looks also for what an installation needs. */
   readonly isPre: boolean;
+  /** Of the pages of `kube-dns up`, on this machine. */
+  readonly ports: readonly number[];
   /** The folder with `manifests`. */
   readonly repository: string;
 }
@@ -149,7 +151,9 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
   const objects = new ClusterObjects(namespace);
   const missing = await listAll(api, objects, isLocal);
   const ofObjects = factsOfObjects(objects, (kind) => missing.get(kind));
-  const pages = isLocal ? await localPages() : await clusterPages(objects, source, missing);
+  const pages = isLocal
+    ? await localPages(source.ports)
+    : await clusterPages(objects, source, missing);
   try {
     const values: Partial<FactValues> = {};
     const pageFacts = factsOfPages(pages.found.map(({ pages: each }) => each));
@@ -269,8 +273,7 @@ async function pagesAt(port: number, by: (program: string) => string): Promise<P
 }
 
 /** The programs of `kube-dns up` on this machine. */
-async function localPages(): Promise<FoundPages> {
-  const ports = Object.values(EXPLAINERS).flatMap((each) => each.ports);
+async function localPages(ports: readonly number[]): Promise<FoundPages> {
   const results = await Promise.allSettled(
     ports.map(async (port) => ({ port, pages: await pagesAt(port, (program) => program) })),
   );

@@ -8,6 +8,7 @@ import {
 } from '@kube-dns/base';
 import { isDnsLabel } from '@kube-dns/daemon';
 import { flagRows, helpFlag, parseCommand } from '../command.js';
+import { portFlag } from '../explain/options.js';
 import { readQuestion } from '../question.js';
 import type { Severity } from './rule.js';
 
@@ -37,6 +38,9 @@ export const CHECK_FLAGS = {
   kubeconfig: optional('FILE', 'the cluster; KUBECONFIG or ~/.kube/config unless given'),
   context: optional('NAME', 'a context of the kubeconfig; its current one unless given'),
   api: optional('URL', 'the API server of kube-dns up, in place of a kubeconfig'),
+  'node-cache': portFlag('node-cache'),
+  dnsmasq: portFlag('dnsmasq'),
+  kubedns: portFlag('kubedns'),
   'fail-on': {
     ...preset(
       'error',

@@ -160,7 +160,8 @@ function formatOf(text: string): 'text' | 'json' {
   return text;
 }
 
-function portFlag(name: ExplainerName) {
+/** Where a program of this machine has its page. */
+export function portFlag(name: ExplainerName) {
   const help = `the port of ${name} on this machine; several are tried in order, 0 is none`;
   return preset(EXPLAINERS[name].ports.join(','), 'PORTS', help, portsOf);
 }
