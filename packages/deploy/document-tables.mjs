@@ -239,6 +239,8 @@ export const DOCUMENTS = {
       ),
     ),
     'explain-flags': rows(onlyNames(commandFlags(cli.EXPLAIN_FLAGS))),
+    'top-flags': rows(onlyNames(commandFlags(cli.TOP_FLAGS))),
+    'tail-flags': rows(onlyNames(commandFlags(cli.TAIL_FLAGS))),
     'convert-flags': options(
       exactly(Object.keys(cli.CONVERT_FLAGS).filter((name) => name !== 'help')),
     ),

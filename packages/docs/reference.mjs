@@ -19,6 +19,8 @@ export const REFERENCES = [
       part('kube-dns up', readme('cli'), 'up-flags'),
       part('kube-dns check', readme('cli'), 'check-flags'),
       part('kube-dns explain', readme('cli'), 'explain-flags'),
+      part('kube-dns top', readme('cli'), 'top-flags'),
+      part('kube-dns tail', readme('cli'), 'tail-flags'),
       part('kube-dns compare', readme('cli'), 'compare-flags'),
       part('kube-dns convert', readme('cli'), 'convert-flags'),
     ],

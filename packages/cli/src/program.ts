@@ -16,6 +16,9 @@ import { convert, CONVERT_FLAGS } from './convert/convert.js';
 import { CliError } from './errors.js';
 import { explain } from './explain/explain.js';
 import { EXPLAIN_FLAGS } from './explain/options.js';
+import { TAIL_FLAGS, TOP_FLAGS } from './queries/options.js';
+import { tail } from './queries/tail.js';
+import { top } from './queries/top.js';
 import { up, UP_FLAGS } from './up/up.js';
 
 const EXIT_USAGE = 2;
@@ -81,6 +84,16 @@ const PROGRAMS = new Map<string, Command>([
       flags: EXPLAIN_FLAGS,
       operand: { value: 'NAME' },
       run: explain,
+    },
+  ],
+  ['top', { summary: 'show who asks most, and for which names', flags: TOP_FLAGS, run: top }],
+  [
+    'tail',
+    {
+      summary: 'print each answer as it is given',
+      flags: TAIL_FLAGS,
+      operand: { value: 'NAME' },
+      run: tail,
     },
   ],
   [

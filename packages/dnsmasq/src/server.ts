@@ -186,7 +186,8 @@ export class DnsmasqServer {
     const hosts = () => this.#local.hosts();
     this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
     const { publisher } = relay;
-    this.pages = pagesOf({ ...parts, answerer: this.#answerer, kubedns, publisher });
+    const { telemetry } = this;
+    this.pages = pagesOf({ ...parts, answerer: this.#answerer, kubedns, publisher, telemetry });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
       periodMs: flags.syncInterval,

@@ -30,7 +30,7 @@ import {
   serverRows,
   type ServerStatistics,
 } from '@kube-dns/resolver';
-import { explainPages, type Telemetry } from '@kube-dns/telemetry';
+import { explainPages, queryPages, type Telemetry } from '@kube-dns/telemetry';
 import type { Listener, ServerGroup, UpstreamServers } from '@kube-dns/transport';
 import { explainAnswer, type DnsmasqExplainerOptions } from './explain/dnsmasq-explainer.js';
 import type { AppliedConfig } from './metrics.js';
@@ -168,6 +168,7 @@ function configurationOf({
 interface PagesOptions extends DnsmasqExplainerOptions {
   readonly subscriptions: DnsmasqExplainerOptions['subscriptions'] & Pick<Subscriptions, 'rows'>;
   readonly publisher: Publisher;
+  readonly telemetry: Telemetry;
 }
 
 /** The pages of the metrics port, by path. */
@@ -179,12 +180,13 @@ export interface Pages {
 }
 
 export function pagesOf(options: PagesOptions): Pages {
-  const { subscriptions, publisher } = options;
+  const { subscriptions, publisher, telemetry } = options;
+  const explained = explainPages((question) => explainAnswer(options, question));
   return {
     all: new Map([
       ['/subscriptions', () => subscriptionsPage(subscriptions.rows())],
       ['/subscribers', () => subscribersPage(publisher)],
     ]),
-    local: explainPages((question) => explainAnswer(options, question)),
+    local: new Map([...explained, ...queryPages(telemetry)]),
   };
 }

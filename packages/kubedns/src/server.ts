@@ -23,7 +23,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { explainPages, Telemetry } from '@kube-dns/telemetry';
+import { explainPages, queryPages, Telemetry } from '@kube-dns/telemetry';
 import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import {
   composeAnswerer,
@@ -256,7 +256,8 @@ export class KubednsServer {
       },
     });
     const explainer = new Explainer({ flags, zone, client, answerer: this.#answerer, watch });
-    this.localPages = explainPages((asked) => explainer.explain(asked));
+    const explained = explainPages((asked) => explainer.explain(asked));
+    this.localPages = new Map([...explained, ...queryPages(this.telemetry)]);
   }
 
   /**

@@ -9,7 +9,7 @@ import {
 } from '@kube-dns/daemon';
 import { zoneProblems, zoneRows } from '@kube-dns/push';
 import { cacheFacts, flightFacts, serverProblems, serverRows } from '@kube-dns/resolver';
-import { explainPages, type Telemetry } from '@kube-dns/telemetry';
+import { explainPages, queryPages, type Telemetry } from '@kube-dns/telemetry';
 import type { ServedBlock } from './answer/served-block.js';
 import type { AppliedCorefile, CorefileSource } from './config/corefile-source.js';
 import type { ForwardRules, ForwardTarget, ServerBlock } from './corefile/server-block.js';
@@ -174,9 +174,9 @@ interface PagesParts extends NodeCacheStatusParts {
 
 /** The pages for this machine alone, by path. */
 export function localPagesOf(parts: PagesParts): ReadonlyMap<string, LocalPage> {
-  const { server, corefile, statusPages } = parts;
+  const { server, corefile, statusPages, telemetry } = parts;
   const { points, subscriptions } = server;
   const explained = { points, subscriptions, corefile };
   const pages = explainPages((asked) => explainAnswer(explained, asked));
-  return new Map([...pages, ...statusPages(nodeCacheStatus(parts))]);
+  return new Map([...pages, ...queryPages(telemetry), ...statusPages(nodeCacheStatus(parts))]);
 }

@@ -10,4 +10,5 @@ export {
   readQuestion,
 } from './explanation.js';
 export { ObservedAnswer, type QuerySink } from './observed-answer.js';
+export { queryPages } from './query-pages.js';
 export { Telemetry, telemetryFamilies, type TelemetryOptions } from './telemetry.js';

@@ -1,0 +1,162 @@
+import { shownUrl } from '@kube-dns/base';
+import type { V1Pod } from '@kubernetes/client-node';
+import { ApiReader, defaultKubeconfig, LOCAL_API } from '../api-reader.js';
+import { refusal } from '../errors.js';
+import {
+  EXPLAINERS,
+  type ExplainerName,
+  fetchText,
+  forwardPorts,
+  HANG_MS,
+  perProgram,
+} from '../explain/programs.js';
+import type { QueriesOptions } from './options.js';
+
+/** Each pod needs three processes of kubectl. */
+const MAX_PODS = 8;
+const DNS_PODS: ReadonlySet<string> = new Set(['kube-dns', 'node-local-dns']);
+const NAMES = Object.keys(EXPLAINERS) as ExplainerName[];
+
+/** A program that has the pages `/top` and `/querylog`. */
+export interface QuerySource {
+  /** As `dnsmasq`, or `kube-dns-5c8f7/dnsmasq` of a pod. */
+  readonly label: string;
+  readonly program: ExplainerName;
+  /** On this machine. */
+  readonly port: number;
+}
+
+/** The programs that are asked, and what ends the way to them. */
+export interface QuerySources {
+  readonly sources: readonly QuerySource[];
+  /** Pods that are left out, as there are too many. */
+  readonly more: number;
+  /** Ends the forwarding; may be called twice. */
+  close(): void;
+}
+
+interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface WantedSources {
+  /** Those of this machine where there are none. */
+  readonly pods: readonly PodName[];
+  readonly kubeconfig: string | undefined;
+  readonly ports: Readonly<Record<ExplainerName, readonly number[]>>;
+  /** The program whose clients count; undefined for the first that there is. */
+  readonly program: ExplainerName | undefined;
+}
+
+/**
+ * Finds the programs: of each pod that next to the clients, and of one kind alone, so that no question counts twice on its
+ * way. Throws a refusal when there is none.
+ */
+async function findSources(wanted: WantedSources): Promise<QuerySources> {
+  const { pods, ports, kubeconfig } = wanted;
+  const opened: { close(): void }[] = [];
+  const close = () => {
+    for (const one of opened) one.close();
+  };
+  try {
+    const all: QuerySource[] = [];
+    if (pods.length === 0) all.push(...(await sourcesAt(ports, '')));
+    const forwarded = pods.slice(0, MAX_PODS).map(async ({ namespace, name }) => {
+      const way = await forwardPorts({ namespace, name, kubeconfig, ports });
+      opened.push(way);
+      all.push(...(await sourcesAt(way.ports, `${name}/`)));
+    });
+    await Promise.all(forwarded);
+    const program = wanted.program ?? NAMES.find((name) => all.some((one) => one.program === name));
+    const sources = all
+      .filter((one) => one.program === program)
+      .sort((a, b) => (a.label < b.label ? -1 : 1));
+    if (sources.length === 0) throw refusal(nothingFound(wanted));
+    return { sources, more: Math.max(0, pods.length - MAX_PODS), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function nothingFound({ pods, ports, program }: WantedSources): string {
+  const what = program ?? 'program';
+  if (pods.length > 0) {
+    const names = pods.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
+    return `no ${what} of ${names} has the page /top: it is older, or another DNS`;
+  }
+  const tried = NAMES.filter((name) => program === undefined || name === program)
+    .flatMap((name) => ports[name])
+    .map((port) => `127.0.0.1:${port}`);
+  return `no ${what} has the page /top at ${tried.join(', ')}; start kube-dns up, give --pod or --all-pods, or run this in the DNS pod`;
+}
+
+async function sourcesAt(
+  ports: Readonly<Record<ExplainerName, readonly number[]>>,
+  prefix: string,
+): Promise<QuerySource[]> {
+  const found = await Promise.all(
+    NAMES.map(async (program): Promise<QuerySource[]> => {
+      for (const port of ports[program]) {
+        const hasPage = await readPage(port, '/top', HANG_MS).then(
+          (page) => 'clients' in page,
+          () => false,
+        );
+        if (hasPage) return [{ label: `${prefix}${program}`, program, port }];
+      }
+      return [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The object that a page has. Rejects with an Error whose message says why there is none. */
+export async function readPage(port: number, path: string, limitMs: number): Promise<object> {
+  const { status, body } = await fetchText(port, path, limitMs);
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    throw new Error(`HTTP status ${status}`); // of another program
+  }
+  if (typeof value !== 'object' || value === null) throw new Error('its answer is no object');
+  const { error } = value as { error?: unknown };
+  if (status !== 200) throw new Error(typeof error === 'string' ? error : `HTTP status ${status}`);
+  return value;
+}
+
+/** Of the cluster's DNS those that run, by their label `k8s-app`. Throws a refusal when there is none. */
+async function dnsPods(
+  namespace: string,
+  access: { readonly kubeconfig: string | undefined; readonly api: string | undefined },
+): Promise<PodName[]> {
+  const reader = new ApiReader(access);
+  const pods: PodName[] = [];
+  await reader.list(`/api/v1/namespaces/${namespace}/pods`, (item) => {
+    const { metadata, status } = item as V1Pod;
+    const isOfDns = DNS_PODS.has(metadata?.labels?.['k8s-app'] ?? '');
+    if (isOfDns && status?.phase === 'Running') pods.push({ namespace, name: metadata!.name! });
+  });
+  if (pods.length > 0) return pods;
+  const labels = [...DNS_PODS].map((name) => `k8s-app=${name}`).join(' or ');
+  throw refusal(`no pod of ${namespace} at ${shownUrl(reader.server)} runs with ${labels}`);
+}
+
+/** Those that the flags of a command name. Throws a refusal when there is none. */
+export async function sourcesOf(options: QueriesOptions): Promise<QuerySources> {
+  const { pod: named, program } = options;
+  const pods: PodName[] = [...named];
+  const kubeconfig = options.kubeconfig ?? (options['all-pods'] ? defaultKubeconfig() : undefined);
+  if (options['all-pods']) {
+    const access = { kubeconfig, api: kubeconfig === undefined ? LOCAL_API : undefined };
+    pods.push(...(await dnsPods('kube-system', access)));
+  }
+  const ports = perProgram((name) => options[name]);
+  return findSources({ pods, kubeconfig, ports, program });
+}
+
+/** A text of a page for a terminal: programs escape what a name has beyond ASCII. */
+export function printable(text: string): string {
+  return text.replace(/[^ -~]/g, '?');
+}
