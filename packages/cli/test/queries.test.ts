@@ -82,6 +82,7 @@ describe('kube-dns top', () => {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name, namespace: 'kube-system', labels: { 'k8s-app': app } },
+      spec: { containers: [{ name: 'dns', image: 'dns' }] },
       status: { phase },
     });
     await api.apply([
