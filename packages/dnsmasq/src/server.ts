@@ -41,6 +41,7 @@ import { Router } from './routing/router.js';
 import {
   cacheOptions,
   cachingRules,
+  dns64Options,
   ednsOptions,
   forwarderOptions,
   isOfCluster,
@@ -143,6 +144,9 @@ export class DnsmasqServer {
         log,
       }),
       observer: queryLog,
+      dns64: dns64Options(options, (name) =>
+        isOfCluster(router.routes.find(name).group, kubedns, subscriptions),
+      ),
       exchanges: queryLog === undefined ? [this.telemetry] : [this.telemetry, queryLog],
     });
     this.#resolver = resolver;

@@ -12,6 +12,7 @@ import {
   type AnswerCacheOptions,
   type AnswerCounters,
   type CachingRules,
+  type Dns64Options,
   Resolver,
   ServerStatistics,
 } from '@kube-dns/resolver';
@@ -52,6 +53,7 @@ export interface AnswererSetup {
   readonly options?: Partial<DnsmasqPolicyOptions> & { readonly local?: LocalSetup };
   readonly logsQueries?: boolean;
   readonly stale?: StaleOptions;
+  readonly dns64?: Dns64Options;
 }
 
 /** An answerer behind a port, in front of a scripted server, with clocks that stand still. */
@@ -135,6 +137,7 @@ export class AnswererTestbed {
       },
       policy,
       observer: queryLog,
+      dns64: setup.dns64,
     });
     const { cache, counters, forwarder } = resolver;
     if (queryLog !== undefined) forwarder.exchanges.add(queryLog);

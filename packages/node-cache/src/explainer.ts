@@ -2,6 +2,7 @@ import type { Subscriptions } from '@kube-dns/push';
 import {
   type CachedEntry,
   cacheStep,
+  dns64Steps,
   LOOKED_UP,
   outcomeStep,
   type ServerFacts,
@@ -62,7 +63,9 @@ export async function explainAnswer(
       : explainServed(options, question, asked, at, rewritten?.lines));
   const entry = at?.zone.block.resolver.inspect(asked);
   const outcome = outcomeStep(verdict, question.client, entry);
-  return { program: 'node-cache', question: question.text, steps: [...steps, outcome], verdict };
+  const made = dns64Steps(verdict, at?.zone.block.block.dns64?.prefix, asked.type);
+  const all = [...steps, ...made, outcome];
+  return { program: 'node-cache', question: question.text, steps: all, verdict };
 }
 
 /** The longest zone that the name is in, at the first address that serves it. */

@@ -22,11 +22,16 @@ export {
   LOOKED_UP,
 } from './cache/answer-cache.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
+export { type Dns64Options, type Dns64Rules, type InnerAnswerer } from './dns64/dns64.js';
+export { InnerClient, type OnFound } from './dns64/inner-client.js';
+export { type Nat64Prefix, parseNat64Prefix, WELL_KNOWN_PREFIX } from './dns64/nat64-prefix.js';
+export { addOption, type RecordPredicate, withoutRecords } from './without-records.js';
 export { MAX_HITS, NONE } from './cache/entry-store.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
 export {
   type CacheLook,
   cacheStep,
+  dns64Steps,
   outcomeStep,
   skippedSteps,
 } from './explain/explanation-steps.js';

@@ -28,6 +28,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache, Hit } from './cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
+import type { Dns64 } from './dns64/dns64.js';
 import type { ReplyReader } from './cache/reply-reader.js';
 
 /** What a program does with the replies of its servers, in the order of the methods. */
@@ -50,6 +51,8 @@ export interface ReplyPolicy {
   mayStoreTarget(target: CacheableAnswer): boolean;
   /** What clients get of a reply that was read. */
   finish(reply: Buffer): Buffer;
+  /** Whether an answer that is made of others may be cached; all are by default. */
+  readonly mayStoreMade?: ((message: Buffer) => boolean) | undefined;
   /**
    * The same of an answer from the cache to a question of this type, which is cut in place: the hit has its length then.
    * Returns why, as options; undefined where it is whole.
@@ -64,6 +67,8 @@ export interface ReplyPipelineOptions {
   readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
   /** Undefined where changes are not passed on. */
   readonly relay?: Pick<Relay, 'translate'> | undefined;
+  /** Removes the addresses that count as absent. */
+  readonly dns64?: Pick<Dns64, 'withoutExcluded'> | undefined;
 }
 
 /** Processes each reply of a server before clients get it, and stores what may be cached. */
@@ -71,6 +76,7 @@ export class ReplyPipeline {
   readonly #policy: ReplyPolicy;
   readonly #cache: AnswerCache;
   readonly #relay: Pick<Relay, 'translate'> | undefined;
+  readonly #dns64: Pick<Dns64, 'withoutExcluded'> | undefined;
   readonly #reader: ReplyReader;
   readonly #publisher: ReplyPublisher;
   readonly #cursor = new RecordCursor();
@@ -95,10 +101,11 @@ export class ReplyPipeline {
   readonly #isStored = (target: CacheableAnswer): boolean =>
     !this.#isContradicted && this.#policy.mayStoreTarget(target) && this.#isNew(target);
 
-  constructor({ policy, cache, subscriptions, relay }: ReplyPipelineOptions) {
+  constructor({ policy, cache, subscriptions, relay, dns64 }: ReplyPipelineOptions) {
     this.#policy = policy;
     this.#cache = cache;
     this.#relay = relay;
+    this.#dns64 = dns64;
     this.#reader = policy.reader;
     this.#publisher = new ReplyPublisher(subscriptions);
   }
@@ -123,8 +130,10 @@ export class ReplyPipeline {
     this.#mayReplace = mayReplace;
     this.#isCurrent = this.#isContradicted = false;
     this.#publisher.find(received, outline, asksVersion);
-    const reply = policy.rewrite(markReasons(received, outline));
-    if (reply === null) return null;
+    const rewritten = policy.rewrite(markReasons(received, outline));
+    if (rewritten === null) return null;
+    const isPlain = this.#dns64 === undefined || !isCacheable;
+    const reply = isPlain ? rewritten : this.#dns64.withoutExcluded(rewritten);
     this.#hasReasons = reply !== received;
     const answer = isAnswer ? this.#process(reply, outline.hasExtendedRcode) : reply;
     this.#translate(answer);
@@ -133,6 +142,15 @@ export class ReplyPipeline {
       clampTtls(answer, answer.length, maxTtlSeconds, this.#cursor);
     }
     return answer;
+  }
+
+  /** Stores a whole answer that is made of others, with the reasons that clients get. */
+  storeMade(message: Buffer, reasons: Uint8Array): void {
+    const { answer } = this.#reader;
+    if (this.#policy.mayStoreMade?.(message) === false) return;
+    if (!this.#reader.read(message) || !this.#policy.mayStore(answer, message)) return;
+    answer.reasons = reasons;
+    this.#publisher.storeMade(this.#cache, answer);
   }
 
   // What `judge` of a policy may ask for.
@@ -270,6 +288,12 @@ class ReplyPublisher {
     }
     const source = this.isOfZone ? instance : instance.relayed;
     return cache.store(answer, isStored, source, this.#serial);
+  }
+
+  /** Stores an answer that is made of others under its own name; it goes with the changes that are announced for that. */
+  storeMade(cache: AnswerCache, answer: CacheableAnswer): void {
+    this.#asksVersion = true;
+    cache.store(answer, () => false, this.#sourceBeside(answer), LATEST);
   }
 
   /** Whether the reply knows every change that the process has announced, of any name. */

@@ -5,6 +5,7 @@ import {
   type ExchangeObserver,
   type ForwarderFacts,
   NO_OPTIONS,
+  NO_ANSWER_YET,
   QueryForwarder,
   type QueryForwarderOptions,
   type QuestionState,
@@ -25,6 +26,7 @@ import {
   type Query,
   QUESTION_FIXED_BYTES,
   readUint16,
+  TYPE,
 } from '@kube-dns/wire';
 import {
   AnswerCache,
@@ -37,6 +39,7 @@ import {
   type SnapshotAnswer,
 } from './cache/answer-cache.js';
 import type { CacheableAnswer } from './cache/cacheable-answer.js';
+import { Dns64, type Dns64Host, type Dns64Options, type InnerAnswerer } from './dns64/dns64.js';
 import { type ReplyPolicy, ReplyPipeline } from './reply-pipeline.js';
 import { type ServerFacts, serverFacts } from './status/server-facts.js';
 
@@ -106,6 +109,8 @@ export interface ResolverOptions {
   readonly observer?: ResolverObserver | undefined;
   /** See what servers are asked, and reply. */
   readonly exchanges?: readonly ExchangeObserver[];
+  /** Makes AAAA records of A records; none are made by default. */
+  readonly dns64?: Dns64Options | undefined;
 }
 
 /** Counts how queries were answered; each number only grows. */
@@ -158,7 +163,7 @@ const MAX_LEAD_SECONDS = 2;
  *     of a server           `ReplyPipeline.take`: what the policy changes, the version, the ceiling of TTLs
  *     own, or a refusal     never: they are written whole
  */
-export class Resolver implements ChangeSink {
+export class Resolver implements ChangeSink, Dns64Host {
   readonly counters = new AnswerCounters();
   // Programs have `describe`; tests look into the parts.
   readonly cache: AnswerCache;
@@ -172,6 +177,9 @@ export class Resolver implements ChangeSink {
   /** How the question that is about to be sent is sent: valid until the next one. */
   readonly #sent: { options: AddedOptions; inspector: ReplyInspector };
   readonly #prefetchOptions: PrefetchOptions | undefined;
+  readonly #dns64: Dns64 | undefined;
+  /** Counts what has changed: see `Dns64Host`. */
+  #epoch = 0;
   /** Of questions that asked for the version of the zone, and of those that did not: a version is no use where none was asked for. */
   readonly #askedVersion = this.#inspectorsOf(true);
   readonly #askedNone = this.#inspectorsOf(false);
@@ -196,16 +204,76 @@ export class Resolver implements ChangeSink {
     for (const each of exchanges) this.forwarder.exchanges.add(each);
     const { cache } = this;
     const replies = policy.replies;
-    this.#replies = replies && new ReplyPipeline({ policy: replies, cache, subscriptions, relay });
+    const dns64 = options.dns64 && new Dns64(options.dns64, this);
+    this.#dns64 = dns64;
+    this.#replies =
+      replies && new ReplyPipeline({ policy: replies, cache, subscriptions, relay, dns64 });
   }
 
-  /** Writes the answer to a question, or takes a reply path; returns what an Answerer does. */
-  resolve(query: Query, out: Uint8Array, client: Client): number {
+  /**
+   * Writes the answer to a question, or takes a reply path; returns what an Answerer does. `inner` answers what a Dns64 asks
+   * besides; this resolver by default.
+   */
+  resolve(query: Query, out: Uint8Array, client: Client, inner: InnerAnswerer = this): number {
+    const dns64 = this.#dns64;
+    if (dns64?.isFor(query) !== true) return this.#resolve(query, out, client);
+    if (query.type === TYPE.PTR) return this.#resolveReverse(dns64, query, out, client, inner);
+    if (!dns64.isServed(client)) return this.#resolve(query, out, client, dns64);
+    const length = this.#resolve(query, out, dns64.clientOf(query, client, inner));
+    return length === NO_ANSWER_YET ? length : dns64.complete(query, out, length, client, inner);
+  }
+
+  /** An answer that was made elsewhere in the program, of `length` bytes in `out`, as `resolve` gives it to clients. */
+  translate(
+    query: Query,
+    out: Uint8Array,
+    length: number,
+    client: Client,
+    inner: InnerAnswerer,
+  ): number {
+    const dns64 = this.#dns64;
+    if (dns64?.isFor(query) !== true || !dns64.isServed(client)) return length;
+    return dns64.complete(query, out, length, client, inner);
+  }
+
+  // What its Dns64 asks for.
+
+  answerInner(query: Query, out: Uint8Array, client: Client): number {
+    return this.resolve(query, out, client);
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  storeMade(message: Buffer, reasons: Uint8Array): void {
+    this.#replies?.storeMade(message, reasons);
+  }
+
+  #resolveReverse(
+    dns64: Dns64,
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    inner: InnerAnswerer,
+  ): number {
+    const hit = this.#lookup(query, out);
+    if (hit !== undefined && !hit.isStale) {
+      const { length } = hit;
+      this.#giveFresh(hit, query, out, client);
+      this.counters.cached++;
+      return length;
+    }
+    return dns64.answerReverse(query, out, client, inner) ?? this.#resolve(query, out, client);
+  }
+
+  /** `besides`: what that has made is not for this client. */
+  #resolve(query: Query, out: Uint8Array, client: Client, besides?: Dns64): number {
     const policy = this.#policy;
     const observer = this.#observer;
     let stale: OfferedAnswer | undefined;
     const hit = this.#lookup(query, out);
-    if (hit !== undefined) {
+    if (hit !== undefined && besides?.isMade(hit.reasons) !== true) {
       const { length } = hit;
       if (hit.isStale) stale = this.#giveExpired(hit, query, out, client);
       else this.#giveFresh(hit, query, out, client);
@@ -233,6 +301,7 @@ export class Resolver implements ChangeSink {
    * form) whose servers are others by configuration the cached answers are dropped, too.
    */
   configure(domains: readonly Uint8Array[] = []): void {
+    this.#epoch++;
     this.forwarder.forgetQuestions();
     for (const domain of domains) this.cache.dropBelow(domain);
   }
@@ -242,6 +311,7 @@ export class Resolver implements ChangeSink {
    * it; replies about the zone that are on their way may be older then.
    */
   invalidate(changed?: { readonly name: Uint8Array; readonly zone: Uint8Array }): void {
+    this.#epoch++;
     if (changed === undefined) this.cache.clear();
     else {
       this.cache.dropNotified(changed.name, changed.zone);
@@ -252,11 +322,13 @@ export class Resolver implements ChangeSink {
   // The same of a server that announces changes.
 
   dropBelow(domain: Uint8Array): void {
+    this.#epoch++;
     this.cache.dropBelow(domain);
   }
 
   /** Returns how many answers were dropped. */
   dropChanged(name: Uint8Array, source: ChangeSource, serial: number, zone: Uint8Array): number {
+    this.#epoch++;
     return this.cache.dropChanged(name, source, serial, zone);
   }
 
@@ -270,6 +342,7 @@ export class Resolver implements ChangeSink {
 
   /** What is in flight below a domain is not cached; what failed below another is asked again. */
   forgetQuestions(domain: Uint8Array, failed: Uint8Array): void {
+    this.#epoch++;
     this.forwarder.forgetQuestions(domain, failed);
   }
 
@@ -340,8 +413,10 @@ export class Resolver implements ChangeSink {
   }
 
   /** Waits until what is in flight now is answered. */
-  settle(): Promise<void> {
-    return this.forwarder.settle();
+  async settle(): Promise<void> {
+    await this.forwarder.settle();
+    // What the answers needed besides was asked when they came.
+    if (this.#dns64 !== undefined) await this.forwarder.settle();
   }
 
   /** Waiting clients get no answer. May be called twice. */
@@ -363,9 +438,11 @@ export class Resolver implements ChangeSink {
   /** Ends an answer that the cache wrote into `out`, as clients get it. */
   #finish(hit: Hit, query: Query, out: Uint8Array): Hit {
     const { reasons } = hit;
-    const cutReason = this.#policy.replies?.cutCached?.(hit, out, query.type);
+    const isMade = reasons.length > 0 && this.#dns64?.isMade(reasons) === true;
+    const cutReason = isMade ? undefined : this.#policy.replies?.cutCached?.(hit, out, query.type);
     let options = cutReason ?? (hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS);
-    if (reasons.length > 0) options = Buffer.concat([options, reasons]);
+    if (options.length === 0) options = reasons;
+    else if (reasons.length > 0) options = Buffer.concat([options, reasons]);
     hit.length = appendOpt(query, out, hit.length, 0, options);
     if (query.asksZoneVersion && this.#relay !== undefined) {
       hit.length = this.#relay.addTo(query, out, hit.length, hit.subscription);
@@ -382,7 +459,9 @@ export class Resolver implements ChangeSink {
     client.answersFrom(SOURCE.CACHE);
     this.#observer?.answered(out.subarray(0, hit.length), 'cached');
     const prefetch = this.#prefetchOptions;
-    if (prefetch !== undefined && hit.hits >= prefetch.hits) {
+    // What is made is of other answers, which are asked for before they expire.
+    if (prefetch === undefined || hit.hits < prefetch.hits) return;
+    if (this.#dns64?.isMade(hit.reasons) !== true) {
       this.#prefetch(prefetch, hit, query, client);
     }
   }

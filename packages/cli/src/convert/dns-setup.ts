@@ -68,6 +68,8 @@ export interface DnsSetup {
   /** The largest UDP answer in bytes; undefined for the default. */
   readonly maxUdpBytes: number | undefined;
   readonly filteredTypes: readonly ('A' | 'AAAA')[];
+  /** The prefix of addresses that are made of IPv4 addresses; empty for none. */
+  readonly dns64: string;
   /** Domains without names. */
   readonly emptyDomains: readonly string[];
   /** Domain → the addresses of each name in it. */
@@ -120,6 +122,7 @@ export const STOCK_SETUP: DnsSetup = {
   logsQueries: false,
   maxUdpBytes: undefined,
   filteredTypes: [],
+  dns64: '',
   emptyDomains: [],
   addresses: new Map(),
   hosts: [],

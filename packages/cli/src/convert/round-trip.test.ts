@@ -134,4 +134,25 @@ describe('a setup', () => {
       }),
     );
   });
+
+  it('has the prefix of --dns64 in both', () => {
+    const setup = { ...STOCK_SETUP, dns64: '2001:db8::/32' };
+    const notes = new Notes();
+    const text = writeCorefile(toCorefile(setup, notes));
+    expect(text).toMatch(/dns64 2001:db8::\/32 \{\s+allow_ipv4\s+\}/);
+    expect(notes.lines().join()).toContain('CoreDNS makes addresses of names of the cluster, too');
+    expect(fromCorefile(parseCorefile(text, 'Corefile'), {}, notes).dns64).toBe(setup.dns64);
+    const words = { kubedns: kubednsArguments(setup), dnsmasq: dnsmasqArguments(setup) };
+    const back = readPodSource({ words, configMap: new Map(), where: 'ConfigMap' }, notes);
+    expect(back.dns64).toBe(setup.dns64);
+  });
+
+  it('has the options of dns64 that dnsmasq does not have as notes', () => {
+    const notes = new Notes();
+    const text = '. {\n dns64 {\n  translate_all\n }\n forward . 192.0.2.1\n}\n';
+    const { dns64 } = fromCorefile(parseCorefile(text, 'Corefile'), {}, notes);
+    expect(dns64).toBe('64:ff9b::/96');
+    expect(notes.lines().join()).toContain('clients that ask over IPv4 get such addresses, too');
+    expect(notes.lines().join()).toContain('names with AAAA records have those');
+  });
 });

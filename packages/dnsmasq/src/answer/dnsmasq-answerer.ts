@@ -1,6 +1,7 @@
 import {
   type AnswerCache,
   type CachingRules,
+  type InnerAnswerer,
   mayReadCache,
   type Resolver,
   type ResolverPolicy,
@@ -29,6 +30,14 @@ interface AnswererParts {
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
   readonly #localDetails: AnswerDetails;
+  /** Local data has addresses of names, too, that become others (`--dns64`). */
+  readonly #inner: InnerAnswerer = {
+    answerInner: (query, out, client) => {
+      const { local, resolver } = this.#parts;
+      const length = local.answer(query, out, client);
+      return length > 0 ? length : resolver.resolve(query, out, client);
+    },
+  };
 
   constructor(parts: AnswererParts) {
     this.#parts = parts;
@@ -41,7 +50,7 @@ export class DnsmasqAnswerer implements Answerer {
     queryLog?.query(query, client);
     const sentBefore = resolver.sentForUdp;
     let length = this.#answerItself(query, out, client);
-    if (length === 0) length = resolver.resolve(query, out, client);
+    if (length === 0) length = resolver.resolve(query, out, client, this.#inner);
     if (!query.isOverTcp) this.#count(length, resolver.sentForUdp - sentBefore);
     return length;
   }

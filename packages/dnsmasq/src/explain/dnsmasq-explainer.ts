@@ -5,6 +5,7 @@ import type { Subscriptions } from '@kube-dns/push';
 import {
   type CacheLook,
   cacheStep,
+  dns64Steps,
   LOOKED_UP,
   type LoopDetector,
   outcomeStep,
@@ -97,7 +98,9 @@ export async function explainAnswer(
   const verdict = await answered;
   const outcome = outcomeStep(verdict, question.client, resolver.inspect(query));
   const steps = await stepsOf(parts, { question, query, trace, look, routed, servers, verdict });
-  return { program: 'dnsmasq', question: question.text, steps: [...steps, outcome], verdict };
+  const made = dns64Steps(verdict, parts.options.dns64Prefix, query.type);
+  steps.push(...made, outcome);
+  return { program: 'dnsmasq', question: question.text, steps, verdict };
 }
 
 async function stepsOf(parts: DnsmasqExplainerOptions, asked: Asked): Promise<ExplainedStep[]> {

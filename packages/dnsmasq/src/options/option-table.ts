@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { type ClientNetworks, nearest } from '@kube-dns/base';
-import type { PrefetchOptions } from '@kube-dns/resolver';
+import { type Nat64Prefix, type PrefetchOptions, WELL_KNOWN_PREFIX } from '@kube-dns/resolver';
 import {
   COOKIELESS_PER_SECOND,
   DEFAULT_TCP_AGE_MS,
@@ -60,6 +60,7 @@ import {
   NO_EDNS_CHANGES,
   type NotifyRule,
   parseAddressRange,
+  parseDns64Prefix,
   parseAlias,
   parseNotifyRule,
   parsePrefetch,
@@ -600,6 +601,22 @@ const FIELDS = {
     effect('--filter-A', 'remove A records from answers', (list) => [...list, TYPE.A]),
     effect('--filter-AAAA', 'remove AAAA records from answers', (list) => [...list, TYPE.AAAA]),
     addsFields('--filter-rr=', 'remove records of these types from answers', types),
+  ),
+  /** The prefix of AAAA records that are made of A records; undefined: none are made. */
+  dns64Prefix: field<Nat64Prefix | undefined>(
+    undefined,
+    setting(
+      '--dns64[=]',
+      `extension: IPv6 prefix: make AAAA records of A records where there are none (default ${WELL_KNOWN_PREFIX})`,
+      parseDns64Prefix,
+    ),
+  ),
+  dns64Excluded: listField<AddressRange>(
+    adds(
+      '--dns64-exclude=',
+      'extension: IP[/bits]: --dns64 takes AAAA records with it for absent, and makes none of A records with it',
+      parseAddressRange,
+    ),
   ),
   /** Names without a dot are not forwarded. */
   needsDomain: field(

@@ -1,6 +1,12 @@
 import { isIPv4 } from 'node:net';
 import { ClientNetworks, errorText, MAX_PORT, parseGoDuration } from '@kube-dns/base';
-import { MAX_HITS, type PrefetchOptions } from '@kube-dns/resolver';
+import {
+  MAX_HITS,
+  type Nat64Prefix,
+  parseNat64Prefix,
+  type PrefetchOptions,
+  WELL_KNOWN_PREFIX,
+} from '@kube-dns/resolver';
 import {
   encodeKey,
   hasPrefix,
@@ -209,6 +215,15 @@ export function parsePrefetch(value: string): PrefetchOptions {
   const percent = second === undefined ? PERCENT : wholeNumber(second, MAX_PERCENT);
   if (hits === 0 || percent === 0) throw new OptionError('it cannot be 0');
   return { hits, percent };
+}
+
+/** Reads `[ADDRESS/LENGTH]`, the prefix of a NAT64; throws an OptionError. */
+export function parseDns64Prefix(value: string): Nat64Prefix {
+  try {
+    return parseNat64Prefix(value === '' ? WELL_KNOWN_PREFIX : value);
+  } catch (error) {
+    throw new OptionError(errorText(error));
+  }
 }
 
 /** `--stale`: when clients get expired answers, and which. */

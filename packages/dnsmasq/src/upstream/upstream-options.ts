@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { Relay, SubscribedServer, Subscriptions } from '@kube-dns/push';
-import type { AnswerCacheOptions, CachingRules } from '@kube-dns/resolver';
+import type { AnswerCacheOptions, CachingRules, Dns64Options } from '@kube-dns/resolver';
 import {
   type QueryForwarderOptions,
   retryPlan,
@@ -104,6 +104,16 @@ export function cachingRules(options: DnsmasqOptions): CachingRules {
     maxTtlSeconds: options.maxCacheTtlSeconds,
     cachesZeroTtls: options.maxStaleSeconds > 0,
   };
+}
+
+/** `--dns64`, for every client: what is not of the cluster; undefined without it. */
+export function dns64Options(
+  { dns64Prefix, dns64Excluded }: Pick<DnsmasqOptions, 'dns64Prefix' | 'dns64Excluded'>,
+  isExempt: Dns64Options['isExempt'],
+): Dns64Options | undefined {
+  if (dns64Prefix === undefined) return undefined;
+  const rules = { prefix: dns64Prefix, excluded: dns64Excluded };
+  return { ...rules, translatesAll: false, servesIpv4: true, isExempt };
 }
 
 /** How questions are forwarded, as the command line says; a cache that subscribes asks for many clients. */

@@ -167,7 +167,7 @@ function shorterAge(one: number, other: number): number {
 
 /** What makes two blocks one: where it stands in the Corefile does not matter, nor what there is beside its answers. */
 function keyOf(block: ServerBlock, isOfCluster: boolean): string {
-  const { addresses, zones, cache, forward, hosts } = block;
+  const { addresses, zones, cache, forward, hosts, dns64 } = block;
   const { logsErrors, errorPatterns, maxUdpBytes, rotatesRecords } = block;
   const patterns = errorPatterns.map((each) => [
     each.pattern.source,
@@ -178,6 +178,15 @@ function keyOf(block: ServerBlock, isOfCluster: boolean): string {
   const rules = forward && { ...forward, line: 0, maxAgeMs: 0 };
   const names = zones.map(({ zone, port }) => `${zone}:${port}`).sort();
   const made = [block.rewrites, block.templates].map((each) => each.map(({ text }) => text));
-  const answers = [cache, rules, hosts, made, maxUdpBytes, rotatesRecords, isOfCluster];
+  const answers = [
+    cache,
+    rules,
+    hosts,
+    dns64 && { ...dns64, prefix: dns64.prefix.text },
+    made,
+    maxUdpBytes,
+    rotatesRecords,
+    isOfCluster,
+  ];
   return JSON.stringify([addresses, names, ...answers, logsErrors, patterns]);
 }

@@ -1,4 +1,5 @@
-import { type Client, NO_ANSWER_YET, type ReplyPath } from '@kube-dns/transport';
+import { InnerClient, type OnFound } from '@kube-dns/resolver';
+import { type Client, NO_ANSWER_YET } from '@kube-dns/transport';
 import {
   type AnswerWriter,
   buildQuery,
@@ -23,9 +24,6 @@ export interface ZoneLookup {
 /** How many CNAMEs of templates and rewritten ones may follow each other. */
 const MAX_DEPTH = 8;
 
-/** Called with the answer, which is valid during the call; undefined where there is none. */
-type OnFound = (message: Uint8Array | undefined) => void;
-
 /**
  * Questions that an answer needs, asked as the client of this address would ask them (coredns plugin/pkg/upstream): for
  * the targets of CNAMEs.
@@ -38,6 +36,14 @@ export class Lookups {
   constructor(zones: ZoneLookup, depth = 0) {
     this.#zones = zones;
     this.#depth = depth;
+  }
+
+  /** Answers a question of this program, as an Answerer does; undefined where its name is in no zone. */
+  answer(query: Query, out: Uint8Array, client: Client): number | undefined {
+    this.#next ??= new Lookups(this.#zones, this.#depth + 1);
+    return this.#depth < MAX_DEPTH
+      ? this.#zones.answerInZone(query, out, client, this.#next)
+      : undefined;
   }
 
   /** Asks for a name as presentation text; calls back now or later. */
@@ -69,35 +75,6 @@ function questionFor(name: string, type: number): Query | undefined {
   const query = new Query();
   query.read(bytes, bytes.length, true, MAX_MESSAGE_BYTES);
   return query;
-}
-
-/** Who asks: an answer of this program, for a client. */
-class InnerClient implements Client, ReplyPath {
-  readonly address: string;
-  readonly port: number;
-  readonly #onFound: OnFound;
-
-  constructor(address: string, port: number, onFound: OnFound) {
-    this.address = address;
-    this.port = port;
-    this.#onFound = onFound;
-  }
-
-  answersFrom(): void {
-    // The answer that it becomes a part of is made here.
-  }
-
-  defer(): ReplyPath {
-    return this;
-  }
-
-  send(message: Uint8Array, length: number): void {
-    this.#onFound(message.subarray(0, length));
-  }
-
-  abandon(): void {
-    this.#onFound(undefined);
-  }
 }
 
 /** Adds the answer section of a message to the one that is written, and that it is truncated if it is. */

@@ -3,6 +3,7 @@ import type { Subscriptions } from '@kube-dns/push';
 import {
   type CacheableAnswer,
   type CachingRules,
+  type InnerAnswerer,
   ReplyReader,
   type ReplyPolicy,
   Resolver,
@@ -95,6 +96,8 @@ export class ServedBlock implements ResolverPolicy, NextPlugins {
   /** Undefined without the plugins `rewrite` and `template`. */
   readonly #rewriter: Rewriter | undefined;
   readonly #templates: Templates | undefined;
+  /** Undefined without the plugin `dns64`. */
+  readonly #inner: InnerQuestions | undefined;
 
   /** Throws a StartupError for a bad file of authorities. */
   constructor(block: ServerBlock, key: string, isOfCluster: boolean, parts: BlockParts) {
@@ -118,6 +121,10 @@ export class ServedBlock implements ResolverPolicy, NextPlugins {
       templates.length === 0
         ? undefined
         : new Templates(templates, zones, (...made) => this.replies?.boundTtls(...made));
+    // That of all names may be one of the cluster's DNS, too, which asks other servers for most.
+    const isExempt = isOfCluster && !zones.includes('.');
+    const dns64 = block.dns64 && { ...block.dns64, isExempt: () => isExempt };
+    this.#inner = dns64 && new InnerQuestions(this);
     this.resolver = new Resolver({
       cache: {
         maxRecords: rules === undefined ? 0 : rules.success.capacity + rules.denial.capacity,
@@ -142,6 +149,7 @@ export class ServedBlock implements ResolverPolicy, NextPlugins {
       prefetch: rules?.prefetch,
       subscriptions,
       policy: this,
+      dns64,
       exchanges: [this.#errors, exchanges].filter((each) => each !== undefined),
     });
     if (isOfCluster) subscriptions.attach(this.resolver);
@@ -186,7 +194,13 @@ export class ServedBlock implements ResolverPolicy, NextPlugins {
     }
     if (query.class === CLASS.CH) return this.#refuse(query, out, RCODE.REFUSED, NO_CHAOS);
     const fromHosts = this.hosts?.answer(query, out) ?? 0;
-    return fromHosts > 0 ? fromHosts : this.resolver.resolve(query, out, client);
+    if (this.#inner === undefined) {
+      return fromHosts > 0 ? fromHosts : this.resolver.resolve(query, out, client);
+    }
+    this.#inner.lookups = lookups;
+    return fromHosts > 0
+      ? this.resolver.translate(query, out, fromHosts, client, this.#inner)
+      : this.resolver.resolve(query, out, client, this.#inner);
   }
 
   /**
@@ -231,6 +245,23 @@ export class ServedBlock implements ResolverPolicy, NextPlugins {
     this.#writer.begin(query, out);
     this.#writer.setRcode(rcode, reason);
     return this.#writer.finish();
+  }
+}
+
+/** What `dns64` asks: addresses of its block, and reverse names of whatever block has them. */
+class InnerQuestions implements InnerAnswerer {
+  readonly #block: NextPlugins;
+  /** Those of the address that the last query came to: all find the same blocks there. */
+  lookups!: Lookups;
+
+  constructor(block: NextPlugins) {
+    this.#block = block;
+  }
+
+  answerInner(query: Query, out: Uint8Array, client: Client): number {
+    const { lookups } = this;
+    const other = query.type === TYPE.PTR ? lookups.answer(query, out, client) : undefined;
+    return other ?? this.#block.answerNext(query, out, client, lookups);
   }
 }
 
@@ -317,6 +348,10 @@ class BlockReplies implements ReplyPolicy {
     answer.isOfCluster = this.#isOfCluster;
     answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
     return this.#oneTtl.ttlSeconds > 0;
+  }
+
+  mayStoreMade(message: Buffer): boolean {
+    return this.judge(message) === undefined;
   }
 
   /** The targets of CNAMEs are asked for themselves, as in CoreDNS. */

@@ -16,3 +16,4 @@ export {
 } from './corefile.js';
 export { plainTarget } from './forward-target.js';
 export { readKey, type ZoneKey } from './server-block.js';
+export { parseNat64Prefix, WELL_KNOWN_PREFIX } from '@kube-dns/resolver';

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { errorText, isWithin, MAX_TIMER_MS, quote } from '@kube-dns/base';
 import { isIpAddress } from '@kube-dns/daemon';
+import { type Nat64Prefix, parseNat64Prefix, WELL_KNOWN_PREFIX } from '@kube-dns/resolver';
 import type { Directive, WrittenBlock } from './corefile.js';
 import { readForwardTarget, UNKNOWN_ADDRESS } from './forward-target.js';
 import { readPattern, readRewrite } from './rewrite.js';
@@ -48,6 +49,7 @@ export const PLUGINS: ReadonlyMap<string, Plugin> = new Map<string, Plugin>([
   ['cache', { read: readCache }],
   // What it logs is logged with `--v=4`.
   ['debug', { read: checkAlone, isRepeated: true }],
+  ['dns64', { read: readDns64 }],
   ['errors', { read: readErrors }],
   ['forward', { read: readForward, isRepeated: true }],
   ['health', { read: readHealth, isRepeated: true }],
@@ -68,7 +70,6 @@ export const REFUSED: ReadonlyMap<string, string> = new Map([
   ['acl', 'clients are not filtered: use a NetworkPolicy'],
   ['any', 'leave it out: ANY is forwarded'],
   ['autopath', 'it needs to watch pods: give them fewer search domains, or a name a last dot'],
-  ['dns64', 'no addresses are made: use it in the DNS that is forwarded to'],
   ['dnstap', 'no traffic is copied: use log'],
   ['kubernetes', 'the cluster is not watched on each node: forward to its DNS'],
   ['minimal', 'answers are passed on as they are: leave it out'],
@@ -272,6 +273,43 @@ function readConsolidate(option: Directive): ErrorPattern {
     level,
     showsFirst,
   };
+}
+
+/** `dns64 [PREFIX] { prefix PREFIX; translate_all; allow_ipv4 }`. */
+function readDns64(each: Directive, draft: Draft<ServerBlock>): void {
+  checkWords(each, 0, 1, '[PREFIX]');
+  const rules = {
+    prefix: nat64Prefix(each, each.args[0] ?? WELL_KNOWN_PREFIX),
+    excluded: [],
+    translatesAll: false,
+    servesIpv4: false,
+  };
+  for (const option of each.block ?? []) {
+    switch (option.name) {
+      case 'prefix':
+        rules.prefix = nat64Prefix(option, oneWord(option, 'PREFIX'));
+        break;
+      case 'translate_all':
+        checkWords(option, 0, 0);
+        rules.translatesAll = true;
+        break;
+      case 'allow_ipv4':
+        checkWords(option, 0, 0);
+        rules.servesIpv4 = true;
+        break;
+      default:
+        fail(option, 'dns64 has no such option');
+    }
+  }
+  draft.dns64 = rules;
+}
+
+function nat64Prefix(each: Directive, text: string): Nat64Prefix {
+  try {
+    return parseNat64Prefix(text);
+  } catch (error) {
+    return fail(each, errorText(error));
+  }
 }
 
 /** The defaults of coredns plugin/forward (forward.go, New). */

@@ -200,7 +200,7 @@ describe('the server blocks of a Corefile', () => {
   it('are refused together, each mistake with its line, its directive and what to do', () => {
     const text = `.:53 {
   bind 127.0.0.1
-  dns64
+  dns64 64:ff9b::/95
   cache {
     success none
   }
@@ -215,7 +215,7 @@ describe('the server blocks of a Corefile', () => {
 `;
     expect(mistakes(text)).toEqual([
       'Corefile: line 9: File to import not found: absent',
-      'Corefile: line 3: dns64: no addresses are made: use it in the DNS that is forwarded to',
+      'Corefile: line 3: dns64 64:ff9b::/95: the prefix "64:ff9b::/95" does not have 32, 40, 48, 56, 64, 96 bits',
       'Corefile: line 5: cache: success none: "none" is not a whole number from 0',
       "Corefile: line 7: zone: Unknown directive 'zone'",
       "Corefile: forward: line 2: nosuch: Unknown directive 'nosuch'",

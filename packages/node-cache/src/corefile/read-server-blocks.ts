@@ -116,6 +116,7 @@ function emptyBlock(zones: ServerBlock['zones'], line: number): Draft<ServerBloc
     cache: undefined,
     forward: undefined,
     hosts: undefined,
+    dns64: undefined,
     rewrites: [],
     templates: [],
     logsErrors: false,

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { parseHostPort } from '@kube-dns/base';
+import type { Dns64Rules } from '@kube-dns/resolver';
 import type { Encryption } from '@kube-dns/transport';
 import { BITS_PER_REVERSE_LABEL, encodeName, parseAddress, reverseName } from '@kube-dns/wire';
 import type { Pattern } from './pattern.js';
@@ -16,6 +17,8 @@ export interface ServerBlock {
   readonly cache: CacheRules | undefined;
   readonly forward: ForwardRules | undefined;
   readonly hosts: HostsRules | undefined;
+  /** Undefined where no AAAA records are made of A records. */
+  readonly dns64: Dns64Rules | undefined;
   /** In their order. */
   readonly rewrites: readonly RewriteRule[];
   /** In their order, before `hosts`. */

@@ -8,6 +8,9 @@ const template = (option: string) => `template IN A {\n${option}\n}`;
 const errors = (option: string) => `errors {\n${option}\n}`;
 
 const TAKEN = [
+  'dns64',
+  'dns64 64:ff9b::/96',
+  'dns64 {\nprefix 2001:db8::/32\ntranslate_all\nallow_ipv4\n}',
   'cache',
   'cache 30',
   'cache 30 example.org Example.COM.',
@@ -207,7 +210,6 @@ const REFUSED_HERE = [
   'rewrite edns0 local set 0xffee 0x61',
   'whoami',
   'acl {\nallow\n}',
-  'dns64',
   'nsid',
 ];
 

@@ -1,7 +1,9 @@
 import type { SubscriptionRow } from '@kube-dns/push';
 import type { QuestionState } from '@kube-dns/transport';
-import { OPTION_HEAD_BYTES, RCODE_NAMES, typeText } from '@kube-dns/wire';
+import { OPTION_HEAD_BYTES, RCODE_NAMES, TYPE, typeText } from '@kube-dns/wire';
 import type { CachedEntry } from '../cache/answer-cache.js';
+import { dns64Reason } from '../dns64/dns64.js';
+import type { Nat64Prefix } from '../dns64/nat64-prefix.js';
 import type { ServerFacts } from '../status/server-facts.js';
 
 /** What is known of a question before it is asked. */
@@ -81,6 +83,20 @@ export function outcomeStep(
   );
   if (reasons.length > 0) texts.push(`The answer says why: ${reasons.join('; ')}.`);
   return { step: 'outcome', text: texts.join(' '), source, server, rcode, isCached };
+}
+
+/** What a DNS64 with this prefix has made of the answer of other questions; none where it has made nothing. */
+export function dns64Steps(
+  { ede }: Pick<ExplainedOutcome, 'ede'>,
+  prefix: Nat64Prefix | undefined,
+  type: number,
+): Step[] {
+  if (prefix === undefined || !ede.some(({ text }) => text === dns64Reason(prefix))) return [];
+  const text =
+    type === TYPE.PTR
+      ? `The address is below ${prefix.text}, so the answer is that for the IPv4 address in it (DNS64).`
+      : `The name has no AAAA records: those of the answer are its A records below ${prefix.text} (DNS64).`;
+  return [{ step: 'dns64', text, prefix: prefix.text }];
 }
 
 /** Whether a client gets it without a question to servers. */

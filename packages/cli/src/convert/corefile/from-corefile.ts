@@ -1,10 +1,12 @@
 import { isIP } from 'node:net';
-import { nearest } from '@kube-dns/base';
+import { errorText, nearest } from '@kube-dns/base';
 import {
   directiveText,
+  parseNat64Prefix,
   placeOf,
   readKey,
   resolveCorefile,
+  WELL_KNOWN_PREFIX,
   type Corefile,
   type Directive,
   type FindImports,
@@ -334,6 +336,9 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
       else draft.maxUdpBytes = bytes;
       return;
     }
+    case 'dns64':
+      readDns64(plugin, zone, context);
+      return;
     case 'pprof':
       draft.isProfiled = true;
       if (args.length > 0) change(context, plugin, zone, 'kubedns has it at its port of metrics');
@@ -625,6 +630,28 @@ function readHostsFile(
 function hostsEntry([address = '', ...names]: readonly string[]): HostsEntry | undefined {
   if (isIP(address) === 0 || names.length === 0) return undefined;
   return { address, names: names.map(plainDomain) };
+}
+
+/** `dns64`: dnsmasq has one prefix, for all names outside of the cluster and all clients. */
+function readDns64(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const options = plugin.block ?? [];
+  const isFirst = draft.dns64 === '';
+  const given = options.find(({ name }) => name === 'prefix')?.args ?? plugin.args;
+  try {
+    draft.dns64 = parseNat64Prefix(given[0] ?? WELL_KNOWN_PREFIX).text;
+  } catch (error) {
+    lose(context, plugin, zone, errorText(error));
+    return;
+  }
+  if (zone !== '.' && isFirst)
+    change(context, plugin, zone, 'dnsmasq makes addresses for all domains');
+  if (options.some(({ name }) => name === 'translate_all')) {
+    lose(context, plugin, zone, 'names with AAAA records have those: see --filter-AAAA');
+  }
+  if (isFirst && !options.some(({ name }) => name === 'allow_ipv4')) {
+    change(context, plugin, zone, 'clients that ask over IPv4 get such addresses, too');
+  }
 }
 
 const TEMPLATES =

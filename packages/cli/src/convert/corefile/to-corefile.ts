@@ -68,8 +68,20 @@ function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] 
     ...cacheDirective(setup),
     ...(setup.detectsLoops ? [directive('loop')] : []),
     ...forMain([directive('reload'), ...(setup.isProfiled ? [directive('pprof')] : [])]),
+    ...dns64Directive(here, setup, notes),
     ...(setup.turnsRecords ? [directive('loadbalance')] : []),
   ];
+}
+
+/** Where names are not of the cluster; in one block with these CoreDNS makes addresses of both. */
+function dns64Directive(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
+  if (setup.dns64 === '') return [];
+  const isOfCluster = kubernetesDirectives(here, setup).length > 0;
+  if (isOfCluster && here.zone !== '.') return [];
+  if (isOfCluster) {
+    notes.change(`--dns64=${setup.dns64}`, 'CoreDNS makes addresses of names of the cluster, too');
+  }
+  return [directive('dns64', [setup.dns64], [directive('allow_ipv4')])];
 }
 
 /** The zone that CoreDNS chooses for a name: the longest. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isWithin } from '@kube-dns/base';
 import { ConfigError, parseDnsConfig, parseFederations, parseNameservers } from '@kube-dns/daemon';
+import { WELL_KNOWN_PREFIX } from '@kube-dns/node-cache/corefile';
 import { OPTION_SPELLINGS, type OptionSpelling } from '@kube-dns/dnsmasq/options';
 import {
   MIN_PERCENT,
@@ -295,6 +296,9 @@ function readOption(option: DnsmasqOption, reading: Reading): void {
       return;
     case 'log-queries':
       draft.logsQueries = true;
+      return;
+    case 'dns64':
+      draft.dns64 = value === '' ? WELL_KNOWN_PREFIX : value;
       return;
     case 'filter-A':
     case 'filter-AAAA':

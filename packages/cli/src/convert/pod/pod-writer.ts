@@ -104,6 +104,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     ...(setup.turnsRecords ? [] : ['--no-round-robin']),
     ...(setup.asksInOrder ? ['--strict-order'] : []),
     ...setup.filteredTypes.map((type) => `--filter-${type}`),
+    ...(setup.dns64 === '' ? [] : [`--dns64=${setup.dns64}`]),
     ...[setup.domain, ...setup.reverseZones].map((zone) => `--server=/${zone}/${KUBEDNS}`),
     ...upstreamArguments(setup),
     ...tlsArguments(setup),

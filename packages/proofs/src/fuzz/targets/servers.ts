@@ -129,7 +129,7 @@ const DNSMASQ_OPTIONS = [
 /** The same with what writes texts of the packets, and changes their EDNS options. */
 const TALKATIVE = [
   ...['--log-queries=extra', '--add-subnet=24,56', '--add-mac', '--proxy-dnssec'],
-  ...['--use-stale-cache=60', '--filter-A', '--umbrella'],
+  ...['--use-stale-cache=60', '--filter-A', '--umbrella', '--dns64'],
 ];
 const DNSMASQ_NAMES = [
   ...['a.example.com', 'host.x', 'alias.x', 'txt.x', 'x', '_s._udp.x', 'n.local', 'n.block'],

@@ -97,7 +97,7 @@ const OPTION_SEEDS = [
   ...['log-queries=extra', 'log-facility=-', 'no-negcache', 'rebind-domain-ok=/a/b/'],
   ...['edns-packet-max=4096', 'fast-dns-retry=500,2000', 'cache-rr=ANY,HTTPS'],
   ...['interface-name=i,eth0/4', 'expand-hosts', 'domain=dom.x', 'addn-hosts=/etc/hosts.x'],
-  'user=root',
+  ...['user=root', 'dns64=2001:db8::/32', 'dns64-exclude=10.0.0.0/8'],
 ];
 const OPTION_WORDS = OPTION_SEEDS.map((text) => `--${text.replaceAll('"', '')}`);
 /** Memory of the up to 128 reverse zones that one `--rev-server` adds. */
@@ -291,6 +291,7 @@ export const ROWS = {
         '(s) {\nimport plain\nlog . "{combined}" {\nclass denial\n}\n}\n10.0.0.0/8, fd00::/16 {\nimport s\n}',
         '. {\nhosts /h a.b {\n10.0.0.1 c\nttl 60\nfallthrough\n}\nerrors {\nconsolidate 5m ".* x$" info\n}\n}',
         'c {\nbind eth0 {\nexcept ::1\n}\nforward a tls://[::1%n]:853 https://192.0.2.1 {\nexcept b\nexpire 1s\n}\n}',
+        '. {\ndns64 64:ff9b::/96 {\nprefix 2001:db8::/40\ntranslate_all\nallow_ipv4\n}\n}',
         '. {\ncache 5 {\nserve_stale 1h verify 1s\nprefetch 2 1m 20%\ndisable denial a b\n}\nloop\nready :1\n}',
       ],
       tokens: [
