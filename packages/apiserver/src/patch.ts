@@ -344,6 +344,11 @@ function read(holder: Holder, pointer: unknown): unknown {
   return getChild(parent, key);
 }
 
+/** structuredClone would make objects of another realm where the tests run: none equals one of theirs (`isDeepStrictEqual`). */
+function cloneJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
 /**
  * RFC 6902. The target is not changed. Throws a 422 when an operation is unknown, does not
  * apply or a `test` fails.
@@ -363,18 +368,18 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
 
 function applyAll(target: unknown, patch: readonly unknown[]): unknown {
   let copied = 0;
-  const holder: Holder = { root: structuredClone(target) };
+  const holder: Holder = { root: cloneJson(target) };
   for (const item of patch) {
     const { op, path, from, value } = isJsonObject(item) ? item : {};
     switch (op) {
       case 'add':
-        add(holder, path, structuredClone(value));
+        add(holder, path, cloneJson(value));
         break;
       case 'remove':
         remove(holder, path);
         break;
       case 'replace':
-        replace(holder, path, structuredClone(value));
+        replace(holder, path, cloneJson(value));
         break;
       case 'move':
         add(holder, path, remove(holder, from));

@@ -4,12 +4,14 @@ import { TemporaryFolder } from '@kube-dns/testkit';
 import { MANIFESTS } from '@kube-dns/testkit/manifests';
 
 /** Calls `look` with the path of a copy of manifests/, in which it may change files; the copy is gone afterwards. */
-export async function withManifestsCopy(look: (copy: string) => void): Promise<void> {
+export async function withManifestsCopy(
+  look: (copy: string) => void | Promise<void>,
+): Promise<void> {
   const folder = new TemporaryFolder();
   try {
     const copy = join(folder.path, 'manifests');
     cpSync(MANIFESTS, copy, { recursive: true });
-    look(copy);
+    await look(copy);
   } finally {
     await folder.close();
   }
