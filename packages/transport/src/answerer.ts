@@ -29,6 +29,11 @@ export interface Client {
    * the caller gives up: it may be used again.
    */
   defer(reusable?: ReplyPath): ReplyPath;
+  /**
+   * Over TCP: the path for an answer of several messages, in place of `defer`. Clients that pass a reply path through, such
+   * as those of a statistics, have none.
+   */
+  stream?(): ReplyStream;
 }
 
 /** The client that a listener has received a query from. */
@@ -54,6 +59,29 @@ export interface ReplyPath {
   send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void;
   /** Releases the path without an answer. */
   abandon(): void;
+}
+
+/**
+ * The path back to a client over TCP for an answer of several messages (RFC 5936 section 2.2). Other answers of the connection
+ * may be sent between them. After `end`, `abort` or the end of the connection it does nothing.
+ */
+export interface ReplyStream {
+  /** The client's address as text, and its port. */
+  readonly address: string;
+  readonly port: number;
+  /**
+   * Sends a message of so many bytes, which are copied, as it is: neither cut nor with a cookie. False when the client has
+   * enough to read: the next one is sent after `onDrain`.
+   */
+  write(message: Uint8Array, length: number): boolean;
+  /** Called each time when the client has read what was sent, after a `write` that returned false. */
+  onDrain: (() => void) | undefined;
+  /** Called once when the connection ends before the answer. */
+  onClose: (() => void) | undefined;
+  /** The answer is complete: the connection is read on. */
+  end(): void;
+  /** Closes the connection: the answer cannot be completed, which nothing else says to the client. */
+  abort(): void;
 }
 
 /**

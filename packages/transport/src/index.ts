@@ -6,6 +6,7 @@ export {
   type Client,
   NO_ANSWER_YET,
   type ReplyPath,
+  type ReplyStream,
   type RetainedQuery,
   type Session,
   type SessionService,

@@ -156,13 +156,20 @@ export class MessageHandler {
   /** Truncates an answer to the client's size, which leaves room for a cookie, and adds that; counts it. */
   fit(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
     const { counters } = this.#options;
-    counters.answers++;
     const whole = length > maxBytes ? this.#compressed(message, length, maxBytes) : length;
     const fitted = fitMessage(message, whole, maxBytes, this.#cursor);
-    const flags = readUint16(message, 2);
-    counters.rcodes[flags & RCODE_MASK]!++;
+    const flags = this.countAnswer(message);
     if (fitted < whole || (flags & FLAG.TC) !== 0) counters.truncated++;
     return this.#addCookie(message, fitted, cookie);
+  }
+
+  /** Counts an answer by its header; returns its flags. */
+  countAnswer(message: Uint8Array): number {
+    const { counters } = this.#options;
+    const flags = readUint16(message, 2);
+    counters.answers++;
+    counters.rcodes[flags & RCODE_MASK]!++;
+    return flags;
   }
 
   #compressed(message: Uint8Array, length: number, maxBytes: number): number {

@@ -5,6 +5,7 @@ import {
   type AddressedClient,
   type AnswerSource,
   type ReplyPath,
+  type ReplyStream,
   type RetainedQuery,
   type Session,
   SOURCE,
@@ -277,6 +278,8 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   /** `end` was called. */
   isToEnd = false;
   #stays = false;
+  /** Made for the first answer of several messages. */
+  #streams: Set<TcpReplyStream> | undefined;
   readonly #readOn = (): void => this.readOn();
 
   constructor(
@@ -294,6 +297,7 @@ export class TcpConnection implements AddressedClient, Reading, Session {
       shares.connections--;
       this.#hold(0);
       shares.leave(this);
+      for (const stream of this.#streams ?? []) stream.close();
     });
     this.address = unmappedAddress(socket.remoteAddress ?? '');
     this.port = socket.remotePort ?? 0;
@@ -303,7 +307,10 @@ export class TcpConnection implements AddressedClient, Reading, Session {
       this.#frames.push(chunk);
       this.readOn();
     });
-    socket.on('drain', () => this.readOn());
+    socket.on('drain', () => {
+      this.readOn();
+      for (const stream of this.#streams ?? []) stream.onDrain?.();
+    });
     socket.on('end', () => {
       this.#hasEnded = true;
       this.readOn();
@@ -362,6 +369,27 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     const { query, retainedCookie } = this.#handler;
     const observed = this.#handler.retainObserved();
     return new TcpReplyPath(this, query.maxAnswerBytes, retainedCookie, observed);
+  }
+
+  stream(): ReplyStream {
+    this.#deferred++;
+    const stream = new TcpReplyStream(this, this.#handler.retainObserved());
+    (this.#streams ??= new Set()).add(stream);
+    return stream;
+  }
+
+  /** Sends a message of an answer of several; false when the client has enough to read. */
+  sendPart(message: Uint8Array, length: number): boolean {
+    this.push(message.subarray(0, length));
+    return !this.#socket.writableNeedDrain;
+  }
+
+  /** An answer of several messages is complete. */
+  endStream(stream: TcpReplyStream, message: Uint8Array): void {
+    this.#streams?.delete(stream);
+    this.#deferred--;
+    this.#handler.countAnswer(message);
+    process.nextTick(this.#readOn);
   }
 
   /** Sends a deferred answer, fitted to its client's size (nothing when `length` is 0), and continues to read; returns its length. */
@@ -503,6 +531,58 @@ class TcpReplyPath implements ReplyPath {
 
   abandon(): void {
     this.send(NO_MESSAGE, 0, SOURCE.NONE);
+  }
+}
+
+class TcpReplyStream implements ReplyStream {
+  readonly address: string;
+  readonly port: number;
+  onDrain: (() => void) | undefined;
+  onClose: (() => void) | undefined;
+  #connection: TcpConnection | undefined;
+  readonly #observed: RetainedQuery | undefined;
+  /** The head of the first message: with the last one it is counted, and observed, as the answer. */
+  #first: Uint8Array | undefined;
+
+  constructor(connection: TcpConnection, observed: RetainedQuery | undefined) {
+    this.address = connection.address;
+    this.port = connection.port;
+    this.#connection = connection;
+    this.#observed = observed;
+  }
+
+  write(message: Uint8Array, length: number): boolean {
+    this.#first ??= message.slice(0, length);
+    return this.#connection?.sendPart(message, length) ?? false;
+  }
+
+  end(): void {
+    const connection = this.#leave();
+    const first = this.#first ?? NO_MESSAGE;
+    connection?.endStream(this, first);
+    if (connection !== undefined)
+      this.#observed?.answered(first, first.length, SOURCE.ZONE, undefined);
+  }
+
+  abort(): void {
+    const connection = this.#leave();
+    if (connection === undefined) return;
+    this.#observed?.answered(NO_MESSAGE, 0, SOURCE.NONE, undefined);
+    connection.close();
+  }
+
+  /** The connection has ended. */
+  close(): void {
+    const { onClose } = this;
+    if (this.#leave() === undefined) return;
+    this.#observed?.answered(NO_MESSAGE, 0, SOURCE.NONE, undefined);
+    onClose?.();
+  }
+
+  #leave(): TcpConnection | undefined {
+    const connection = this.#connection;
+    this.#connection = this.onDrain = this.onClose = undefined;
+    return connection;
   }
 }
 

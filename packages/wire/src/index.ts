@@ -121,7 +121,14 @@ export {
 } from './reverse-address.js';
 export { SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash } from './sip-hash.js';
 export { fitMessage } from './truncate.js';
-export { checkTsig, parseTsigKey, readTsig, refuseTsig, signMessage } from './tsig.js';
+export {
+  AnswerSigner,
+  checkTsig,
+  parseTsigKey,
+  readTsig,
+  refuseTsig,
+  signMessage,
+} from './tsig.js';
 export type { Signing, Tsig, TsigKey } from './tsig.js';
 export {
   appendZoneVersion,
@@ -139,3 +146,4 @@ export {
 export type { ZoneVersion } from './zone-version.js';
 export { typeName, typeNumber, typeText } from './type-names.js';
 export { markReasons, reasonsOf } from './upstream-reasons.js';
+export { isNewerSerial, readIxfrSerial } from './zone-transfer.js';

@@ -92,19 +92,51 @@ export function signMessage(
   out: Uint8Array,
   length: number,
   key: TsigKey,
-  { timeSeconds, requestMac, error = RCODE.NOERROR, serverTimeSeconds }: Signing,
+  signing: Signing,
 ): number {
-  const fields = {
-    keyName: key.name,
-    algorithm: key.algorithm,
+  const fields = signedFields(key, out, signing);
+  const mac = macOf(key, out.subarray(0, length), signing.requestMac, variablesOf(fields));
+  return append(out, length, { ...fields, mac });
+}
+
+function signedFields(
+  { name: keyName, algorithm }: TsigKey,
+  message: Uint8Array,
+  { timeSeconds, error = RCODE.NOERROR, serverTimeSeconds }: Signing,
+): Omit<Tsig, 'start' | 'mac'> {
+  return {
+    keyName,
+    algorithm,
     timeSeconds,
     fudgeSeconds: FUDGE_SECONDS,
-    originalId: readUint16(out, 0),
+    originalId: readUint16(message, 0),
     error,
     other: serverTimeSeconds === undefined ? NOTHING : timeBytes(serverTimeSeconds),
   };
-  const mac = macOf(key, out.subarray(0, length), requestMac, variablesOf(fields));
-  return append(out, length, { ...fields, mac });
+}
+
+/**
+ * Signs the messages of one answer, in their order (RFC 8945 section 5.3.1): the first with the MAC of the request, each other
+ * one with that of the message before it and without what does not change.
+ */
+export class AnswerSigner {
+  readonly #key: TsigKey;
+  #mac: Uint8Array;
+  #isFirst = true;
+
+  constructor(key: TsigKey, requestMac: Uint8Array) {
+    this.#key = key;
+    this.#mac = Uint8Array.from(requestMac);
+  }
+
+  /** Signs the message of `length` bytes in `out`, with space as for `signMessage`; returns the new length. */
+  sign(out: Uint8Array, length: number, timeSeconds: number): number {
+    const fields = signedFields(this.#key, out, { timeSeconds });
+    const variables = this.#isFirst ? variablesOf(fields) : timersOf(fields);
+    this.#isFirst = false;
+    this.#mac = macOf(this.#key, out.subarray(0, length), this.#mac, variables);
+    return append(out, length, { ...fields, mac: this.#mac });
+  }
 }
 
 /** Adds an error to the response to a request whose key or MAC is wrong: it is not signed (RFC 8945 section 5.3.2). */
@@ -170,6 +202,14 @@ function variablesOf(fields: Omit<Tsig, 'start' | 'mac' | 'originalId'>): Uint8A
   // Class ANY and a TTL of 0.
   const head = Uint8Array.of(0, CLASS.ANY, 0, 0, 0, 0);
   return Buffer.concat([keyName, head, algorithm, numbers, other]);
+}
+
+/** What of the record is signed in a message that is not the first of its answer. */
+function timersOf({ timeSeconds, fudgeSeconds }: Pick<Tsig, 'timeSeconds' | 'fudgeSeconds'>) {
+  const timers = new Uint8Array(TIME_BYTES + 2);
+  timers.set(timeBytes(timeSeconds));
+  writeUint16(timers, TIME_BYTES, fudgeSeconds);
+  return timers;
 }
 
 function macOf(
