@@ -19,6 +19,11 @@ describe('networks of clients', () => {
     expect(new ClientNetworks(text).has(address)).toBe(isIn);
   });
 
+  it('are known where they are one address', () => {
+    const { hosts } = new ClientNetworks('10.1.0.0/16, 10.1.2.3, fd00::1/128, 10.1.2.4/32');
+    expect(hosts).toEqual(['10.1.2.3', 'fd00::1', '10.1.2.4']);
+  });
+
   it.each([
     ['', '""'],
     ['10.0.0.1/33', '"10.0.0.1/33"'],

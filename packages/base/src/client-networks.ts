@@ -3,10 +3,13 @@ import { quote } from './text.js';
 
 /** Addresses and networks of clients that may do something. */
 export class ClientNetworks {
+  /** Those of them that are one address: with no bits, or with all. */
+  readonly hosts: readonly string[];
   readonly #networks = new BlockList();
 
   /** Reads `IP[/bits][,IP[/bits]…]`. Throws an Error that names the part that is none. */
   constructor(text: string) {
+    const hosts: string[] = [];
     for (const part of text.split(',')) {
       const [, address = '', bits] = /^([^/]*)(?:\/([0-9]{1,3}))?$/.exec(part.trim()) ?? [];
       const most = isIPv4(address) ? 32 : 128;
@@ -14,7 +17,9 @@ export class ClientNetworks {
         throw new Error(`${quote(part.trim())} is not IP or IP/bits`);
       }
       this.#networks.addSubnet(address, Number(bits ?? most), familyOf(address));
+      if (Number(bits ?? most) === most) hosts.push(address);
     }
+    this.hosts = hosts;
   }
 
   /** Whether a client is in one of these; a zone in its address is ignored. */

@@ -19,15 +19,17 @@ import {
 import {
   QueryForwarder,
   retryPlan,
+  type ServerAddress,
   type UdpEngine,
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { explainPages, queryPages, Telemetry } from '@kube-dns/telemetry';
-import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
+import { bindAddress, RCODE, SAFE_UDP_BYTES, type TsigKey } from '@kube-dns/wire';
 import {
   composeAnswerer,
   type KubednsAnswerer,
+  ownAddresses,
   UPSTREAM_DEADLINE_MS,
 } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
@@ -44,6 +46,8 @@ import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { keptFields, type NamesBeside, namesBeside } from './names-beside.js';
 import { StaticHosts } from './outside/static-hosts.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
+import { ClusterZones } from './transfer/cluster-zones.js';
+import { Transfers } from './transfer/transfers.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterVersion } from './watch/cluster-version.js';
 import { ClusterWatch, snapshotText } from './watch/cluster-watch.js';
@@ -81,6 +85,8 @@ export class KubednsServer {
   readonly #federations: Federations;
   readonly #publisher: Publisher<'configuration'>;
   readonly #notifier: Notifier;
+  /** Undefined without `--transfer-to`. */
+  readonly #transfers: Transfers | undefined;
   readonly #configuration: Configuration;
   readonly #snapshots: Snapshots;
   readonly #statistics = new QueryStatistics();
@@ -220,10 +226,18 @@ export class KubednsServer {
       feed,
       rules: { networks: flags.subscribers, limit: subscriberLimit(), log },
     });
-    const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
+    const transferKey = readTsigKey(flags['transfer-key'], EXIT_FATAL);
+    const key = readTsigKey(flags['notify-key'], EXIT_FATAL) ?? transferKey;
     const zones = beside.flatMap((each) => each.zones);
-    const messages = new NotifyMessages(zone, flags['record-ttl'], key, Date.now, zones);
-    this.#notifier = new Notifier({ servers: flags.notify, feed, messages, log });
+    const messages = new NotifyMessages(toldZone(zone), flags['record-ttl'], key, Date.now, zones);
+    this.#notifier = new Notifier({
+      servers: notifiedServers(flags, log),
+      secondaries: flags['transfer-to']?.hosts ?? [],
+      feed,
+      messages,
+      log,
+    });
+    this.#transfers = transfersFor(flags, { zone, watch, key: transferKey, log });
 
     // Answers, and what configures them.
     this.#answerer = composeAnswerer({
@@ -284,7 +298,9 @@ export class KubednsServer {
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */
   async listen(): Promise<void> {
-    await this.#port.open(new VersionedAnswerer(this.#answerer, this.#publisher), this.#publisher);
+    const versioned = new VersionedAnswerer(this.#answerer, this.#publisher);
+    const answerer = this.#transfers?.before(versioned) ?? versioned;
+    await this.#port.open(answerer, this.#publisher);
   }
 
   /** Starts to follow the cluster and applies the first configuration. */
@@ -351,6 +367,7 @@ export class KubednsServer {
       eventToServed: this.#eventToServed,
       programming: this.#programming,
       notified: this.#notifier.targets,
+      transfers: this.#transfers,
       telemetry: this.telemetry,
     };
   }
@@ -359,6 +376,7 @@ export class KubednsServer {
   async close(): Promise<void> {
     this.#publisher.close();
     this.#notifier.close();
+    this.#transfers?.close();
     await this.#port.close();
     this.#forwarder.close();
     this.#upstreams.close();
@@ -368,6 +386,61 @@ export class KubednsServer {
     this.#client.close();
     await this.telemetry.close(this.#log);
   }
+}
+
+/** What a NOTIFY says of the zone is told to a secondary. */
+function toldZone(zone: ClusterZone) {
+  return {
+    apex: zone.apex,
+    get soaRdata() {
+      return zone.tellSoa();
+    },
+  };
+}
+
+const MAX_NOTIFIED = 16;
+
+/** Those of `--notify`, else the secondaries of `--transfer-to` whose address is known. */
+function notifiedServers(flags: KubednsFlags, log: Log): readonly ServerAddress[] {
+  const { notify, 'transfer-to': secondaries } = flags;
+  if (notify.length > 0 || secondaries === undefined) return notify;
+  const servers = secondaries.hosts.map((address) => ({ address, port: DNS_PORT }));
+  if (servers.length > MAX_NOTIFIED)
+    log.warn(`--transfer-to: ${servers.length - MAX_NOTIFIED} of ${servers.length} addresses get no NOTIFY`); // prettier-ignore
+  return servers.slice(0, MAX_NOTIFIED);
+}
+
+function transfersFor(
+  flags: KubednsFlags,
+  parts: {
+    readonly zone: ClusterZone;
+    readonly watch: ClusterWatch;
+    readonly key: TsigKey | undefined;
+    readonly log: Log;
+  },
+): Transfers | undefined {
+  const networks = flags['transfer-to'];
+  const { zone, watch, key, log } = parts;
+  if (networks === undefined) {
+    if (key !== undefined) log.warn('--transfer-key has no use without --transfer-to');
+    return undefined;
+  }
+  const ttlSeconds = flags['record-ttl'];
+  return new Transfers({
+    zones: new ClusterZones({
+      zone,
+      ttlSeconds,
+      negativeTtlSeconds: flags['negative-ttl'],
+      ptr: flags.ptr,
+      ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
+    }),
+    networks,
+    key,
+    ttlSeconds,
+    isSynced: () => watch.isSynced,
+    isFromSnapshot: () => watch.isFromSnapshot,
+    log,
+  });
 }
 
 /** Those of `--snapshot-replicas`; undefined where none are asked. A pod's own resolver does not know names of the cluster. */

@@ -84,6 +84,18 @@ describe('a target of --notify', () => {
     expect(log).toEqual(['192.0.2.1#53 does not reply to NOTIFY: no reply within 2000 ms']);
   });
 
+  it('that is a secondary gets the zone in place of each name', () => {
+    target = new NotifyTarget({
+      server: { address: '192.0.2.1', port: 53 },
+      messages: new NotifyMessages(zone, 30, undefined),
+      log: { warn: (text) => log.push(text) },
+      isSecondary: true,
+      ask,
+    });
+    notify(nameOf('web'), nameOf('db'), '1.0.0.10.in-addr.arpa');
+    expect(names()).toEqual(ZONES);
+  });
+
   it('is logged once a minute', () => {
     for (let i = 0; i < 17; i++) {
       notify(nameOf('web'));

@@ -261,6 +261,8 @@ export interface NotifyTargetOptions {
   readonly server: ServerAddress;
   readonly messages: NotifyMessages;
   readonly log: Pick<Log, 'warn'>;
+  /** It is a secondary, which has zones and knows no names in them: NSD gives no reply about one that is to be believed. */
+  readonly isSecondary?: boolean;
   /** Sends a message and waits for its reply; on a socket of its own unless given. */
   readonly ask?: typeof exchange;
 }
@@ -287,6 +289,10 @@ export class NotifyTarget {
 
   /** Names a name that changed, lower-cased in wire form: the zone or a name in it, or a reverse name. */
   notify(name: Uint8Array): void {
+    if (this.#options.isSecondary === true) {
+      this.#announceZone(this.#zoneOf(name));
+      return;
+    }
     const mayBeNamed = this.#announcements.size < MAX_NAMES && this.#bucket.take();
     if (mayBeNamed) this.#announce(name);
     else this.#announceZone(this.#zoneOf(name));
@@ -342,8 +348,9 @@ export class NotifyTarget {
       onReply: (rcode) => {
         results[rcode === RCODE.NOERROR ? 'acknowledged' : 'refused']++;
         const zone = this.#zoneOf(name);
-        // A secondary: it knows the zone, and no name in it.
-        if (rcode === RCODE.NOTAUTH && name.length > zone.length) this.#announceZone(zone);
+        // A secondary: it knows the zone, and no name in it. NSD says NXDOMAIN.
+        const isUnknown = rcode === RCODE.NOTAUTH || rcode === RCODE.NXDOMAIN;
+        if (isUnknown && name.length > zone.length) this.#announceZone(zone);
       },
       onGivenUp: (reason) => {
         results.given_up++;
@@ -361,8 +368,10 @@ export class NotifyTarget {
   }
 }
 
-export interface NotifierOptions extends Omit<NotifyTargetOptions, 'server'> {
+export interface NotifierOptions extends Omit<NotifyTargetOptions, 'server' | 'isSecondary'> {
   readonly servers: readonly ServerAddress[];
+  /** The addresses of those that are secondaries; none unless given. */
+  readonly secondaries?: readonly string[];
   readonly feed: Pick<ChangeFeed, 'observe' | 'leave'>;
 }
 
@@ -372,8 +381,11 @@ export class Notifier implements ChangeObserver {
   readonly #feed: NotifierOptions['feed'];
   #isClosed = false;
 
-  constructor({ servers, feed, ...rest }: NotifierOptions) {
-    this.targets = servers.map((server) => new NotifyTarget({ server, ...rest }));
+  constructor({ servers, secondaries = [], feed, ...rest }: NotifierOptions) {
+    this.targets = servers.map(
+      (server) =>
+        new NotifyTarget({ server, isSecondary: secondaries.includes(server.address), ...rest }),
+    );
     this.#feed = feed;
   }
 

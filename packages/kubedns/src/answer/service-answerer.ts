@@ -35,8 +35,8 @@ import { MAX_DRAWS, Shuffle } from './shuffle.js';
 /** Labels of a service's name before the apex: itself, its namespace, `svc`. */
 export const SERVICE_LABELS = 3;
 /** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
-const SRV_PRIORITY = 10;
-const SRV_TOTAL_WEIGHT = 100;
+export const SRV_PRIORITY = 10;
+export const SRV_TOTAL_WEIGHT = 100;
 /** Where the target begins in the rdata. */
 const SRV_TARGET_OFFSET = 6;
 /** The port in the SRV record of a service without ports, as in kubernetes/dns. */

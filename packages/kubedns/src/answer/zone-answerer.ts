@@ -314,7 +314,7 @@ export interface ZoneAnswererOptions {
 }
 
 /** The version of the schema "Kubernetes DNS-Based Service Discovery" that the zone follows. */
-const SCHEMA_VERSION = '1.1.0';
+export const SCHEMA_VERSION = '1.1.0';
 /** The conventional service of the cluster's DNS. */
 const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' };
 /** Limit of an answer to a name with a wildcard, over TCP as well: more take too long to be written. */
@@ -495,9 +495,7 @@ export class ZoneAnswerer {
     writer: AnswerWriter,
   ): boolean {
     const { zone, ttlSeconds, ownAddresses = [] } = this.#options;
-    const { services } = zone.namespaces.get(DNS_SERVICE.namespace) ?? {};
-    const service = services?.get(DNS_SERVICE.name)?.service;
-    const addresses = service?.kind === 'cluster-ip' ? addressesOf(service) : ownAddresses;
+    const addresses = nameServerAddresses(zone, ownAddresses);
     const wanted = addresses.filter(
       ({ length }) => type === TYPE.ANY || type === addressType(length),
     );
@@ -524,6 +522,16 @@ export class ZoneAnswerer {
       writer.addAbove(SECTION.AUTHORITY, apexAt, TYPE.SOA, negativeTtlSeconds, soaRdata);
     } else writer.add(SECTION.AUTHORITY, zone.apex, TYPE.SOA, negativeTtlSeconds, soaRdata);
   }
+}
+
+/** The addresses of `ns.dns.<zone>`: those of the cluster's DNS service, else those of this machine. */
+export function nameServerAddresses(
+  zone: Pick<ClusterZone, 'namespaces'>,
+  ownAddresses: readonly Uint8Array[],
+): readonly Uint8Array[] {
+  const { services } = zone.namespaces.get(DNS_SERVICE.namespace) ?? {};
+  const service = services?.get(DNS_SERVICE.name)?.service;
+  return service?.kind === 'cluster-ip' ? addressesOf(service) : ownAddresses;
 }
 
 function addressesOf({ ipv4, ipv6 }: Service): Uint8Array[] {

@@ -191,6 +191,14 @@ export const KUBEDNS_FLAGS = {
     'file with the authorities of tls:// and https:// name servers, as PEM; default: those of the system',
     'path',
   ),
+  'transfer-key': stringFlag(
+    '',
+    'file with the TSIG key that requests for a transfer must be signed with, as tsig-keygen writes it',
+    'path',
+  ),
+  'transfer-to': networksFlag(
+    'secondary servers that may transfer the zones (AXFR, IXFR); without notify those that are one address get a NOTIFY for each change; default: none',
+  ),
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',

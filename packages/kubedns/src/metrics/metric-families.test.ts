@@ -50,6 +50,7 @@ const SOURCES: MetricSources = {
   snapshot: () => undefined,
   snapshots: { writtenMs: 1_500, bytes: 4_096, writes: { ok: 3, failed: 1 } },
   eventToServed: new BucketHistogram([0.05]),
+  transfers: undefined,
   notified: [
     { text: '192.0.2.1#53', sent: 5, results: { acknowledged: 1, refused: 2, given_up: 3 } },
   ],

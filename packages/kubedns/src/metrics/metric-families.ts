@@ -34,6 +34,7 @@ import { type ClusterWatch, type ServedSnapshot, snapshotSeconds } from '../watc
 import type { Service } from '../watch/projections.js';
 import type { Snapshots } from '../watch/snapshots.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
+import { TRANSFER_RESULTS, type Transfers } from '../transfer/transfers.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** Counts of the watch of one resource. */
@@ -72,6 +73,8 @@ export interface MetricSources extends ProgramFacts {
   readonly eventToServed: BucketHistogram;
   readonly subscribers: SubscriberCounts;
   readonly notified: readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[];
+  /** Undefined without `--transfer-to`. */
+  readonly transfers: Pick<Transfers, 'results' | 'running'> | undefined;
   readonly configuration: Pick<
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected' | 'unknownKeys'
@@ -139,6 +142,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...zoneFamilies(sources),
     ...subscriberFamilies(PREFIX, 'subscription', () => sources.subscribers),
     ...notifierFamilies(PREFIX, () => sources.notified),
+    ...transferFamilies(sources),
     ...watchFamilies(sources),
     ...snapshotFamilies(sources),
     ...configFamilies(PREFIX, ['source', 'version'], () => {
@@ -244,6 +248,23 @@ function zoneFamilies(sources: MetricSources): MetricFamily[] {
 function optionalState({ isAbsent, isDenied, isSynced }: WatchStatistics): number {
   if (isAbsent) return 1;
   return isDenied || !isSynced ? 0 : 2;
+}
+
+function transferFamilies({ transfers }: MetricSources): MetricFamily[] {
+  const { counter, gauge } = PREFIX;
+  const none = Object.fromEntries(TRANSFER_RESULTS.map((result) => [result, 0]));
+  return [
+    counter(
+      'transfers_total',
+      'Requests of secondaries for a transfer of a zone (--transfer-to), by result.',
+      byKey('result', () => transfers?.results ?? none),
+    ),
+    gauge(
+      'transfers_running',
+      'Transfers of zones that are not complete yet.',
+      () => transfers?.running ?? 0,
+    ),
+  ];
 }
 
 function watchFamilies({ watches, now = () => performance.now() }: MetricSources): MetricFamily[] {

@@ -14,6 +14,7 @@ import {
   type Service,
 } from '../watch/projections.js';
 import { AddressIndex } from './address-index.js';
+import { ClusterView } from './cluster-view.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import type { ZoneName } from './zone-names.js';
 import { ZoneService } from './zone-service.js';
@@ -82,6 +83,9 @@ export class ClusterZone implements RecordStore {
   /** Most names are those of one service: an array for each would take more memory than that. */
   readonly #byName = new Map<string, ZoneService | ZoneService[]>();
   readonly #now: () => number;
+  /** The serial that a secondary was told last. */
+  #toldSerial = 0;
+  readonly #views = new Set<ClusterView>();
   #onServiceChange: (key: string) => void = () => undefined;
 
   constructor(options: ClusterZoneOptions) {
@@ -126,9 +130,25 @@ export class ClusterZone implements RecordStore {
     return found !== undefined && exists(found);
   }
 
-  /** The SOA's serial: the time of the last change, in seconds since the epoch. */
+  /**
+   * The SOA's serial: the time of the last change, in seconds since the epoch; more, where a secondary was told that one
+   * already.
+   */
   get serial(): number {
     return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
+  }
+
+  /** A copy of the SOA's data for a secondary: the next change has a newer serial. */
+  tellSoa(): Uint8Array {
+    this.#toldSerial = this.serial;
+    return this.soaRdata.slice();
+  }
+
+  /** All services as they are now; to be closed. */
+  openView(): ClusterView {
+    const view = new ClusterView(this.index, (closed) => this.#views.delete(closed));
+    this.#views.add(view);
+    return view;
   }
 
   get namespaces(): ReadonlyMap<string, ZoneNamespace> {
@@ -230,6 +250,7 @@ export class ClusterZone implements RecordStore {
   putService(key: string, service: Service | undefined): void {
     const entry = service === undefined ? this.#find(key) : this.#entryOf(key);
     if (entry === undefined) return;
+    this.#keep(entry);
     const namespace = this.#namespaceOf(entry.namespaceName);
     this.#indexAddresses(entry, false);
     if (entry.isExternalName) {
@@ -252,6 +273,7 @@ export class ClusterZone implements RecordStore {
     const last = before && this.#find(before.service);
     const wasServed = last?.hasEndpoints ?? false;
     if (before !== undefined && last !== undefined) {
+      this.#keep(last);
       if (last.isHeadless) this.#indexSlice(last, before, false);
       last.dropSlice(before);
       // The new state mostly belongs to the same service; it must not be dropped and made again.
@@ -260,6 +282,7 @@ export class ClusterZone implements RecordStore {
     if (after === undefined || after.service === '') return;
     const entry = this.#entryOf(after.service);
     const isServed = entry === last ? wasServed : entry.hasEndpoints;
+    this.#keep(entry);
     entry.addSlice(after);
     if (entry.isHeadless) this.#indexSlice(entry, after, true);
     this.#settleSlice(entry, isServed, entry === last ? before : undefined, after);
@@ -374,9 +397,15 @@ export class ClusterZone implements RecordStore {
     this.#namespacesByLabel.delete(labelOf(namespace));
   }
 
+  /** It changes now: the views that are open keep what it was. */
+  #keep(entry: ZoneService): void {
+    for (const view of this.#views) view.keep(entry);
+  }
+
   /** The serial is the time of the last change; it never decreases when the clock does. */
   #countChange(): void {
-    const serial = Math.max(Math.floor(this.#now() / 1000), this.serial);
+    const now = Math.floor(this.#now() / 1000);
+    const serial = Math.max(now, this.serial, this.#toldSerial + 1);
     writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
   }
 }

@@ -57,6 +57,16 @@ export class ServiceIndex {
     return number;
   }
 
+  /** All numbers are below this. */
+  get size(): number {
+    return this.#services.length;
+  }
+
+  /** The service with a number; undefined where the number is free. */
+  serviceIn(number: number): ZoneService | undefined {
+    return this.#services[number];
+  }
+
   serviceAt(number: number): ZoneService {
     return this.#services[number]!;
   }
