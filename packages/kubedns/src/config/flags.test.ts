@@ -38,6 +38,8 @@ describe('the flags', () => {
       subscribers: undefined,
       'tcp-max-age': 600_000,
       'tls-ca': '',
+      'transfer-key': '',
+      'transfer-to': undefined,
       pods: 'insecure',
       profiling: false,
       ptr: 'all',

@@ -133,6 +133,12 @@ describe('a request for a transfer', () => {
     expect(secondary.transfers.results.unavailable).toBe(2);
   });
 
+  it('attack 20: one rule is for all zones, whichever the name is in', () => {
+    secondary = new Secondary({ zone: cluster.zone, to: '10.0.0.0/8' });
+    for (const name of [ZONE, 'svc.cluster.local', '10.in-addr.arpa', '1.0.0.10.in-addr.arpa'])
+      expect([name, refusal(name, 'AXFR')]).toEqual([name, 'REFUSED']);
+  });
+
   it('from another address is logged once a minute', () => {
     secondary = new Secondary({ zone: cluster.zone, to: '10.0.0.1' });
     refusal(ZONE, 'AXFR');
