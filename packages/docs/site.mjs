@@ -155,9 +155,25 @@ function render(site, file, markdown) {
   });
   const html = marked
     .parse(markdown)
-    .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
-    .replaceAll('</table>', '</table></div>');
+    .replaceAll(
+      /<table>[^]*?<\/table>/g,
+      (table) => `<div class="table" tabindex="0">${withLabels(table)}</div>`,
+    );
   return { html, headings, title: headings.find(({ depth }) => depth === 1)?.text ?? file };
+}
+
+/** A table whose cells say what their column is, for a screen that is too narrow for columns. */
+function withLabels(table) {
+  const labels = [...table.matchAll(/<th[^>]*>([^]*?)<\/th>/g)].map(([, inner]) =>
+    textOf(inner.replaceAll(/<[^>]*>/g, '')).trim(),
+  );
+  return table.replaceAll(/<tr>[^]*?<\/tr>/g, (row) => {
+    let column = 0;
+    return row.replaceAll(/<td(?=[ >])/g, () => {
+      const label = labels[column++] ?? '';
+      return label === '' ? '<td' : `<td data-label="${escapeHtml(label)}"`;
+    });
+  });
 }
 
 /** What search finds: a part for each heading, up to the next one. */

@@ -62,10 +62,16 @@ it('pages of reference have the tables of the documents', () => {
   expect(read('reference/configuration.html')).toContain('upstreamNameservers');
   expect(read('reference/metrics.html')).toContain('kubedns_ready');
   expect(read('reference/errors.html')).toContain('Stale Answer');
-  expect(read('reference/bounds.html')).toMatch(/<td>node-cache/);
+  expect(read('reference/bounds.html')).toMatch(/<td[^>]*>node-cache/);
   expect(read('reference/alerts.html')).toContain(
     'href="../manifests/TROUBLESHOOTING.html#kubednsgone"',
   );
+});
+
+it('a cell of a table says what its column is, for a screen without room for columns', () => {
+  const [row = ''] = matches(read('reference/metrics.html'), /(<tr>\s*<td[^]*?<\/tr>)/g);
+  expect(matches(row, /<td data-label="([^"]*)"/g).slice(0, 2)).toEqual(['Metric', 'Type']);
+  expect(read('assets/page.css')).toContain('content: attr(data-label)');
 });
 
 it('the index finds a word of a page under its heading', () => {

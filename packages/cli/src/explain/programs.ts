@@ -184,7 +184,7 @@ interface ForwardedPod {
 
 const FORWARD_LIMIT_MS = 15_000;
 const FORWARDING = /^Forwarding from 127\.0\.0\.1:(\d+) -> /m;
-const MAX_ERROR_CHARACTERS = 500;
+const MAX_ERROR_CHARACTERS = 8_000;
 
 /**
  * Runs `kubectl port-forward` for the first port of each program; throws a refusal when kubectl is missing or cannot
@@ -212,6 +212,9 @@ export async function forwardPorts(pod: ForwardedPod): Promise<ForwardedPorts> {
     throw error;
   }
 }
+
+/** A line of the log of a Kubernetes program, which comes before its own words. */
+const KLOG = /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ /;
 
 /** As {@link forwardPorts}, for one port of a pod: the local one. The child is added to `children` before it runs. */
 export function forward(
@@ -253,6 +256,9 @@ export function forward(
     child.on('error', (error) => {
       fail(codeOf(error) === 'ENOENT' ? 'kubectl is not on PATH' : error.message);
     });
-    child.on('exit', () => fail(errors.trim().split('\n')[0] ?? 'kubectl ended'));
+    child.on('exit', () => {
+      const lines = errors.trim().split('\n');
+      fail(lines.find((line) => line !== '' && !KLOG.test(line)) ?? 'kubectl ended');
+    });
   });
 }

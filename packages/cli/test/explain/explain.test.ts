@@ -182,7 +182,11 @@ while :; do sleep 0.1; done
     );
     tools.file(
       'kubectl',
-      '#!/bin/sh\necho "Error from server (NotFound): pods \\"dns-1\\" not found" >&2\nexit 1\n',
+      `#!/bin/sh
+echo "E1129 06:09:07.414913   21648 memcache.go:265] couldn't get current server API group list" >&2
+echo 'Error from server (NotFound): pods "dns-1" not found' >&2
+exit 1
+`,
     );
     const missing = await runProcess(path);
     expect([missing.stderr, missing.status]).toEqual([
