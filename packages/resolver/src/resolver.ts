@@ -437,9 +437,11 @@ export class Resolver implements ChangeSink, Dns64Host {
 
   /** Ends an answer that the cache wrote into `out`, as clients get it. */
   #finish(hit: Hit, query: Query, out: Uint8Array): Hit {
-    const { reasons } = hit;
-    const isMade = reasons.length > 0 && this.#dns64?.isMade(reasons) === true;
-    const cutReason = isMade ? undefined : this.#policy.replies?.cutCached?.(hit, out, query.type);
+    const replies = this.#policy.replies;
+    const mayCut = replies?.cutCached !== undefined && this.#dns64?.isMade(hit.reasons) !== true;
+    const cutReason = mayCut ? replies.cutCached(hit, out, query.type) : undefined;
+    // Without EDNS nothing is copied that no client sees.
+    const reasons = query.hasEdns ? hit.reasons : NO_EDNS_OPTIONS;
     let options = cutReason ?? (hit.isStale ? this.#staleOption(hit) : NO_EDNS_OPTIONS);
     if (options.length === 0) options = reasons;
     else if (reasons.length > 0) options = Buffer.concat([options, reasons]);
