@@ -4,9 +4,11 @@ import { addressText, bindAddress, encodeKey, isInZone } from '@kube-dns/wire';
 import { ownAddresses } from './answer/kubedns-answerer.js';
 import type { LocalNames } from './answer/local-names.js';
 import type { KubednsFlags } from './config/flags.js';
+import { transferableExternal } from './outside/external-transfer.js';
 import { ExternalZone } from './outside/external-zone.js';
 import { RouteNames } from './outside/route-names.js';
 import type { ZoneChanges } from './subscription/announced-records.js';
+import type { TransferableZone } from './transfer/transferable-zone.js';
 import type { OptionalName, OptionalResource } from './watch/optional-watch.js';
 import {
   type HostRecords,
@@ -64,6 +66,8 @@ export interface NamesBeside {
   readonly records?: Partial<RecordStore>;
   /** The zones of its names: who subscribes to one learns its changes, and NOTIFY names it. */
   readonly zones: readonly NotifiedZone[];
+  /** What of it secondaries may transfer; nothing unless given. */
+  readonly transferable?: readonly TransferableZone[];
 }
 
 /** Each makes its source where the flags ask for it; the first that has a name answers it. */
@@ -111,6 +115,7 @@ function externalNames({ flags, zone, changes, isSynced }: BesideOptions): Names
     keeps: { outside: true },
     records: { putService: (key, service) => names.putService(key, service) },
     zones: [names],
+    transferable: [transferableExternal(names, flags['record-ttl'])],
   };
 }
 

@@ -47,6 +47,7 @@ import { keptFields, type NamesBeside, namesBeside } from './names-beside.js';
 import { StaticHosts } from './outside/static-hosts.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ClusterZones } from './transfer/cluster-zones.js';
+import type { TransferableZone } from './transfer/transferable-zone.js';
 import { Transfers } from './transfer/transfers.js';
 import { ApiClient, loadKubeConfig } from './watch/api-client.js';
 import { ClusterVersion } from './watch/cluster-version.js';
@@ -237,7 +238,8 @@ export class KubednsServer {
       messages,
       log,
     });
-    this.#transfers = transfersFor(flags, { zone, watch, key: transferKey, log });
+    const others = beside.flatMap(({ transferable = [] }) => transferable);
+    this.#transfers = transfersFor(flags, { zone, others, watch, key: transferKey, log });
 
     // Answers, and what configures them.
     this.#answerer = composeAnswerer({
@@ -414,13 +416,14 @@ function transfersFor(
   flags: KubednsFlags,
   parts: {
     readonly zone: ClusterZone;
+    readonly others: readonly TransferableZone[];
     readonly watch: ClusterWatch;
     readonly key: TsigKey | undefined;
     readonly log: Log;
   },
 ): Transfers | undefined {
   const networks = flags['transfer-to'];
-  const { zone, watch, key, log } = parts;
+  const { zone, others, watch, key, log } = parts;
   if (networks === undefined) {
     if (key !== undefined) log.warn('--transfer-key has no use without --transfer-to');
     return undefined;
@@ -429,6 +432,7 @@ function transfersFor(
   return new Transfers({
     zones: new ClusterZones({
       zone,
+      others,
       ttlSeconds,
       negativeTtlSeconds: flags['negative-ttl'],
       ptr: flags.ptr,

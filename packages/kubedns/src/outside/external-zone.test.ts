@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { V1Service } from '@kubernetes/client-node';
 import { decodeName, readUint32 } from '@kube-dns/wire';
+import { Cluster } from '../../test/support/cluster.js';
 import { askLocal } from '../../test/support/local-answers.js';
+import { Secondary } from '../../test/support/secondary.js';
 import { NO_IPV4, NO_IPV6, projectService, type Service } from '../watch/projections.js';
+import { transferableExternal } from './external-transfer.js';
 import { ExternalZone } from './external-zone.js';
 
 const ZONE = 'example.com';
@@ -185,5 +188,39 @@ describe('the zone of --external-domain', () => {
     });
     long.putService(`${'n'.repeat(63)}/${'s'.repeat(63)}`, service([{ ip: '192.0.2.1' }]));
     expect([long.size, long.tooLong]).toEqual([0, 1]);
+  });
+});
+
+describe('the transfer of the zone', () => {
+  it('has every record as it is answered, and a serial that rises with each change', async () => {
+    const ports = [...PORTS, { port: 9000, protocol: 'TCP' }];
+    zone.putService('shop/web', service([{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }], { ports }));
+    zone.putService('shop/alias', service([{ hostname: 'lb.example.net' }], { ports }));
+    const beside = [transferableExternal(zone, 30)];
+    const secondary = new Secondary({ zone: new Cluster().zone, beside });
+    const { content, serials } = await secondary.transfer(ZONE);
+    expect(content).toContain(`${ZONE} NS ns.dns.${ZONE}`);
+    const names = new Set(content.map((text) => text.split(' ')[0]!));
+    expect([...names].sort()).toEqual([
+      `_http._tcp.alias.shop.${ZONE}`,
+      `_http._tcp.${WEB}`,
+      `_https._tcp.alias.shop.${ZONE}`,
+      `_https._tcp.${WEB}`,
+      `alias.shop.${ZONE}`,
+      ZONE,
+      `ns.dns.${ZONE}`,
+      WEB,
+    ]);
+    for (const name of names) {
+      for (const type of ['A', 'AAAA', 'SRV', 'CNAME', 'NS']) {
+        const transferred = content.filter((text) => text.startsWith(`${name} ${type} `));
+        if (transferred.length > 0)
+          expect(transferred).toEqual([...(records(name, type) as readonly string[])].sort());
+      }
+    }
+    zone.putService('shop/alias', undefined);
+    const next = await secondary.transfer(ZONE);
+    expect(next.serials[0]).toBeGreaterThan(serials[0]!);
+    expect(next.content.some((text) => text.includes('alias'))).toBe(false);
   });
 });

@@ -285,7 +285,7 @@ export class ExternalZone implements LocalNames {
       case 'apex':
         return this.#addApex(type, writer, owner);
       case 'name-server':
-        return this.#answers.add(this.#serverRecords(), type, owner, writer);
+        return this.#answers.add(this.serverRecords(), type, owner, writer);
       case 'reverse':
         return this.#reverse.answer(type, ttlSeconds, writer, owner);
       case 'service':
@@ -308,12 +308,12 @@ export class ExternalZone implements LocalNames {
     }
     if (type !== TYPE.NS) return false;
     writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
-    this.#answers.addGlue(this.#serverRecords(), this.#nameServer, writer);
+    this.#answers.addGlue(this.serverRecords(), this.#nameServer, writer);
     return true;
   }
 
   /** A name server has addresses: an alias would be no answer (RFC 2181 section 10.3). */
-  #serverRecords(): HostRecords {
+  serverRecords(): HostRecords {
     const outside = this.#byKey.get(DNS_SERVICE)?.records;
     return outside === undefined || outside.target !== undefined
       ? this.#options.ownRecords()

@@ -29,6 +29,8 @@ export interface ClusterZonesOptions {
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
   readonly ptr: PtrMode;
+  /** Zones beside that of the cluster; none unless given. */
+  readonly others?: readonly TransferableZone[];
   /** See nameServerAddresses. */
   readonly ownAddresses: readonly Uint8Array[];
 }
@@ -41,27 +43,32 @@ const REVERSE_TIMES = { refresh: 300, retry: 60, expire: 604_800 };
 /** The zone of the cluster, and the zones of reverse names that a secondary may choose. */
 export class ClusterZones implements TransferableZones {
   readonly #options: ClusterZonesOptions;
-  readonly #zone: TransferableZone;
+  /** They have different names, but one may be in another. */
+  readonly #zones: readonly TransferableZone[];
 
   constructor(options: ClusterZonesOptions) {
     this.#options = options;
-    const { zone } = options;
-    this.#zone = {
+    const { zone, others = [] } = options;
+    const own = {
       apex: zone.apex,
       tellSoa: () => zone.tellSoa(),
       openView: () => this.#openView(),
     };
+    this.#zones = [own, ...others];
   }
 
   find(name: Uint8Array, length: number): TransferableZone | undefined {
-    const { apex } = this.#zone;
-    if (length === apex.length && isInZone(name, length, apex)) return this.#zone;
+    for (const zone of this.#zones) {
+      const { apex } = zone;
+      if (length === apex.length && isInZone(name, length, apex)) return zone;
+    }
     const network = reverseNetwork(name, length);
     return network && new ReverseZone(network, this.#options);
   }
 
   concerns(name: Uint8Array, length: number): boolean {
-    return [this.#zone.apex, IN_ADDR_ARPA, IP6_ARPA].some((apex) => isInZone(name, length, apex));
+    const isIn = (apex: Uint8Array) => isInZone(name, length, apex);
+    return isIn(IN_ADDR_ARPA) || isIn(IP6_ARPA) || this.#zones.some(({ apex }) => isIn(apex));
   }
 
   #openView(): ZoneView {

@@ -56,9 +56,7 @@ interface Writing {
 function* recordsOfSet(entry: ZoneService, { name, ttlSeconds }: Writing): Records {
   const set = entry.makeSet();
   for (const size of FAMILIES) {
-    const addresses = set.addresses(size);
-    for (let i = 0; i < countOf(addresses); i++)
-      yield addressRecord(name, addresses, i, ttlSeconds);
+    yield* addressRecords(name, set.addresses(size), ttlSeconds);
   }
   const all: Target[] = [];
   for (let host = 0; host < set.hostCount; host++) {
@@ -91,7 +89,7 @@ interface Target {
 }
 
 /** SRV of each number of a port. */
-function* srvRecords(owner: Uint8Array, targets: readonly Target[], ttl: number): Records {
+export function* srvRecords(owner: Uint8Array, targets: readonly Target[], ttl: number): Records {
   const weight = weightOf(targets.reduce((sum, { ports }) => sum + numbersOf(ports).length, 0));
   for (const { name, ports } of targets) {
     if (name === undefined) continue;
@@ -101,7 +99,7 @@ function* srvRecords(owner: Uint8Array, targets: readonly Target[], ttl: number)
 }
 
 /** SRV of named ports: `[H.]_PORT._PROTOCOL.S.N`. */
-function* portRecords(
+export function* portRecords(
   host: Uint8Array | undefined,
   targets: readonly Target[],
   name: Uint8Array,
@@ -228,6 +226,15 @@ function below(labels: Uint8Array, name: Uint8Array): Uint8Array | undefined {
   all.set(labels);
   all.set(name, labels.length);
   return all;
+}
+
+/** A or AAAA of all of these. */
+export function* addressRecords(
+  owner: Uint8Array,
+  addresses: PackedAddresses,
+  ttl: number,
+): Records {
+  for (let i = 0; i < countOf(addresses); i++) yield addressRecord(owner, addresses, i, ttl);
 }
 
 function addressRecord(

@@ -19,6 +19,7 @@ import {
 } from '@kube-dns/wire';
 import type { PtrMode } from '../../src/config/flags.js';
 import { ClusterZones } from '../../src/transfer/cluster-zones.js';
+import type { TransferableZone } from '../../src/transfer/transferable-zone.js';
 import { Transfers } from '../../src/transfer/transfers.js';
 import type { ClusterZone } from '../../src/zone/cluster-zone.js';
 import { FakeClient, queryBytes, readAnswer } from './messages.js';
@@ -77,6 +78,8 @@ export interface SecondaryOptions {
   readonly key?: TsigKey;
   readonly to?: string;
   readonly ptr?: PtrMode;
+  /** Zones beside that of the cluster. */
+  readonly beside?: readonly TransferableZone[];
   /** Who answers all else. */
   readonly others?: Answerer;
 }
@@ -117,11 +120,13 @@ export class Secondary {
     key,
     to = '192.0.2.0/24',
     ptr = 'all',
+    beside = [],
     others = NO_OTHERS,
   }: SecondaryOptions) {
     this.transfers = new Transfers({
       zones: new ClusterZones({
         zone,
+        others: beside,
         ttlSeconds: 30,
         negativeTtlSeconds: 5,
         ptr,

@@ -339,6 +339,9 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
     case 'dns64':
       readDns64(plugin, zone, context);
       return;
+    case 'transfer':
+      lose(context, plugin, zone, 'kubedns has --transfer-to with addresses, for all its zones');
+      return;
     case 'pprof':
       draft.isProfiled = true;
       if (args.length > 0) change(context, plugin, zone, 'kubedns has it at its port of metrics');
