@@ -202,7 +202,7 @@ describe('with all translated', () => {
 });
 
 describe('what is cached', () => {
-  it('goes with a change of the routes while it is made', async () => {
+  it('is made anew once the cache was emptied', async () => {
     await start({ A: a() });
     expect((await get()).texts).toEqual([MADE]);
     testbed.cache.clear();
