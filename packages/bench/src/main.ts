@@ -11,6 +11,7 @@ import { POD_CHANGES } from './commands/pod-changes.js';
 import { OVERLOAD } from './commands/overload.js';
 import { PAGE } from './commands/page.js';
 import { QUERY_LOG } from './commands/query-log.js';
+import { ROUTE_HOSTS } from './commands/route-hosts.js';
 import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 
 const COMMANDS = [
@@ -26,6 +27,7 @@ const COMMANDS = [
   commandEntry(PAGE),
   commandEntry(POD_CHANGES),
   commandEntry(QUERY_LOG),
+  commandEntry(ROUTE_HOSTS),
   commandEntry(SUBSCRIPTION_COST),
 ];
 

@@ -1,7 +1,9 @@
 // The parsers and the answerer of this container, which packages/proofs tests with hostile bytes and packages/bench measures, and the tables of its README.
 export { composeAnswerer } from './answer/kubedns-answerer.js';
 export { QueryStatistics } from './answer/query-statistics.js';
-export { ClusterState } from './watch/projections.js';
+export { allStores, ClusterState } from './watch/projections.js';
+export { ExternalZone } from './outside/external-zone.js';
+export { RouteNames } from './outside/route-names.js';
 export { ItemReader, LineReader } from './watch/json-stream.js';
 export { readClusterHeader, snapshotLine, SnapshotLines } from './watch/cluster-snapshot.js';
 export { type ApiObject, ObjectStore } from './watch/store.js';

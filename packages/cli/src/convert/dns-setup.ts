@@ -39,6 +39,8 @@ export interface HostsEntry {
 export interface DnsSetup {
   readonly port: number;
   readonly domain: string;
+  /** The zone of services with an address outside of the cluster; empty for none. */
+  readonly externalDomain: string;
   /** Of `in-addr.arpa` and `ip6.arpa`, those whose names are looked up in the cluster first. */
   readonly reverseZones: readonly string[];
   readonly federations: ReadonlyMap<string, string>;
@@ -102,6 +104,7 @@ export const DNSMASQ_FORWARD_MAX = 1500;
 export const STOCK_SETUP: DnsSetup = {
   port: 53,
   domain: 'cluster.local',
+  externalDomain: '',
   reverseZones: REVERSE_ZONES,
   federations: new Map(),
   stubDomains: new Map(),

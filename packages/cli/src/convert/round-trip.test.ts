@@ -101,6 +101,7 @@ const setups: fc.Arbitrary<DnsSetup> = fc
       namesEndpointsByPod: bits[4]!,
       isProfiled: bits[5]!,
       filteredTypes: bits[6]! ? (['AAAA'] as const) : [],
+      externalDomain: bits[5]! && bits[6]! ? 'outside.example' : '',
       pods: bits[7]! ? ('disabled' as const) : ('insecure' as const),
     };
   });

@@ -51,10 +51,15 @@ export function annotatedHosts(
   const inside = annotations[HOSTS_ANNOTATION];
   if (typeof external !== 'string' && typeof inside !== 'string') return undefined;
   const isInside = targetsBackend(annotations);
-  const hosts = [
-    ...hostList(namesIn(inside), onRejected).map((host) => ({ host, isInside: true })),
-    ...hostList(namesIn(external), onRejected).map((host) => ({ host, isInside })),
+  const own = hostList(namesIn(inside), onRejected);
+  const others = hostList(namesIn(external), onRejected).filter((host) => !own.includes(host));
+  const all = [
+    ...own.map((host) => ({ host, isInside: true })),
+    ...others.map((host) => ({ host, isInside })),
   ];
+  if (all.length > MAX_HOSTS)
+    onRejected(`${all.length - MAX_HOSTS} more host names than ${MAX_HOSTS}`);
+  const hosts = all.slice(0, MAX_HOSTS);
   return hosts.length === 0 ? undefined : { hosts, created: createdOf(metadata) };
 }
 

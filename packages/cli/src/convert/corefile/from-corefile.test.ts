@@ -30,6 +30,23 @@ function converted(
 const withLines = (...lines: readonly string[]) =>
   `.:53 {\nkubernetes cluster.local\nforward . 1.1.1.1\n${lines.join('\n')}\n}\n`;
 
+describe('k8s_external', () => {
+  it('is --external-domain of kubedns, and a domain that dnsmasq asks it for', () => {
+    const { words, lines } = converted(withLines('k8s_external Apps.Example.com.'));
+    expect(words).toContain('--external-domain=apps.example.com');
+    expect(words).toContain('--server=/apps.example.com/127.0.0.1#10053');
+    expect(lines).toEqual([]);
+  });
+
+  it('is named with its options, and with a second zone', () => {
+    const { setup, lines } = converted(
+      withLines('k8s_external a.example {', 'headless', '}', 'k8s_external b.example'),
+    );
+    expect(setup.externalDomain).toBe('a.example');
+    expect(lines.join('\n')).toMatch(/headless[^]*kubedns has one zone of --external-domain/);
+  });
+});
+
 describe('each plugin of CoreDNS', () => {
   it.each([...COREDNS_PLUGINS].filter((name) => name !== 'import'))(
     'is carried or named with an option that is not known: %s',

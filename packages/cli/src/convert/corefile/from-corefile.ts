@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { errorText, nearest } from '@kube-dns/base';
+import { isDnsSubdomain } from '@kube-dns/daemon';
 import {
   directiveText,
   parseNat64Prefix,
@@ -293,6 +294,9 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
     case 'hosts':
       readHosts(plugin, zone, context);
       return;
+    case 'k8s_external':
+      readExternal(plugin, zone, context);
+      return;
     case 'template':
       readTemplate(plugin, zone, context);
       return;
@@ -388,6 +392,20 @@ function readCacheOf(plugin: Directive, zone: string, context: PluginContext): v
 
 function cacheText({ args, block = [] }: Directive): string {
   return [args.join(' '), ...block.map(directiveText)].join('; ');
+}
+
+/** kubedns has one such zone, with the TTL of all records. */
+function readExternal(plugin: Directive, zone: string, context: PluginContext): void {
+  const [domain = '', ...others] = plugin.args.map(plainDomain);
+  const { draft } = context;
+  if (!isDnsSubdomain(domain) || others.length > 0 || draft.externalDomain !== '') {
+    lose(context, plugin, zone, 'kubedns has one zone of --external-domain');
+    return;
+  }
+  draft.externalDomain = domain;
+  for (const option of plugin.block ?? []) {
+    lose(context, option, zone, 'kubedns has nothing like it');
+  }
 }
 
 function readHealth(plugin: Directive, zone: string, context: PluginContext): void {

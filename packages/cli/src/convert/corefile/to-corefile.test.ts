@@ -37,6 +37,12 @@ describe('the Corefile of a kube-dns pod', () => {
     expect(text).toContain('disable denial');
   });
 
+  it('has the hosts of the ConfigMap, which kubedns answers', () => {
+    const { text, lines } = converted(undefined, { hosts: '192.0.2.5 db.example.com db' });
+    expect(oneSpaced(text)).toContain('192.0.2.5 db.example.com');
+    expect(lines).toEqual([]);
+  });
+
   it('forwards to the upstream servers of the ConfigMap in place of resolv.conf', () => {
     const { text } = converted(undefined, { upstreamNameservers: '["1.1.1.1","8.8.8.8:5353"]' });
     expect(text).toContain('    forward . 1.1.1.1 8.8.8.8:5353 {\n');

@@ -63,6 +63,7 @@ function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] 
     ...templateDirectives(here, setup, notes),
     ...hostsDirectives(here, setup, notes),
     ...kubernetesDirectives(here, setup),
+    ...externalDirectives(here, setup),
     ...forMain([directive('prometheus', [':9153'])]),
     ...(here.forward.targets.length === 0 ? [] : [forwardDirective(here.forward, setup)]),
     ...cacheDirective(setup),
@@ -163,6 +164,12 @@ function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
       ],
     ),
   ];
+}
+
+/** It takes its services from the plugin kubernetes of its block, which that of all names has. */
+function externalDirectives({ zone }: Zone, { externalDomain }: DnsSetup): Directive[] {
+  const isHere = zone === '.' && externalDomain !== '';
+  return isHere ? [directive('k8s_external', [externalDomain])] : [];
 }
 
 function templateDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {

@@ -94,6 +94,9 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
     case 'domain':
       draft.domain = plainDomain(value);
       return;
+    case 'external-domain':
+      draft.externalDomain = plainDomain(value);
+      return;
     case 'federations':
       draft.federations = orLose(flag, notes, () => parseFederations(value), draft.federations);
       return;
@@ -380,7 +383,7 @@ function askKubedns(domain: string, text: string, reading: Reading): void {
     draft.reverseZones = REVERSE_ZONES.filter(
       (zone) => zone === domain || draft.reverseZones.includes(zone),
     );
-  } else if (!isWithin(domain, draft.domain)) {
+  } else if (domain !== draft.externalDomain && !isWithin(domain, draft.domain)) {
     notes.change(text, `kubedns forwards ${domain} to its servers, as CoreDNS does by itself`);
   }
 }
@@ -433,6 +436,7 @@ export const CONFIG_MAP_KEYS: readonly string[] = [
   'upstreamNameservers',
   'federations',
   'queryLog',
+  'hosts',
 ];
 
 /**
@@ -465,6 +469,10 @@ function readConfigMap(
     draft.resolvFile = '';
   }
   draft.federations = new Map([...draft.federations, ...config.federations]);
+  const configured = Array.from(config.hosts.addresses, ([name, addresses]) =>
+    addresses.map((address) => ({ address, names: [name] })),
+  );
+  draft.hosts = [...draft.hosts, ...configured.flat()];
   const log = data.get('queryLog');
   if (log !== undefined) readQueryLog('queryLog', log, draft, notes);
   for (const key of data.keys()) {

@@ -67,6 +67,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
   const { pods, recordTtl, drainSeconds, masterUrl, kubeconfig } = setup;
   return [
     `--domain=${setup.domain}.`,
+    ...(setup.externalDomain === '' ? [] : [`--external-domain=${setup.externalDomain}`]),
     '--dns-port=10053',
     '--config-dir=/kube-dns-config',
     ...(masterUrl === '' ? [] : [`--kube-master-url=${masterUrl}`]),
@@ -80,6 +81,10 @@ export function kubednsArguments(setup: DnsSetup): string[] {
     '--v=2',
     ...snapshotArguments(setup.domain),
   ];
+}
+
+function askedOfKubedns({ domain, reverseZones, externalDomain }: DnsSetup): string[] {
+  return [domain, ...reverseZones, externalDomain].filter((zone) => zone !== '');
 }
 
 /** The arguments of the container dnsmasq for a setup: the nanny's, `--`, and dnsmasq's. */
@@ -105,7 +110,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     ...(setup.asksInOrder ? ['--strict-order'] : []),
     ...setup.filteredTypes.map((type) => `--filter-${type}`),
     ...(setup.dns64 === '' ? [] : [`--dns64=${setup.dns64}`]),
-    ...[setup.domain, ...setup.reverseZones].map((zone) => `--server=/${zone}/${KUBEDNS}`),
+    ...askedOfKubedns(setup).map((zone) => `--server=/${zone}/${KUBEDNS}`),
     ...upstreamArguments(setup),
     ...tlsArguments(setup),
     ...localArguments(setup),

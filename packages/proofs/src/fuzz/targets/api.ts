@@ -1,14 +1,17 @@
 import {
+  allStores,
   ApiError,
   type ApiObject,
   ClusterState,
   ClusterZone,
+  ExternalZone,
   ItemReader,
   LineReader,
   ObjectStore,
   parseRetryAfter,
   readClusterHeader,
   readEvent,
+  RouteNames,
   snapshotLine,
   SnapshotLines,
   StreamError,
@@ -67,12 +70,71 @@ const CLUSTER_OBJECTS = {
   namespaces: [{ metadata: { name: 'default', resourceVersion: '3' } }],
 };
 
+const ADDRESSES = [{ ip: '192.0.2.1' }, { hostname: 'lb.example.net' }];
+const BACKEND = { 'kube-dns/target': 'backend' };
+const named = (name: string, annotations?: object) => ({
+  metadata: {
+    name,
+    namespace: 'shop',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    resourceVersion: '5',
+    annotations,
+  },
+});
+
+/** What names from outside are made of. */
+const OUTSIDE_OBJECTS: readonly object[] = [
+  {
+    metadata: { name: 'shop', resourceVersion: '4', labels: { 'kube-dns/host-names': 'true' } },
+  },
+  {
+    ...named('web', {
+      'external-dns.alpha.kubernetes.io/hostname': 'a.example.com,*.example.com',
+      'kube-dns/hosts': 'b.example.com',
+    }),
+    spec: {
+      clusterIP: '10.0.0.1',
+      clusterIPs: ['10.0.0.1'],
+      externalIPs: ['192.0.2.9'],
+      ports: PORTS,
+    },
+    status: { loadBalancer: { ingress: ADDRESSES } },
+  },
+  {
+    ...named('web', BACKEND),
+    spec: {
+      rules: [
+        { host: 'a.example.com', http: { paths: [{ backend: { service: { name: 'web' } } }] } },
+        { host: '*.b.example.com' },
+      ],
+    },
+    status: { loadBalancer: { ingress: ADDRESSES } },
+  },
+  {
+    ...named('route'),
+    spec: {
+      hostnames: ['c.example.com'],
+      parentRefs: [{ name: 'gate', namespace: 'shop' }],
+      rules: [{ backendRefs: [{ name: 'web' }] }],
+    },
+    status: {
+      parents: [{ parentRef: { name: 'x' }, conditions: [{ type: 'Accepted', status: 'False' }] }],
+    },
+  },
+  {
+    ...named('gate'),
+    status: { addresses: [{ value: '192.0.2.7' }, { type: 'Hostname', value: 'g.example' }] },
+  },
+];
+
 const JSON_TOKENS = [
   ...['"', '[', ']', '{', '}', ':', ',', '\n', 'null', '[]', '{}', '"items":[', '"metadata":{'],
   ...['"a":', '"name":', '"namespace":', '"spec":', '"ports":', '"clusterIP":"None"'],
   ...['"clusterIPs":[null]', '"type":"ExternalName"', '"externalName":"a.b"', '"endpoints":['],
   ...['"addresses":["10.0.0.1"]', '"type":"ADDED"', '"type":"DELETED"', '"type":"ERROR"'],
   ...['"object":', '"labels":{', '"subsets":[', '"kubernetes.io/service-name":"db"'],
+  ...['"hostnames":["*.a.b"]', '"host":"a.b"', '"rules":[', '"parentRefs":[{"name":"gate"}]'],
+  ...['"ingress":[{"ip":"1.2.3.4"}]', '"hostname":"x.y"', '"annotations":{', '"status":{'],
   ...['"resourceVersion":"1"', '\\u0000', '\\ud800', '\\"', '1e999'],
 ];
 
@@ -81,7 +143,7 @@ export const ROWS = {
   'list-stream': () => {
     const sink = new ClusterSink();
     const metadata = { resourceVersion: '12', continue: 'x' };
-    const lists = Object.values(CLUSTER_OBJECTS).map((items) => ({
+    const lists = [...Object.values(CLUSTER_OBJECTS), OUTSIDE_OBJECTS].map((items) => ({
       kind: 'List',
       metadata,
       items,
@@ -110,7 +172,7 @@ export const ROWS = {
 
   'watch-stream': () => {
     const sink = new ClusterSink();
-    const objects = Object.values(CLUSTER_OBJECTS).flat();
+    const objects = [...Object.values(CLUSTER_OBJECTS).flat(), ...OUTSIDE_OBJECTS];
     const events = objects.map((object) => JSON.stringify({ type: 'ADDED', object }));
     const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '13' } } };
     return textTarget({
@@ -213,13 +275,46 @@ type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete' | 'objects'
 /** The stores of each kind, of one zone. */
 function storesOf(reject: (what: string, reason: string) => void): readonly AnyStore[] {
   const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
-  const state = new ClusterState({ records: zone });
+  const { records, resources } = outsideNames(zone);
+  const state = new ClusterState({
+    records: allStores(zone, records),
+    keeps: { outside: true, hostNames: true },
+  });
+  const optional = resources.map(({ sink }) => new ObjectStore(sink, reject));
   return [
+    ...(optional as unknown as AnyStore[]), // each takes what its sink reads
     new ObjectStore(state.services, reject),
     new ObjectStore(state.endpointSlices, reject),
     new ObjectStore(state.endpoints, reject),
     new ObjectStore(state.namespaces, reject),
   ];
+}
+
+/** The names beside the zone that objects have, and what is watched for them. */
+function outsideNames(zone: ClusterZone) {
+  const shared = {
+    ttlSeconds: 30,
+    negativeTtlSeconds: 5,
+    changes: { isObserved: true, takesNames: true, add: () => undefined },
+    isSynced: () => true,
+  };
+  const none = {
+    ipv4: { size: 4, bytes: '' },
+    ipv6: { size: 16, bytes: '' },
+    target: undefined,
+  } as const;
+  const external = new ExternalZone({ ...shared, domain: 'lb.test.', ownRecords: () => none });
+  const routes = new RouteNames({ ...shared, zone, isSettled: () => true });
+  return {
+    resources: routes.resources,
+    records: [
+      { putService: external.putService.bind(external) },
+      {
+        putService: routes.putService.bind(routes),
+        putNamespace: routes.putNamespace.bind(routes),
+      },
+    ],
+  };
 }
 
 /** Objects as kubedns takes them from the API, of all kinds into one zone, and out of it again. */

@@ -39,7 +39,7 @@ import { type CreateTarget, textAllowance, textTarget } from '../fuzz-target.js'
 
 /** Between the texts of which an input has several. */
 const BETWEEN = '\n---\n';
-const CONFIG_KEYS = ['federations', 'stubDomains', 'upstreamNameservers'];
+const CONFIG_KEYS = ['federations', 'stubDomains', 'upstreamNameservers', 'hosts'];
 const COREFILE_KEYS = ['stubDomains', 'upstreamNameservers'];
 /** Of a Corefile and of an option: two characters become a rule, in code that is not compiled yet. */
 const TIMES_A_TEXT = 2;
@@ -260,7 +260,7 @@ export const ROWS = {
     });
   },
 
-  /** The three keys of the kube-dns ConfigMap, and the servers that dnsmasq makes of them. */
+  /** Keys of the kube-dns ConfigMap, and the servers that dnsmasq makes of them. */
   'config-map': () =>
     textTarget({
       seeds: [
@@ -268,10 +268,25 @@ export const ROWS = {
         of('a=b.c,d=e', '{"a.b":["ns.default.svc.cluster.local"],"c":null}', '[]'),
         of('x', '{"UPPER":[1]}', '["1.2.3.4:0","a.b","::1","1.1.1.1"]'),
         of('', 'null', 'null'),
+        of('', '{}', '[]', '192.0.2.1 a.b c # d\n::1 A.b.\n10.0.0.1'),
       ],
       tokens: [
         ...['"', '[', ']', '{', '}', ':', ',', 'null', '"a.b":', '["1.2.3.4"]', '[::1]:53'],
-        ...['{"a":', '"__proto__":', '\\u0000', '\\ud800', '1e999', BETWEEN, 'a=b', '[['],
+        ...[
+          '192.0.2.1 ',
+          '::1 ',
+          ' a.b',
+          ' # ',
+          '\n',
+          '{"a":',
+          '"__proto__":',
+          '\\u0000',
+          '\\ud800',
+          '1e999',
+          BETWEEN,
+          'a=b',
+          '[[',
+        ],
       ],
       parse: (text) => {
         configuredRules(parseDnsConfig(keysOf(CONFIG_KEYS, text.split(BETWEEN))));
