@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { endPrograms, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { serviceObject, SHOP } from './support/objects.js';
+import { SHOP } from './support/objects.js';
 
 const HOST = 'app.example.com';
 
@@ -52,14 +52,15 @@ beforeAll(async () => {
   api = await createApiServer();
   upstream = await ScriptedNameServer.start();
   const labels = { 'kube-dns/host-names': 'true' };
-  const web = serviceObject({ namespace: 'shop', name: 'lb', clusterIPs: ['10.96.0.21'] });
   await api.apply([
     ...SHOP,
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } },
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tenant' } },
     {
-      ...web,
-      spec: { ...web.spec, type: 'LoadBalancer', ports: [{ name: 'http', port: 80 }] },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'lb', namespace: 'shop' },
+      spec: { type: 'LoadBalancer', ports: [{ name: 'http', port: 80 }] },
       status: { loadBalancer: { ingress: [{ ip: '192.0.2.80' }] } },
     },
     ingress('shop', HOST, '192.0.2.1'),

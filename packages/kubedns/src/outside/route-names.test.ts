@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { V1Namespace, V1Service } from '@kubernetes/client-node';
 import { decodeName } from '@kube-dns/wire';
 import { askLocal } from '../../test/support/local-answers.js';
 import { serviceObject } from '../../test/support/objects.js';
@@ -49,6 +48,16 @@ function route(
   return { metadata: metadata(fields), spec, status } as ApiObject;
 }
 
+/** A Service with an address inside and one outside of the cluster. */
+function annotatedService(annotations: Readonly<Record<string, string>>): ApiObject {
+  const object = {
+    metadata: metadata({ annotations }),
+    spec: { clusterIP: '10.0.0.7', clusterIPs: ['10.0.0.7'], ports: [] },
+    status: { loadBalancer: { ingress: [{ ip: '192.0.2.9' }] } },
+  };
+  return object as ApiObject;
+}
+
 function gateway(address: object | undefined, fields: Fields = {}): ApiObject {
   const addresses = address === undefined ? [] : [address];
   return { metadata: metadata({ name: 'gate', ...fields }), status: { addresses } } as ApiObject;
@@ -88,17 +97,14 @@ class Objects {
       ['services', state.services],
       ['namespaces', state.namespaces],
     ] as const) {
-      const store = new ObjectStore(
-        sink as never,
-        (_what, reason) => void this.rejected.push(reason),
-      );
-      this.#stores.set(resource, store as never);
+      const store = new ObjectStore(sink, (_what, reason) => void this.rejected.push(reason));
+      this.#stores.set(resource, store);
     }
     this.put('namespaces', namespace('shop', true));
   }
 
-  put(resource: string, object: ApiObject | V1Service | V1Namespace): void {
-    this.#stores.get(resource)!.put(object as ApiObject);
+  put(resource: string, object: ApiObject): void {
+    this.#stores.get(resource)!.put(object);
   }
 
   delete(resource: string, object: ApiObject): void {
@@ -189,20 +195,17 @@ describe('the hosts of --route-names', () => {
   });
 
   it('are those of annotations of a Service', () => {
-    const service = serviceObject({ namespace: 'shop', clusterIPs: ['10.0.0.7'] });
-    const annotations = {
-      'external-dns.alpha.kubernetes.io/hostname': 'out.example.com, *.out.example.com',
-      'kube-dns/hosts': 'in.example.com',
-    };
-    objects.put('services', {
-      ...service,
-      metadata: { ...service.metadata, annotations },
-      status: { loadBalancer: { ingress: [{ ip: '192.0.2.9' }] } },
-    } as V1Service);
+    objects.put(
+      'services',
+      annotatedService({
+        'external-dns.alpha.kubernetes.io/hostname': 'out.example.com, *.out.example.com',
+        'kube-dns/hosts': 'in.example.com',
+      }),
+    );
     expect(objects.addresses('out.example.com')).toEqual(['192.0.2.9']);
     expect(objects.addresses('a.out.example.com')).toEqual(['192.0.2.9']);
     expect(objects.addresses('in.example.com')).toEqual(['10.0.0.7']);
-    objects.put('services', service);
+    objects.put('services', annotatedService({}));
     expect(objects.addresses('out.example.com')).toBeUndefined();
   });
 
@@ -247,9 +250,7 @@ describe('the hosts of --route-names', () => {
     objects.put('ingresses', ingress(HOST, '192.0.2.1'));
     const annotations = { 'kube-dns/target': 'backend' };
     objects.put('ingresses', ingress('c.example.com', undefined, { name: 'c', annotations }));
-    const service = serviceObject({ namespace: 'shop', clusterIPs: ['10.0.0.7'] });
-    const named = { ...service.metadata, annotations: { 'kube-dns/hosts': 'in.example.com' } };
-    objects.put('services', { ...service, metadata: named } as V1Service);
+    objects.put('services', annotatedService({ 'kube-dns/hosts': 'in.example.com' }));
     const restored = new Objects();
     for (const resource of ['namespaces', 'services', 'ingresses', 'httproutes', 'gateways']) {
       for (const object of objects.objects(resource)) {
@@ -260,6 +261,6 @@ describe('the hosts of --route-names', () => {
       expect(objects.addresses(host)).toHaveLength(1);
       expect(restored.addresses(host)).toEqual(objects.addresses(host));
     }
-    expect(keyOf(objects.objects('gateways')[0]!)).toBe('shop/gate');
+    expect(keyOf(objects.objects('gateways')[0])).toBe('shop/gate');
   });
 });

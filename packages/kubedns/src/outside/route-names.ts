@@ -180,7 +180,7 @@ export class RouteNames implements LocalNames {
         change: (key, _before, after) => this.#putRoute(kind, key, after),
       },
     };
-    return resource as unknown as OptionalResource; // the watch passes what the sink has made
+    return resource; // the watch passes what the sink has made
   }
 
   #gatewayResource(): OptionalResource {
@@ -198,7 +198,7 @@ export class RouteNames implements LocalNames {
         },
       },
     };
-    return resource as unknown as OptionalResource; // as above
+    return resource; // as above
   }
 
   #putRoute(kind: string, key: string, route: Route | undefined): void {

@@ -54,16 +54,16 @@ export function projectIngress(object: ApiObject, onRejected: OnRejected): Route
   const { metadata, spec, status } = object as ApiObject & { spec?: unknown; status?: unknown };
   checkName(metadata);
   const backends = new Map<string, string>();
-  for (const rule of listOf(fieldsOf(spec)['rules'], MAX_RULES, 'rules', onRejected)) {
+  for (const rule of listOf(fieldsOf(spec).rules, MAX_RULES, 'rules', onRejected)) {
     const { host, http } = fieldsOf(rule);
     // A rule without a host is for every name.
     if (host === undefined || host === null || host === '') continue;
-    const [path] = arrayOf(fieldsOf(http)['paths']);
-    const { name } = fieldsOf(fieldsOf(fieldsOf(path)['backend'])['service']);
+    const [path] = arrayOf(fieldsOf(http).paths);
+    const { name } = fieldsOf(fieldsOf(fieldsOf(path).backend).service);
     const [taken] = hostList([host], onRejected);
     if (taken !== undefined && !backends.has(taken)) backends.set(taken, serviceName(name));
   }
-  const ingress = arrayOf(fieldsOf(fieldsOf(status)['loadBalancer'])['ingress']);
+  const ingress = arrayOf(fieldsOf(fieldsOf(status).loadBalancer).ingress);
   return routeOf(metadata, [...backends.keys()], [...backends.values()], {
     records: hostRecords(ingress.map(addressOf), onRejected),
     gateways: [],
@@ -81,7 +81,7 @@ export function projectRoute(object: ApiObject, onRejected: OnRejected): Route {
   const parents = listOf(parentRefs, MAX_PARENTS, 'parents', onRejected);
   const gateways = new Set(parents.flatMap((ref) => gatewayOf(ref, namespace)));
   const [rule] = arrayOf(rules);
-  const [backend] = arrayOf(fieldsOf(rule)['backendRefs']);
+  const [backend] = arrayOf(fieldsOf(rule).backendRefs);
   const service = backendOf(backend, namespace);
   return routeOf(
     metadata,
@@ -95,7 +95,7 @@ export function projectRoute(object: ApiObject, onRejected: OnRejected): Route {
 export function projectGateway(object: ApiObject, onRejected: OnRejected): Gateway {
   const { metadata, status } = object as ApiObject & { status?: unknown };
   checkName(metadata);
-  const addresses = arrayOf(fieldsOf(status)['addresses']).map((each) => {
+  const addresses = arrayOf(fieldsOf(status).addresses).map((each) => {
     const { type, value } = fieldsOf(each);
     return type === 'Hostname' ? { hostname: textOf(value) } : { ip: textOf(value) };
   });
@@ -123,7 +123,7 @@ function routeOf(
 /** The gateways of which a controller says that the route is not accepted there. */
 function refusedParents(status: unknown, namespace: string): ReadonlySet<string> {
   const refused = new Set<string>();
-  for (const parent of arrayOf(fieldsOf(status)['parents']).slice(0, MAX_PARENTS)) {
+  for (const parent of arrayOf(fieldsOf(status).parents).slice(0, MAX_PARENTS)) {
     const { parentRef, conditions } = fieldsOf(parent);
     const isRefused = arrayOf(conditions).some((each) => {
       const { type, status: state } = fieldsOf(each);
@@ -160,7 +160,8 @@ function addressOf(each: unknown): { ip?: string; hostname?: string } {
 
 /** What is no text is shown as it is, where it is refused. */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (typeof value === 'string') return value;
+  return value === undefined ? '' : JSON.stringify(value);
 }
 
 function fieldsOf(value: unknown): Fields {

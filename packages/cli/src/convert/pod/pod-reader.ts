@@ -473,6 +473,8 @@ function readConfigMap(
     addresses.map((address) => ({ address, names: [name] })),
   );
   draft.hosts = [...draft.hosts, ...configured.flat()];
+  // kubedns gives them the TTL of its records.
+  if (configured.length > 0 && draft.localTtl === 0) draft.localTtl = draft.recordTtl;
   const log = data.get('queryLog');
   if (log !== undefined) readQueryLog('queryLog', log, draft, notes);
   for (const key of data.keys()) {
