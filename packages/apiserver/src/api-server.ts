@@ -225,6 +225,16 @@ export class ApiServer implements TestControls {
     this.#switches.supportsLimit = isSupported;
   }
 
+  /**
+   * Serves these versions of a group alone, as of a CRD; none: the CRD is removed, its objects are deleted and its watches end.
+   * All are served at the start.
+   */
+  serveVersions(group: string, versions: readonly string[]): void {
+    this.#switches.servedVersions.set(group, versions);
+    if (versions.length === 0) this.#objects.deleteGroup(group);
+    this.#hub.dropAll();
+  }
+
   /** How often the watches that are opened from now on get bookmarks. */
   setBookmarks(bookmarks: Bookmarks): void {
     this.#hub.bookmarks = bookmarks;

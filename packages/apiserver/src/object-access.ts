@@ -7,6 +7,7 @@ import {
   kindNamed,
   type KindName,
   type ObjectTypes,
+  RESOURCE_KINDS,
 } from './resources/resource-table.js';
 
 /** Namespace of objects that name none, as in kubectl. */
@@ -92,6 +93,15 @@ export class ObjectAccess {
   delete(kindName: KindName, namespace: string | undefined, name: string): KubeObject {
     const { kind, namespace: effective } = identify(kindName, namespace);
     return structuredClone(this.#cluster.registry.delete(kind, effective, name));
+  }
+
+  /** Deletes all objects of the kinds of a group. */
+  deleteGroup(group: string): void {
+    for (const kind of RESOURCE_KINDS.filter((each) => each.group === group)) {
+      for (const { metadata } of this.#cluster.store.list(kind.plural)) {
+        this.#cluster.registry.delete(kind, metadata.namespace ?? '', metadata.name);
+      }
+    }
   }
 
   get<K extends KindName>(

@@ -90,6 +90,8 @@ export class Switches {
   supportsLimit = true;
   /** Every request is delayed by this time. */
   delayMs = 0;
+  /** The versions of a group that are served, as those of a CRD that is removed; all of a group that is not here. */
+  readonly servedVersions = new Map<string, readonly string[]>();
   readonly #failures: ArmedFailure[] = [];
   readonly #waiting = new Set<() => void>();
   #isHung = false;
@@ -115,6 +117,14 @@ export class Switches {
     }
     this.#waiting.add(proceed);
     return () => void this.#waiting.delete(proceed);
+  }
+
+  /** Whether a path is not one of a version that is not served. */
+  isServed(path: string): boolean {
+    const [, root, group = '', version] = path.split('/');
+    const served = root === 'apis' ? this.servedVersions.get(group) : undefined;
+    if (served === undefined) return true;
+    return version === undefined ? served.length > 0 : served.includes(version);
   }
 
   /** Refuses requests from now on; of several matching failures the oldest is used. */

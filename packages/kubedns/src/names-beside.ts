@@ -1,22 +1,32 @@
 import { StartupError } from '@kube-dns/daemon';
 import type { NotifiedZone } from '@kube-dns/push';
+import type { Trace } from '@kube-dns/base';
+import { overlaps } from '@kube-dns/push';
+import type { ExplainedStep } from '@kube-dns/telemetry';
 import { addressText, bindAddress, encodeKey, isInZone } from '@kube-dns/wire';
+import { IMPORT_READ, ImportedNames } from './answer/imported-names.js';
 import { ownAddresses } from './answer/kubedns-answerer.js';
 import type { LocalNames } from './answer/local-names.js';
+import { nameServerAddresses } from './answer/zone-answerer.js';
 import type { KubednsFlags } from './config/flags.js';
+import { importedSteps } from './explain/imported-steps.js';
 import { transferableExternal } from './outside/external-transfer.js';
 import { ExternalZone } from './outside/external-zone.js';
 import { RouteNames } from './outside/route-names.js';
 import type { ZoneChanges } from './subscription/announced-records.js';
 import type { TransferableZone } from './transfer/transferable-zone.js';
-import type { OptionalName, OptionalResource } from './watch/optional-watch.js';
+import type { OptionalName, OptionalResource, OptionalState } from './watch/optional-watch.js';
 import {
   type HostRecords,
   type KeptFields,
   packAddresses,
   type RecordStore,
 } from './watch/projections.js';
+import { serviceImports } from './watch/service-imports.js';
+import type { DumpedZone } from './zone/cache-json.js';
 import type { ClusterZone } from './zone/cluster-zone.js';
+import { importedNode } from './zone/imported-json.js';
+import { ImportedZone } from './zone/imported-zone.js';
 
 const EXIT_FATAL = 255;
 /** Of more conflicts these are shown. */
@@ -44,6 +54,7 @@ export interface BesideOptions {
   readonly isKnown: (name: OptionalName) => boolean;
   /** Whether access to it is denied, so that its objects may never be known. */
   readonly isDenied: (name: OptionalName) => boolean;
+  readonly stateOf: (name: OptionalName) => OptionalState;
 }
 
 /**
@@ -68,10 +79,15 @@ export interface NamesBeside {
   readonly zones: readonly NotifiedZone[];
   /** What of it secondaries may transfer; nothing unless given. */
   readonly transferable?: readonly TransferableZone[];
+  /** What led to the answer about a name, by the trace of its question; undefined where this source has no part in it. */
+  readonly explain?: (name: string, trace: Trace) => ExplainedStep[] | undefined;
+  /** What `/cache` shows. */
+  readonly dump?: DumpedZone;
 }
 
 /** Each makes its source where the flags ask for it; the first that has a name answers it. */
 const SOURCES: readonly ((options: BesideOptions) => NamesBeside | undefined)[] = [
+  importedNames,
   externalNames,
   routeNames,
 ];
@@ -170,4 +186,44 @@ function conflictProblems(names: RouteNames): string[] {
     problems.push(`the host ${host} is that of ${owner}, which is older than ${others.join(', ')}`);
   }
   return problems;
+}
+/** The services of other clusters, with `--clusterset-domain`. */
+function importedNames(options: BesideOptions): NamesBeside | undefined {
+  const { flags, zone, changes, isSynced, isKnown, stateOf } = options;
+  if (flags['clusterset-domain'] === '') return undefined;
+  const { 'clusterset-domain': domain, 'negative-ttl': negativeTtlSeconds } = flags;
+  const imported = new ImportedZone({ domain, negativeTtlSeconds, changes });
+  if (overlaps(imported.apex, zone.apex)) {
+    const problem = `--clusterset-domain=${domain} and --domain=${flags.domain} are in one another`;
+    throw new StartupError(problem, EXIT_FATAL);
+  }
+  const own = ownAddresses(bindAddress(flags['dns-bind-address']));
+  return {
+    id: 'clusterset',
+    names: new ImportedNames({
+      zone: imported,
+      cluster: zone,
+      ttlSeconds: flags['record-ttl'],
+      negativeTtlSeconds,
+      isSynced: () => isSynced() && isKnown('serviceimports'),
+      serverAddresses: () => nameServerAddresses(zone, own),
+    }),
+    resources: [serviceImports((key, after) => imported.putImport(key, after))],
+    records: {
+      replaceSlice: (before, after) => imported.replaceSlice(before, after),
+      putNamespace: (name) => imported.putNamespace(name),
+    },
+    zones: [imported],
+    explain: (name, trace) => {
+      const reading = trace.first(IMPORT_READ);
+      const state = stateOf('serviceimports');
+      return reading && importedSteps(name, reading, { zone: imported, state });
+    },
+    dump: { apex: imported.apex, node: () => importedNode(imported) },
+    count: () => ({
+      names: imported.imports.size,
+      conflicts: 0,
+      leftOut: imported.countLeftOut(),
+    }),
+  };
 }

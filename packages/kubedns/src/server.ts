@@ -164,6 +164,7 @@ export class KubednsServer {
       isSynced: () => this.watch.isSynced,
       isKnown: (name) => this.watch.isKnown(name),
       isDenied: (name) => this.watch.isDenied(name),
+      stateOf: (name) => this.watch.stateOf(name),
     });
     this.#beside = beside;
     const hosts = new StaticHosts({
@@ -179,6 +180,7 @@ export class KubednsServer {
         new AnnouncedRecords(zone, feed),
         beside.flatMap(({ records = [] }) => records),
       ),
+      readsImports: flags['clusterset-domain'] !== '',
       optional: beside.flatMap(({ resources }) => resources),
       onOptionalKnown: () => feed.flush('configuration'),
       version: clusterVersion,
@@ -271,7 +273,8 @@ export class KubednsServer {
         feed.flush('configuration');
       },
     });
-    const explainer = new Explainer({ flags, zone, client, answerer: this.#answerer, watch });
+    const answerer = this.#answerer;
+    const explainer = new Explainer({ flags, zone, beside, client, answerer, watch });
     const explained = explainPages((asked) => explainer.explain(asked));
     this.localPages = new Map([...explained, ...queryPages(this.telemetry)]);
   }
@@ -340,7 +343,10 @@ export class KubednsServer {
 
   /** The records as JSON, in pieces. */
   dump(): Iterable<string> {
-    return cacheJson(this.#zone);
+    return cacheJson(
+      this.#zone,
+      this.#beside.flatMap(({ dump = [] }) => dump),
+    );
   }
 
   /** Who is notified which names change, as JSON. */
@@ -473,5 +479,6 @@ function answerShape(flags: KubednsFlags): readonly unknown[] {
     flags.wildcards,
     flags['external-domain'],
     flags['route-names'],
+    flags['clusterset-domain'],
   ];
 }

@@ -260,6 +260,16 @@ function createRequestDelay({ switches }: ApiContext): RequestHandler {
   };
 }
 
+/** As for a path that does not exist. */
+function refuseUnserved({ switches }: ApiContext): RequestHandler {
+  return (request, _response, next) => {
+    if (!switches.isServed(request.path)) {
+      throw new ApiError('NotFound', 'the server could not find the requested resource', {});
+    }
+    next();
+  };
+}
+
 /** Counts a request for a resource when it arrives, also when it gets no answer. */
 function createCounter({ requests }: ApiContext): RequestHandler {
   return (request, _response, next) => {
@@ -329,6 +339,7 @@ export function createApp(context: ApiContext, controls: TestControls, host: str
   // Before the delay, so that a client can switch a server that hangs back on.
   app.use('/_test', readBody, createTestRoutes(controls, context.requests));
   app.use(createRequestDelay(context));
+  app.use(refuseUnserved(context));
   app.use(answerDocument);
   app.use(readBody);
   app.use(createResourceRoute(context));

@@ -1,4 +1,4 @@
-import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
+import { apiVersionsOf, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
 import { subresourcesOf } from './request.js';
 
@@ -20,14 +20,14 @@ const SUBRESOURCE_VERBS = ['get', 'patch', 'update'] as const;
 const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** Every served combination of group and version, as `v1` or `group/version`. */
-const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
+const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.flatMap(apiVersionsOf))];
 
 function rootOf(apiVersion: string): string {
   return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
 }
 
 function isOf(apiVersion: string): (kind: ResourceKind) => boolean {
-  return (kind) => apiVersionOf(kind) === apiVersion;
+  return (kind) => apiVersionsOf(kind).includes(apiVersion);
 }
 
 function resourceList(groupVersion: string): object {
@@ -48,10 +48,12 @@ function resourceList(groupVersion: string): object {
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }
 
-function apiGroup(groupVersion: string): object {
-  const [name = '', version = ''] = groupVersion.split('/');
-  const served = { groupVersion, version };
-  return { name, versions: [served], preferredVersion: served };
+/** A group with its versions, the first of which is preferred. */
+function apiGroup(name: string): object {
+  const versions = GROUP_VERSIONS.filter((text) => text.startsWith(`${name}/`)).map(
+    (groupVersion) => ({ groupVersion, version: groupVersion.slice(name.length + 1) }),
+  );
+  return { name, versions, preferredVersion: versions[0] };
 }
 
 /**
@@ -87,7 +89,8 @@ function openApi(groupVersion: string): object {
 }
 
 function createDocuments(): ReadonlyMap<string, object> {
-  const named = GROUP_VERSIONS.filter((text) => text.includes('/'));
+  const versioned = GROUP_VERSIONS.filter((text) => text.includes('/'));
+  const named = [...new Set(versioned.map((text) => text.split('/')[0]!))];
   const documents = new Map<string, object>([
     ['/version', { ...VERSION, goVersion: '', platform: `${process.platform}/${process.arch}` }],
     ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
@@ -100,9 +103,8 @@ function createDocuments(): ReadonlyMap<string, object> {
     documents.set(`/openapi/v3/${root}`, openApi(groupVersion));
     v3Paths[root] = { serverRelativeURL: `/openapi/v3/${root}` };
   }
-  for (const groupVersion of named) {
-    const group = { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(groupVersion) };
-    documents.set(`/apis/${groupVersion.split('/')[0]!}`, group);
+  for (const name of named) {
+    documents.set(`/apis/${name}`, { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(name) });
   }
   documents.set('/openapi/v3', { paths: v3Paths });
   documents.set('/', { paths: [...documents.keys(), '/healthz', '/livez', '/readyz'].sort() });

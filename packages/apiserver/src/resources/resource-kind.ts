@@ -51,6 +51,8 @@ export interface Column<T extends KubeObject = KubeObject> {
 export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
+  /** In which its objects are served, too, with the same fields. */
+  readonly otherVersions: readonly string[];
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
@@ -91,6 +93,7 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
 const PLAIN_KIND = {
   group: '',
   version: 'v1',
+  otherVersions: [],
   categories: [],
   isNamespaced: true,
   isScalable: false,
@@ -115,6 +118,14 @@ export function hasStatus({ shape }: Pick<ResourceKind, 'shape'>): boolean {
 /** The `apiVersion` of a kind: `v1` or `group/version`. */
 export function apiVersionOf(kind: Pick<ResourceKind, 'group' | 'version'>): string {
   return kind.group ? `${kind.group}/${kind.version}` : kind.version;
+}
+
+/** Every version of a kind, its own first, as `apiVersionOf` gives it. */
+export function apiVersionsOf(kind: ResourceKind): string[] {
+  const { version, otherVersions } = kind;
+  return [version, ...otherVersions].map((each) =>
+    apiVersionOf({ group: kind.group, version: each }),
+  );
 }
 
 /** A column; shown by default unless it is wide. */

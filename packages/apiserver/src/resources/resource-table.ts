@@ -27,6 +27,7 @@ import {
   type GatewayRoute,
   type Ingress,
   type ServiceAccount,
+  type ServiceImport,
 } from './stored-kinds.js';
 
 /** The object type of each kind that the server has. */
@@ -48,6 +49,7 @@ export interface ObjectTypes {
   PodDisruptionBudget: DisruptionBudget;
   Service: Service;
   ServiceAccount: ServiceAccount;
+  ServiceImport: ServiceImport;
   TLSRoute: GatewayRoute;
 }
 
@@ -77,7 +79,7 @@ export function kindNamed(name: KindName): ResourceKind {
 export function findKind(apiVersion: string, kind: string): ResourceKind | undefined {
   const [version, group = ''] = apiVersion.split('/').reverse();
   return RESOURCE_KINDS.find(
-    (item) => item.kind === kind && item.group === group && item.version === version,
+    (item) => item.kind === kind && item.group === group && isServedIn(item, version),
   );
 }
 
@@ -88,6 +90,10 @@ export function findResource(
   plural: string,
 ): ResourceKind | undefined {
   return RESOURCE_KINDS.find(
-    (item) => item.plural === plural && item.group === group && item.version === version,
+    (item) => item.plural === plural && item.group === group && isServedIn(item, version),
   );
+}
+
+function isServedIn(kind: ResourceKind, version = ''): boolean {
+  return kind.version === version || kind.otherVersions.includes(version);
 }

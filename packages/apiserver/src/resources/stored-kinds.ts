@@ -124,6 +124,11 @@ export type Gateway = Ingress;
 /** `gateway.networking.k8s.io/v1` HTTPRoute, GRPCRoute or TLSRoute. */
 export type GatewayRoute = Ingress;
 
+/** `multicluster.x-k8s.io/v1beta1.ServiceImport`, a CRD of KEP-1645: nothing is imported here. */
+export interface ServiceImport extends KubeObject {
+  spec: { type?: string; ips?: string[]; ports?: JsonObject[] };
+}
+
 const RBAC = 'rbac.authorization.k8s.io';
 const TEXTS: Shape = { list: 'string' };
 const TEMPLATE: Shape = { fields: { metadata: 'object', spec: 'object' } };
@@ -357,5 +362,15 @@ export const STORED_KINDS = {
       secrets: { list: OBJECT_REFERENCE },
       imagePullSecrets: { list: { fields: { name: 'string' } } },
     },
+  }),
+
+  ServiceImport: storedKind<ServiceImport>({
+    group: 'multicluster.x-k8s.io',
+    version: 'v1beta1',
+    otherVersions: ['v1alpha1'],
+    kind: 'ServiceImport',
+    names: ['serviceimports', 'svcim', 'svcimport'],
+    shape: { spec: 'object', status: 'object' },
+    columns: [column('Type', 'Type of the import.', ({ spec }) => spec.type ?? '')],
   }),
 };

@@ -9,6 +9,7 @@ const parse = (...argv: string[]): KubednsFlags => parseFlags(PROGRAM, argv).val
 describe('the flags', () => {
   it('have the original’s defaults', () => {
     expect(parse()).toEqual({
+      'clusterset-domain': '',
       'config-dir': '',
       'config-map': '',
       'config-map-namespace': 'kube-system',
@@ -21,6 +22,7 @@ describe('the flags', () => {
       'drain-time': 5_000,
       'endpoint-names': 'hash',
       'endpoints-source': 'auto',
+      'external-domain': '',
       federations: new Map(),
       'healthz-port': 8081,
       'hidden-namespaces': new Set(),
@@ -49,6 +51,7 @@ describe('the flags', () => {
       'record-ttl': 30,
       'require-cookie': undefined,
       'reuse-port': false,
+      'route-names': false,
       'snapshot-file': '',
       'snapshot-max-age': 86_400_000,
       'snapshot-replicas': '',

@@ -55,6 +55,9 @@ const MAX_NOTIFIED = 16;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
+  'clusterset-domain': optionalDomainFlag(
+    'zone of services that are imported from other clusters (KEP-1645), as clusterset.local; needs the rights to list and watch ServiceImports; default: none',
+  ),
   'config-dir': stringFlag(
     '',
     'directory with the keys of the kube-dns ConfigMap as files',
@@ -235,6 +238,12 @@ function domainFlag(initial: string, help: string): FlagDefinition<string> {
       return `${domain}.`;
     },
   };
+}
+
+/** As `domainFlag`, or empty. */
+function optionalDomainFlag(help: string): FlagDefinition<string> {
+  const flag = { ...domainFlag('', help), valueName: 'domain' };
+  return { ...flag, parse: (text, ...rest) => (text === '' ? '' : flag.parse(text, ...rest)) };
 }
 
 /** A URL with scheme and host, environment variables in it expanded. */

@@ -16,6 +16,7 @@ import { SERVICE_LABELS } from '../answer/service-answerer.js';
 import { ZONE_READ, type ZoneReading } from '../answer/zone-answerer.js';
 import type { KubednsFlags, PtrMode } from '../config/flags.js';
 import { ROUTED, type ServerRule } from '../config/upstreams.js';
+import type { NamesBeside } from '../names-beside.js';
 import type { ApiReader } from '../watch/api-client.js';
 import { type ClusterWatch, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { PackedAddresses } from '../watch/projections.js';
@@ -35,6 +36,8 @@ import { counted, listed, nameText } from './words.js';
 interface ExplainerOptions {
   readonly flags: KubednsFlags;
   readonly zone: ClusterZone;
+  /** None unless given. */
+  readonly beside?: readonly Pick<NamesBeside, 'explain'>[];
   readonly answerer: Answerer;
   readonly client: ApiReader;
   readonly watch: Pick<ClusterWatch, 'isSynced' | 'pending' | 'noContactMs' | 'snapshot'>;
@@ -70,9 +73,9 @@ export class Explainer {
     }
     const isInZone = traced.trace.first(SYSTEM) === 'auth';
     // Hints are made in the same turn of the event loop in which the question is answered.
-    const steps = await (isInZone
-      ? this.#zoneSteps(question, traced)
-      : this.#otherSteps(question, traced));
+    const steps =
+      this.#besideSteps(question, traced) ??
+      (await (isInZone ? this.#zoneSteps(question, traced) : this.#otherSteps(question, traced)));
     const verdict = await traced.answered;
     return { program: 'kubedns', question: question.text, steps, verdict };
   }
@@ -86,6 +89,16 @@ export class Explainer {
     const verdict = await answered;
     const steps = [...outside, ...notReady, ...exchangeSteps(trace), ...this.#contactSteps()];
     return { program: 'kubedns', question: question.text, steps, verdict };
+  }
+
+  /** Of a name beside the zone, which no CNAME of the zone led to; undefined for any other one. */
+  #besideSteps({ text }: ExplainedQuestion, { trace }: Traced): ExplainedStep[] | undefined {
+    if (trace.first(ZONE_READ) !== undefined) return undefined;
+    for (const { explain } of this.#options.beside ?? []) {
+      const steps = explain?.(text.name, trace);
+      if (steps !== undefined) return [...this.#snapshotSteps(), ...steps, ...this.#contactSteps()];
+    }
+    return undefined;
   }
 
   async #zoneSteps({ text, type }: ExplainedQuestion, traced: Traced): Promise<ExplainedStep[]> {

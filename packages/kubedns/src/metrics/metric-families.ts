@@ -228,6 +228,13 @@ function zoneFamilies(sources: MetricSources): MetricFamily[] {
       ]),
     ),
     gauge(
+      'outside_names_left_out',
+      'Names that are not answered beside the zone of the cluster, as they are too long or too many, by source.',
+      by('source', () =>
+        sources.beside.map(({ id, count }) => [id, count?.().leftOut ?? 0] as const),
+      ),
+    ),
+    gauge(
       'outside_name_conflicts',
       'Hosts of --route-names that several objects take, with different addresses: the oldest has them.',
       () => sources.beside.reduce((sum, { count }) => sum + (count?.().conflicts ?? 0), 0),

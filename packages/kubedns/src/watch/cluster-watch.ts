@@ -12,7 +12,12 @@ import { ClusterVersion } from './cluster-version.js';
 import { StreamError } from '../errors.js';
 import { KUBE_SYSTEM, KUBERNETES } from './history.js';
 import { ListWatch, type ResourceStatistics, type SnapshotState } from './list-watch.js';
-import { type OptionalName, type OptionalResource, OptionalWatch } from './optional-watch.js';
+import {
+  type OptionalName,
+  type OptionalResource,
+  type OptionalState,
+  OptionalWatch,
+} from './optional-watch.js';
 import { Task, type WatchPace } from './pace.js';
 import {
   ClusterState,
@@ -57,6 +62,8 @@ export interface ClusterWatchOptions {
   readonly hiddenNamespaces?: ReadonlySet<string>;
   /** What is watched beside the cluster's zone; nothing unless given. */
   readonly optional?: readonly OptionalResource[];
+  /** Whether slices of imported services are read as such; they are not unless given. */
+  readonly readsImports?: boolean;
   /** Called when all objects of an optional resource are known, which none are where the API server does not have it. */
   readonly onOptionalKnown?: (name: OptionalName) => void;
   /** None unless given. */
@@ -271,6 +278,11 @@ export class ClusterWatch {
   /** Whether access to an optional resource is denied. */
   isDenied(name: OptionalName): boolean {
     return this.#watches.get(name)?.isDenied === true;
+  }
+
+  /** Whether an optional resource is watched. Throws for one that is not among the options. */
+  stateOf(name: OptionalName): OptionalState {
+    return this.#optional.find((each) => each.name === name)!.state;
   }
 
   /** Changes of the stored objects so far. */

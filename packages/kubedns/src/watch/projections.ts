@@ -34,6 +34,8 @@ export type EndpointNames = (typeof ENDPOINT_NAMES)[number];
 /** Options of reading an object; `onRejected` is called for each part that is left out. */
 export interface ObjectReading {
   readonly names: EndpointNames;
+  /** Whether slices of imported services are read as such; they are not unless given. */
+  readonly readsImports?: boolean;
   readonly onRejected: (reason: string) => void;
   /** Which fields of services are stored that the cluster's own zone does without; none unless given. */
   readonly keeps?: KeptFields | undefined;
@@ -197,7 +199,7 @@ export interface PortList {
 }
 
 /** A port in an API object. */
-interface PortFields {
+export interface PortFields {
   readonly name?: string | null;
   readonly protocol?: string | null;
   readonly port?: number | null;
@@ -218,7 +220,7 @@ const remembered: (PortList | undefined)[] = new Array<undefined>(REMEMBERED_LIS
 export const NO_PORTS: PortList = { ports: [], numbers: [] };
 
 /** Reads the ports of an API object. One without a number means all ports, which SRV cannot express. */
-function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
+export function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
   const ports: Port[] = [];
   for (const { name, protocol, port } of fields ?? []) {
     if (port === undefined || port === null) continue;
@@ -235,7 +237,7 @@ function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
 }
 
 /** The fields that `readPorts` makes this list of. */
-function portFields({ ports }: PortList) {
+export function portFields({ ports }: PortList) {
   return ports.map(({ name, protocol, port }) => ({
     ...(name !== '' && { name }),
     protocol,
@@ -454,6 +456,16 @@ export interface EndpointSlice extends Projection {
   /** `namespace/name` of the service it belongs to; empty when it belongs to none. */
   service: string;
   readonly groups: readonly EndpointGroup[];
+  /** Where it is a slice of an imported service, and these are read. */
+  readonly imported?: ImportedFrom;
+}
+
+/** Of which imported service a slice has endpoints, and of which cluster they are. */
+export interface ImportedFrom {
+  /** `namespace/name` of the ServiceImport. */
+  readonly service: string;
+  /** One label or two, joined by a dot; lower case. */
+  readonly cluster: string;
 }
 
 /** The common fields of an endpoint in EndpointSlice and Endpoints objects. */
@@ -473,6 +485,10 @@ const LABEL_BYTES = 40;
  */
 const MAX_ENDPOINTS = 4_096;
 const SERVICE_LABEL = 'kubernetes.io/service-name';
+/** KEP-1645: of which ServiceImport, and of which cluster. */
+const IMPORT_LABEL = 'multicluster.kubernetes.io/service-name';
+const CLUSTER_LABEL = 'multicluster.kubernetes.io/source-cluster';
+const MAX_CLUSTER_LABELS = 2;
 
 /** `namespace/name` of the service that a slice belongs to; empty when it belongs to none. */
 export function serviceKeyOf({ metadata }: V1EndpointSlice): string {
@@ -495,6 +511,7 @@ export function projectEndpointSlice(
   const name = metadata?.labels?.[SERVICE_LABEL] ?? '';
   if (name !== '') checkLabels(namespace, name);
   const service = serviceKeyOf(object);
+  const imported = reading.readsImports === true ? importedFrom(object, reading) : undefined;
   // The schema has no records for slices of names, even where a name looks like an address.
   if (addressType === 'FQDN') return { version: '', listNumber: 0, service, groups: [] };
   const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
@@ -506,19 +523,45 @@ export function projectEndpointSlice(
   });
   limit.report(reading);
   const groups = groupEndpoints(endpoints, readPorts(ports), reading);
-  return { version: '', listNumber: 0, service, groups };
+  const slice = { version: '', listNumber: 0, service, groups };
+  return imported === undefined ? slice : { ...slice, imported };
+}
+
+/** The import that a slice is of; what is wrong with it must not harm a service of the cluster that it is of, too. */
+function importedFrom(
+  { metadata }: V1EndpointSlice,
+  { onRejected }: ObjectReading,
+): ImportedFrom | undefined {
+  const labels: Readonly<Record<string, unknown>> = metadata?.labels ?? {};
+  const namespace = metadata?.namespace ?? '';
+  const name = labels[IMPORT_LABEL];
+  const cluster = labels[CLUSTER_LABEL];
+  if (name === undefined && cluster === undefined) return undefined;
+  const text = typeof cluster === 'string' ? cluster.toLowerCase() : '';
+  const parts = text.split('.');
+  if (typeof name !== 'string' || !isDnsLabel(name) || !isDnsLabel(namespace)) {
+    onRejected(`${IMPORT_LABEL} ${JSON.stringify(name)} is not a DNS label`);
+  } else if (parts.length > MAX_CLUSTER_LABELS || !parts.every(isDnsLabel)) {
+    onRejected(`${CLUSTER_LABEL} ${JSON.stringify(cluster)} is not one or two DNS labels`);
+  } else return { service: `${namespace}/${name}`, cluster: text };
+  return undefined;
 }
 
 /** The object of which `projectEndpointSlice` makes the same fields: its groups have the same ports. */
 function sliceOf(key: string, slice: EndpointSlice) {
-  const { service, groups } = slice;
+  const { service, groups, imported } = slice;
   const [first] = groups;
+  const labels = {
+    ...(service !== '' && { [SERVICE_LABEL]: nameOf(service) }),
+    ...(imported && {
+      [IMPORT_LABEL]: nameOf(imported.service),
+      [CLUSTER_LABEL]: imported.cluster,
+    }),
+  };
   return {
     metadata: {
       ...metadataOf(key, slice),
-      ...(service !== '' && {
-        labels: { [SERVICE_LABEL]: service.slice(service.indexOf('/') + 1) },
-      }),
+      ...(Object.keys(labels).length > 0 && { labels }),
     },
     addressType: first?.size === IPV6_BYTES ? 'IPv6' : 'IPv4',
     endpoints: groups.flatMap((group) =>
@@ -529,6 +572,11 @@ function sliceOf(key: string, slice: EndpointSlice) {
     ),
     ports: first === undefined ? [] : portFields(first.ports),
   };
+}
+
+/** The name in a key, `namespace/name`. */
+function nameOf(key: string): string {
+  return key.slice(key.indexOf('/') + 1);
 }
 
 /** The object of which `projectEndpoints` makes the same fields. */
@@ -596,6 +644,8 @@ function groupOf(
 export function isSameSlice(before: EndpointSlice, after: EndpointSlice): boolean {
   return (
     before.service === after.service &&
+    before.imported?.service === after.imported?.service &&
+    before.imported?.cluster === after.imported?.cluster &&
     before.groups.length === after.groups.length &&
     before.groups.every((group, i) => isSameGroup(group, after.groups[i]!))
   );
@@ -760,12 +810,15 @@ export class ClusterState {
     endpointNames: names = 'hash',
     hiddenNamespaces,
     keeps,
+    readsImports = false,
   }: {
     /** What the objects change: see `allStores` for several. */
     readonly records: RecordStore;
     readonly endpointNames?: EndpointNames;
     readonly hiddenNamespaces?: ReadonlySet<string>;
     readonly keeps?: KeptFields | undefined;
+    /** Whether slices of imported services are read as such; they are not unless given. */
+    readonly readsImports?: boolean;
   }) {
     this.services = {
       project: (_key, object, onRejected) => {
@@ -786,7 +839,8 @@ export class ClusterState {
         records.replaceSlice(before, after),
     };
     this.endpointSlices = {
-      project: (_key, object, onRejected) => projectEndpointSlice(object, { names, onRejected }),
+      project: (_key, object, onRejected) =>
+        projectEndpointSlice(object, { names, onRejected, readsImports }),
       objectOf: sliceOf,
       ...slices,
     };

@@ -11,15 +11,22 @@ import type { ServiceIndex } from './service-index.js';
 import { type EndpointSet, writeHostLabel, type ZoneService } from './zone-service.js';
 
 /** A node of the original's tree (kubernetes/dns pkg/dns/treecache): nodes below it, and records. */
-interface Node {
+export interface Node {
   readonly children: Iterable<readonly [label: string, node: Node]>;
   readonly entries: Iterable<readonly [leaf: string, entry: Entry]>;
 }
 
 /** A record of the original's tree (skydns msg.Service); zero values are left out. */
-interface Entry {
+export interface Entry {
   readonly host: string;
   readonly port?: number;
+}
+
+/** Another zone than the cluster's that is shown. */
+export interface DumpedZone {
+  readonly apex: Uint8Array;
+  /** What is below its name. */
+  readonly node: () => Node;
 }
 
 const PRIORITY = 10;
@@ -34,9 +41,12 @@ const MAX_TEXT_BYTES = 64;
  * services sorted, in chunks of some 64 KiB that are generated on demand. A change during the iteration may
  * be included or not. Further addresses of one hostname, which the original leaves out, end in `#2`, `#3` …
  */
-export function* cacheJson(zone: ClusterZone): Generator<string, void> {
+export function* cacheJson(
+  zone: ClusterZone,
+  beside: readonly DumpedZone[] = [],
+): Generator<string, void> {
   let chunk = '';
-  for (const piece of nodePieces(rootOf(zone), '')) {
+  for (const piece of nodePieces(rootOf(zone, beside), '')) {
     chunk += piece;
     if (chunk.length < CHUNK_CHARACTERS) continue;
     yield chunk;
@@ -81,16 +91,33 @@ function entryPieces({ host, port = 0 }: Entry, indent: string): string[] {
   return [`{\n${lines.join(',\n')}\n${indent}}`];
 }
 
-function rootOf(zone: ClusterZone): Node {
+function rootOf(zone: ClusterZone, beside: readonly DumpedZone[]): Node {
   const namespaces = sorted(zone.namespaces).map(
     ([name, namespace]) => [name, namespaceNode(zone.index, namespace)] as const,
   );
-  if (namespaces.length === 0) return { children: [], entries: [] };
-  let node: Node = { children: [['svc', { children: namespaces, entries: [] }]], entries: [] };
-  for (const label of decodeName(zone.apex).split('.')) {
-    node = { children: [[label, node]], entries: [] };
-  }
-  return node;
+  const own = () => servicesNode(namespaces);
+  const zones = [...(namespaces.length === 0 ? [] : [{ apex: zone.apex, node: own }]), ...beside];
+  return treeOf(
+    zones.map(({ apex, node }) => ({ labels: decodeName(apex).split('.').reverse(), node })),
+  );
+}
+
+/** The node of a zone with these namespaces. */
+export function servicesNode(namespaces: Node['children']): Node {
+  return { children: [['svc', { children: namespaces, entries: [] }]], entries: [] };
+}
+
+/** The tree above zones; `labels` are those that are left of a zone's name, the first one below the root first. */
+function treeOf(zones: readonly { labels: readonly string[]; node: () => Node }[]): Node {
+  const [first] = zones;
+  if (first?.labels.length === 0) return first.node();
+  const tops = [...new Set(zones.map(({ labels }) => labels[0]!))].sort();
+  const children = tops.map((top) => {
+    const below = zones.filter(({ labels }) => labels[0] === top);
+    const rest = below.map(({ labels, node }) => ({ labels: labels.slice(1), node }));
+    return [top, treeOf(rest)] as const;
+  });
+  return { children, entries: [] };
 }
 
 function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {
@@ -176,7 +203,7 @@ function leafOf(set: EndpointSet, host: number): string {
   return bytes.toString('latin1', 1, writeHostLabel(set, host, bytes, 0));
 }
 
-function addressText({ size, bytes }: PackedAddresses, at: number): string {
+export function addressText({ size, bytes }: PackedAddresses, at: number): string {
   if (size === IPV6_BYTES) {
     const text = Buffer.allocUnsafe(MAX_TEXT_BYTES);
     return text.toString('latin1', 0, writeIpv6Text(bytes, at, text));
@@ -184,10 +211,10 @@ function addressText({ size, bytes }: PackedAddresses, at: number): string {
   return Array.from(bytes.slice(at, at + size), (byte) => byte.charCodeAt(0)).join('.');
 }
 
-function numbered(leaf: string, i: number): string {
+export function numbered(leaf: string, i: number): string {
   return i === 0 ? leaf : `${leaf}#${i + 1}`;
 }
 
-function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+export function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([left], [right]) => (left < right ? -1 : 1));
 }

@@ -10,13 +10,15 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
+import { ImportedNames } from '../../src/answer/imported-names.js';
 import { KubednsAnswerer, UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
-import type { ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
+import { nameServerAddresses, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { PtrMode } from '../../src/config/flags.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
 import type { ZoneChanges } from '../../src/subscription/announced-records.js';
 import type { EndpointNames } from '../../src/watch/projections.js';
+import { ImportedZone } from '../../src/zone/imported-zone.js';
 import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
 
@@ -28,6 +30,8 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
   readonly ptr?: PtrMode;
   /** Is told the names whose records change. */
   readonly changes?: ZoneChanges;
+  /** The zone of imported services; none unless given. */
+  readonly clusterset?: string;
 }
 
 /** Everything between a query and its answer, fed with objects by hand. Its clock stands still: see `wait`. */
@@ -46,11 +50,33 @@ export class Answers {
   #nowMs = 1_000_000;
   servers: readonly ServerAddress[] = [];
   isSynced = true;
+  areImportsSynced = true;
+  readonly imported: ImportedZone | undefined;
 
   constructor(options: AnswersOptions = {}) {
     const { maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
-    const { changes, ...rest } = others;
-    this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes);
+    const { changes, clusterset, ...rest } = others;
+    this.imported =
+      clusterset === undefined
+        ? undefined
+        : new ImportedZone({
+            domain: clusterset,
+            negativeTtlSeconds: TTLS.negativeTtlSeconds,
+            changes: changes ?? { isObserved: false, add: () => undefined },
+          });
+    const { imported } = this;
+    this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes, imported);
+    const { zone } = this.cluster;
+    const localNames =
+      imported &&
+      new ImportedNames({
+        ...TTLS,
+        zone: imported,
+        cluster: zone,
+        isSynced: () => this.isSynced && this.areImportsSynced,
+        serverAddresses: () => nameServerAddresses(zone, rest.ownAddresses ?? []),
+        ...(rest.random && { random: rest.random }),
+      });
     this.forwarder = new QueryForwarder({
       maxInFlight,
       plan: retryPlan(UPSTREAM_DEADLINE_MS),
@@ -61,7 +87,8 @@ export class Answers {
     this.answerer = new KubednsAnswerer({
       ...TTLS,
       ...rest,
-      zone: this.cluster.zone,
+      zone,
+      localNames,
       ptr,
       version: 'kube-dns 1.2.3',
       hostname: 'pod-a',

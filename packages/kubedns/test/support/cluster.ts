@@ -1,8 +1,14 @@
-import { ClusterState } from '../../src/watch/projections.js';
-import type { EndpointNames } from '../../src/watch/projections.js';
+import {
+  allStores,
+  ClusterState,
+  type EndpointNames,
+  type RecordStore,
+} from '../../src/watch/projections.js';
+import { type ServiceImport, serviceImports } from '../../src/watch/service-imports.js';
 import { type ApiObject, ObjectStore } from '../../src/watch/store.js';
 import { AnnouncedRecords, type ZoneChanges } from '../../src/subscription/announced-records.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
+import type { ImportedZone } from '../../src/zone/imported-zone.js';
 
 /** The objects of one resource, as a ListWatch stores them, changed one at a time. */
 interface Objects {
@@ -19,6 +25,7 @@ export class Cluster {
   readonly endpointSlices: Objects;
   readonly endpoints: Objects;
   readonly namespaces: Objects;
+  readonly serviceImports: Objects;
 
   constructor(
     endpointNames: EndpointNames = 'hash',
@@ -26,16 +33,31 @@ export class Cluster {
     domain = 'cluster.local.',
     onServiceChange: (key: string) => void = () => undefined,
     changes?: ZoneChanges,
+    /** Gets the slices of imported services. */
+    imported?: ImportedZone,
   ) {
     this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now });
     this.zone.listen(onServiceChange);
     const onRejected = (what: string, reason: string) => {
       this.rejected.push(`${what}: ${reason}`);
     };
+    const records = changes === undefined ? this.zone : new AnnouncedRecords(this.zone, changes);
+    const beside: Partial<RecordStore>[] =
+      imported === undefined
+        ? []
+        : [
+            {
+              replaceSlice: (before, after) => imported.replaceSlice(before, after),
+              putNamespace: (name) => imported.putNamespace(name),
+            },
+          ];
     const state = new ClusterState({
-      records: changes === undefined ? this.zone : new AnnouncedRecords(this.zone, changes),
+      records: allStores(records, beside),
       endpointNames,
+      readsImports: imported !== undefined,
     });
+    const { sink } = serviceImports((key, after) => imported?.putImport(key, after));
+    this.serviceImports = new ObjectStore<ApiObject, ServiceImport>(sink, onRejected);
     this.services = new ObjectStore(state.services, onRejected);
     this.endpointSlices = new ObjectStore(state.endpointSlices, onRejected);
     this.endpoints = new ObjectStore(state.endpoints, onRejected);

@@ -128,3 +128,40 @@ export const SHOP = [
     ports: [{ name: 'sql', port: 5432 }],
   }),
 ];
+
+/** A ServiceImport as the API delivers it; `default/web` with one address unless said otherwise. */
+export function importObject(
+  fields: {
+    name?: string;
+    namespace?: string;
+    type?: string;
+    ips?: readonly string[];
+    ports?: PortFields;
+    apiVersion?: string;
+    version?: number;
+  } = {},
+): Manifest {
+  const { name = 'web', namespace = 'default', type = 'ClusterSetIP', version } = fields;
+  const { ips = type === 'Headless' ? [] : ['10.42.0.1'], ports = [] } = fields;
+  return fromJson<Manifest>({
+    apiVersion: `multicluster.x-k8s.io/${fields.apiVersion ?? 'v1beta1'}`,
+    kind: 'ServiceImport',
+    metadata: { name, namespace, ...versionOf(version) },
+    spec: { type, ips, ports },
+  });
+}
+
+/** An EndpointSlice of an import, from the cluster `east` unless said otherwise. */
+export function importedSliceObject(
+  fields: Parameters<typeof sliceObject>[0] & { cluster?: string; local?: string } = {},
+): FromJson<V1EndpointSlice> {
+  const { cluster = 'east', service = 'web', local = '' } = fields;
+  const slice = sliceObject({ name: `${service}-${cluster}`, ...fields, service: local });
+  const { metadata } = slice;
+  metadata.labels = {
+    ...metadata.labels,
+    'multicluster.kubernetes.io/service-name': service,
+    'multicluster.kubernetes.io/source-cluster': cluster,
+  };
+  return slice;
+}
