@@ -45,6 +45,7 @@ const OWN = [
   'kubedns_objects gauge',
   'kubedns_outside_name_conflicts gauge',
   'kubedns_outside_names gauge',
+  'kubedns_outside_names_left_out gauge',
   'kubedns_overloads_total counter',
   'kubedns_query_log_dropped_lines_total counter',
   'kubedns_query_log_lines_total counter',
