@@ -164,6 +164,7 @@ function faultTable(...groups) {
 const ABOUT_KUBEDNS = [bench.KUBEDNS_SCALE, bench.KUBEDNS_CHANGES, bench.KUBEDNS_QUERIES];
 const ABOUT_LOAD = [bench.DNS, bench.DNSMASQ_LOAD];
 const OTHERS = [
+  bench.ROUTE_HOSTS,
   bench.FAN_OUT,
   bench.INTERNALS,
   bench.NODE_CACHE,
