@@ -119,6 +119,9 @@ describe('discovery', () => {
     expect(groups.map(({ name }) => name).sort()).toEqual([
       'apps',
       'discovery.k8s.io',
+      'gateway.networking.k8s.io',
+      'multicluster.x-k8s.io',
+      'networking.k8s.io',
       'policy',
       'rbac.authorization.k8s.io',
     ]);

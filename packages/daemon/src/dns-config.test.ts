@@ -68,6 +68,7 @@ describe('parseDnsConfig', () => {
         ['acme.local', ['1.2.3.4', '[2001:db8::1]', '[2001:db8::1]:5353', 'ns.acme.org']],
       ]),
       upstreamNameservers: ['8.8.8.8', '8.8.4.4:5353', '[2001:db8::2]:53'],
+      hosts: EMPTY_DNS_CONFIG.hosts,
     });
   });
 

@@ -119,7 +119,7 @@ it('finding 9: the commands of all programs start Node without its SIGUSR1', asy
   chmodSync(old, 0o755);
   const PATH = `${folder.path}:${process.env.PATH}`;
   for (const command of commands) {
-    expect(readFileSync(command, 'utf8')).toContain('; exec node --disable-sigusr1 "$0" "$@"\n');
+    expect(readFileSync(command, 'utf8')).toContain('; exec "$node" --disable-sigusr1 "$0" "$@"\n');
     const { end } = await runProgram(command, ['--version'], { inheritsEnv: true });
     expect(end).toBe(0);
     const { stdout } = await runProgram(command, ['a b', 'c'], {

@@ -94,8 +94,8 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'kubedns answers before it has seen the cluster',
     programs: ['kubedns'],
-    text: /isSynced:\(\)=>\w+\.isSynced\}\);/u,
-    by: 'isSynced:()=>true});',
+    text: /isSynced:\(\)=>\w+\.isSynced,localNames:/u,
+    by: 'isSynced:()=>true,localNames:',
   },
   {
     name: 'a list does not remove what is gone',

@@ -19,8 +19,6 @@ export interface Workload {
   readonly priorityClass: string;
   /** By topologySpreadConstraints or podAntiAffinity; of a DaemonSet always. */
   readonly isSpread: boolean;
-  /** A PodDisruptionBudget selects its pods; of a DaemonSet always. */
-  readonly hasBudget: boolean;
 }
 
 export interface WorkloadContainer {
@@ -245,7 +243,11 @@ export interface VersionFact {
 export interface FactValues {
   /** Empty when the cluster has none. */
   readonly dnsServices: readonly DnsService[];
+  /** The first of them, which pods ask. */
+  readonly dnsService: DnsService;
   readonly workloads: readonly Workload[];
+  /** Names of the running ones whose pods no PodDisruptionBudget selects; of a DaemonSet never. */
+  readonly withoutBudget: readonly string[];
   readonly endpoints: readonly DnsEndpoint[];
   readonly nodes: readonly NodeFact[];
   /** Why programs are not ready, as their pages say. */

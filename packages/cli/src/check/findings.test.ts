@@ -25,7 +25,6 @@ const workload: Workload = {
   ],
   priorityClass: 'system-cluster-critical',
   isSpread: true,
-  hasBudget: true,
 };
 const coredns: Workload = { ...workload, name: 'deployment/coredns' };
 const [a, b] = ['a', 'b'].map((name) => ({ name, zone: `zone-${name}` }));
@@ -46,19 +45,19 @@ const certificate = { by: 'dnsmasq', server: 'tls://9.9.9.9#853', endsInSeconds:
 /** Of each finding facts that it is in, what it says of them, and facts that it is not in. */
 const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, passes: Values]>> = {
   KD0101: [
-    { dnsServices: [service], workloads: [workload, coredns] },
+    { dnsServices: [service], dnsService: service, workloads: [workload, coredns] },
     'the Service kube-dns selects the pods of deployment/kube-dns, deployment/coredns: answers differ by chance',
-    { dnsServices: [service], workloads: [workload, { ...coredns, replicas: 0 }] },
+    { dnsServices: [service], dnsService: service, workloads: [workload, { ...coredns, replicas: 0 }] },
   ],
   KD0102: [
-    { dnsServices: [service], endpoints: [{ ...endpoint, isReady: false }], nodes, notReady: [] },
+    { dnsService: service, endpoints: [{ ...endpoint, isReady: false }], nodes, notReady: [] },
     'none of 1 endpoint of the Service kube-dns is ready',
-    { dnsServices: [service], endpoints: [endpoint, { ...endpoint, node: 'b' }], nodes, notReady: [] },
+    { dnsService: service, endpoints: [endpoint, { ...endpoint, node: 'b' }], nodes, notReady: [] },
   ],
   KD0103: [
-    { dnsServices: [{ ...service, ports: ['UDP 53'] }], asked: [] },
+    { dnsService: { ...service, ports: ['UDP 53'] }, asked: [] },
     'the Service kube-dns has no port 53/TCP',
-    { dnsServices: [service], asked: [reply, { ...reply, way: 'tcp' }] },
+    { dnsService: service, asked: [reply, { ...reply, way: 'tcp' }] },
   ],
   KD0104: [
     { dnsServices: [service], kubelets: [{ ...kubelet, clusterDns: ['10.0.0.10'] }], resolvConf: kubelet, nodeCache: undefined },
@@ -141,9 +140,9 @@ const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, p
     { workloads: [workload], size: { services: 10_000, endpoints: 500_000, records: 500_000 } },
   ],
   KD0120: [
-    { dnsServices: [service], nodes, workloads: [{ ...workload, hasBudget: false, priorityClass: '' }] },
-    'deployment/kube-dns lacks a PodDisruptionBudget, a priorityClassName',
-    { dnsServices: [service], nodes, workloads: [workload] },
+    { dnsService: service, nodes, withoutBudget: ['deployment/kube-dns'], workloads: [workload] },
+    'deployment/kube-dns lacks a PodDisruptionBudget',
+    { dnsService: service, nodes, withoutBudget: [], workloads: [workload] },
   ],
   KD0121: [
     { policies: [{ name: 'shop/default-deny', forbids: 'questions of its pods', protocols: ['UDP', 'TCP'] }] },
@@ -226,7 +225,7 @@ describe.each(Object.entries(FIXTURES))('%s', (code, [fails, says, passes]) => {
 /** What the other rules of a finding say. */
 const MORE: readonly (readonly [code: string, values: Values, says: string | undefined])[] = [
   ['KD0101', { dnsServices: [] }, 'there is no DNS Service: none has the label k8s-app=kube-dns and port 53'],
-  ['KD0101', { dnsServices: [service], workloads: [] }, 'no Deployment has pods that the Service kube-dns selects'],
+  ['KD0101', { dnsService: service, workloads: [] }, 'no Deployment has pods that the Service kube-dns selects'],
   ['KD0102', { endpoints: [endpoint], nodes }, 'all ready endpoints (1) are on the node a: without it there is no DNS'],
   ['KD0102', { endpoints: [endpoint], nodes: [a!] }, undefined],
   ['KD0102', { notReady: ['kubedns is not ready: no list'] }, 'kubedns is not ready: no list'],
@@ -249,7 +248,8 @@ const MORE: readonly (readonly [code: string, values: Values, says: string | und
   ['KD0117', { subscriptions: [{ ...subscription, coveragePercent: 40 }] }, 'dnsmasq: only 40 % of 500 answers of cluster.local are pinned'],
   ['KD0118', { watches: [{ ...watch, state: 'denied', reason: 'HTTP 403' }] }, 'kubedns: the watch of services is denied: HTTP 403'],
   ['KD0119', { workloads: [{ ...workload, containers: [{ name: 'dnsmasq', image: 'dnsmasq', memoryLimitBytes: 192 * MIB, heapBytes: 150 * MIB }] }], size: { services: 1, endpoints: 1, records: 1 } }, 'deployment/kube-dns, container dnsmasq: --max-old-space-size is 150 MiB of 192 MiB, at most 97 MiB leave room for the rest'],
-  ['KD0120', { dnsServices: [{ ...service, trafficDistribution: '' }], nodes }, 'nodes are in 2 zones, and the Service kube-dns has no trafficDistribution: questions cross zones'],
+  ['KD0120', { workloads: [{ ...workload, priorityClass: '' }] }, 'deployment/kube-dns lacks a priorityClassName'],
+  ['KD0120', { dnsService: { ...service, trafficDistribution: '' }, nodes }, 'nodes are in 2 zones, and the Service kube-dns has no trafficDistribution: questions cross zones'],
   ['KD0123', { aliases: [{ service: 'shop/a', target: 'b.shop.svc.cluster.local' }, { service: 'shop/b', target: 'x.example.' }], zones }, 'shop/a: b.shop.svc.cluster.local is an ExternalName itself: a chain'],
   ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1' }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: undefined, failures: 3 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 was refused in 3 handshakes'],

@@ -126,9 +126,8 @@ export const FINDINGS: readonly Finding[] = [
       rule('the DNS Service', ['dnsServices'], ({ dnsServices }) =>
         dnsServices.length === 0 ? [NO_SERVICE] : [],
       ),
-      rule('the deployments of the DNS Service', ['dnsServices', 'workloads'], (facts) => {
-        const [service] = facts.dnsServices;
-        if (service === undefined) return [];
+      rule('the deployments of the DNS Service', ['dnsService', 'workloads'], (facts) => {
+        const { dnsService: service } = facts;
         const found = running(facts.workloads);
         if (found.length === 0)
           return [`no Deployment has pods that the Service ${service.name} selects`];
@@ -151,9 +150,9 @@ export const FINDINGS: readonly Finding[] = [
     title: 'the DNS has no ready endpoint, or one node has them all',
     mend: RESTART,
     rules: [
-      rule('the endpoints of the DNS Service', ['dnsServices', 'endpoints'], (facts) => {
-        const [service] = facts.dnsServices;
-        if (service === undefined || facts.endpoints.some(({ isReady }) => isReady)) return [];
+      rule('the endpoints of the DNS Service', ['dnsService', 'endpoints'], (facts) => {
+        const { dnsService: service } = facts;
+        if (facts.endpoints.some(({ isReady }) => isReady)) return [];
         const count = counted(facts.endpoints.length, 'endpoint');
         return [`none of ${count} of the Service ${service.name} is ready`];
       }),
@@ -176,10 +175,9 @@ export const FINDINGS: readonly Finding[] = [
     title: 'port 53 is missing or blocked, over UDP or over TCP',
     mend: `${KUBECTL} get networkpolicies,service/kube-dns`,
     rules: [
-      rule('the ports of the DNS Service', ['dnsServices'], ({ dnsServices }) => {
-        const [service] = dnsServices;
-        return service === undefined ? [] : ['UDP', 'TCP'].flatMap((each) => noPort(service, each));
-      }),
+      rule('the ports of the DNS Service', ['dnsService'], ({ dnsService }) =>
+        ['UDP', 'TCP'].flatMap((each) => noPort(dnsService, each)),
+      ),
       rule('questions over UDP and TCP', ['asked'], ({ asked }) => oneWayOnly(asked)),
     ],
   },
@@ -526,10 +524,10 @@ export const FINDINGS: readonly Finding[] = [
     title: 'the DNS does not prefer its zone, or is not protected from disruption',
     mend: APPLY,
     rules: [
-      rule('trafficDistribution of the Service', ['dnsServices', 'nodes'], (facts) => {
-        const [service] = facts.dnsServices;
+      rule('trafficDistribution of the Service', ['dnsService', 'nodes'], (facts) => {
+        const { dnsService: service } = facts;
         const zones = new Set(facts.nodes.map(({ zone }) => zone).filter((zone) => zone !== ''));
-        if (service?.trafficDistribution !== '' || zones.size < 2) return [];
+        if (service.trafficDistribution !== '' || zones.size < 2) return [];
         return [
           {
             text: `nodes are in ${zones.size} zones, and the Service ${service.name} has no trafficDistribution: questions cross zones`,
@@ -537,11 +535,13 @@ export const FINDINGS: readonly Finding[] = [
           },
         ];
       }),
-      rule('spread, disruption budget and priority class', ['workloads'], ({ workloads }) =>
+      rule('the disruption budget', ['withoutBudget'], ({ withoutBudget }) =>
+        withoutBudget.map((name) => `${name} lacks a PodDisruptionBudget`),
+      ),
+      rule('spread and priority class', ['workloads'], ({ workloads }) =>
         running(workloads).flatMap((each) => {
           const missing = [
             ...(each.isSpread ? [] : ['topologySpreadConstraints']),
-            ...(each.hasBudget ? [] : ['a PodDisruptionBudget']),
             ...(each.priorityClass === '' ? ['a priorityClassName'] : []),
           ];
           return missing.length === 0 ? [] : [`${each.name} lacks ${missing.join(', ')}`];

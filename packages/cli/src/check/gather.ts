@@ -159,7 +159,8 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
     const pageFacts = factsOfPages(pages.found.map(({ pages: each }) => each));
     Object.assign(values, ofObjects.values, pageFacts);
     Object.assign(values, await comparedFacts(objects, pages, values));
-    const wanted = wantedServers(objects);
+    const noConfigMaps = missing.get('ConfigMap');
+    const wanted = noConfigMaps === undefined ? wantedServers(objects) : undefined;
     if (pages.found.length > 0 && wanted !== undefined) {
       const all = pages.found.map(({ pages: each }) => each);
       Object.assign(values, { configsInUse: configsInUse(all, wanted) });
@@ -182,7 +183,8 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
         values,
         unseen: unseenOf(ofObjects.unseen, pages, asked.reason, {
           isLocal,
-          hasWanted: wanted !== undefined,
+          noWanted:
+            wanted === undefined ? (noConfigMaps ?? 'the ConfigMap kube-dns is refused') : '',
         }),
       },
       notRead: pages.found.length === 0 ? [] : pages.failed,
@@ -194,8 +196,8 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
 
 interface Sight {
   readonly isLocal: boolean;
-  /** Whether the ConfigMap names servers, or none. */
-  readonly hasWanted: boolean;
+  /** Why it is not known which servers the ConfigMap names; empty where it is. */
+  readonly noWanted: string;
 }
 
 /** Why each fact is not there, the most exact reason last. */
@@ -203,7 +205,7 @@ function unseenOf(
   ofObjects: Reasons,
   { found, reason }: FoundPages,
   notAsked: string,
-  { isLocal, hasWanted }: Sight,
+  { isLocal, noWanted }: Sight,
 ): Reasons {
   const reasons = reasonsFor(OF_PAGES, reason);
   Object.assign(reasons, reasonsFor(OF_QUESTIONS, notAsked));
@@ -213,7 +215,7 @@ function unseenOf(
     reasons.nodeRules = 'no page of a node cache was read';
     reasons.certificates = 'the metrics of a program were not read';
   }
-  if (!hasWanted) reasons.configsInUse = 'the ConfigMap kube-dns is refused';
+  if (noWanted !== '') reasons.configsInUse = noWanted;
   Object.assign(reasons, ofObjects);
   if (isLocal) reasons.kubelets = 'kube-dns up has no kubelet';
   return reasons;
@@ -239,7 +241,9 @@ async function listAll(
   const isUnknown = (kind: string) => isLocal && !objects.counts.has(kind);
   for (const kind of ['Deployment', 'Pod', 'Node'])
     if (isUnknown(kind)) missing.set(kind, `kube-dns up has no ${kind}`);
-  const template = missing.get('Deployment');
+  const template = ['Deployment', 'DaemonSet', 'StatefulSet']
+    .map((kind) => missing.get(kind))
+    .find((reason) => reason !== undefined);
   if (template !== undefined) missing.set('pod template', template);
   return missing;
 }

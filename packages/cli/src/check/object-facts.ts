@@ -26,9 +26,11 @@ import { policyFacts } from './policy-facts.js';
 /** Of which kinds each fact is made: without one of them it is not seen. */
 const KINDS_OF = {
   dnsServices: ['Service'],
+  dnsService: ['Service'],
   families: ['Service'],
   aliases: ['Service'],
   workloads: ['Deployment'],
+  withoutBudget: ['Deployment', 'PodDisruptionBudget'],
   zones: ['Deployment'],
   hiddenNamespaces: ['Deployment'],
   endpoints: ['EndpointSlice'],
@@ -57,18 +59,22 @@ export function factsOfObjects(
   }
   const seen = Object.entries(all).filter(([name]) => !(name in unseen));
   const values: Partial<FactValues> = Object.fromEntries(seen);
-  return { values, unseen: Object.assign(optionalReasons(values), unseen) };
+  return { values, unseen: Object.assign(optionalReasons(values, missing('ConfigMap')), unseen) };
 }
 
-/** What is unseen without the object that would say it. */
-function optionalReasons(values: Partial<FactValues>): Partial<Record<FactName, string>> {
+/** What is unseen without the object that would say it; `noConfigMaps`: why none of that kind could be. */
+function optionalReasons(
+  values: Partial<FactValues>,
+  noConfigMaps: string | undefined,
+): Partial<Record<FactName, string>> {
   const reasons: Partial<Record<FactName, string>> = {};
   const say = (name: FactName, reason: string) => {
     if (!(name in values)) reasons[name] = reason;
   };
-  say('kubelets', 'there is no ConfigMap kubelet-config, as kubeadm writes it, and no other source of clusterDNS'); // prettier-ignore
-  say('configs', 'no ConfigMap of the DNS is there');
-  say('proxyMode', 'there is no ConfigMap kube-proxy');
+  say('kubelets', noConfigMaps ?? 'there is no ConfigMap kubelet-config, as kubeadm writes it, and no other source of clusterDNS'); // prettier-ignore
+  say('configs', noConfigMaps ?? 'no ConfigMap of the DNS is there');
+  say('dnsService', 'there is no DNS Service');
+  say('proxyMode', noConfigMaps ?? 'there is no ConfigMap kube-proxy');
   say('zones', 'no Deployment of the DNS names its zone');
   return reasons;
 }
@@ -88,7 +94,9 @@ function valuesOf(objects: ClusterObjects): Partial<FactValues> {
   const clusterIps = services.flatMap((each) => each.clusterIps);
   return {
     dnsServices: services.map(dnsServiceOf),
+    ...(service !== undefined && { dnsService: dnsServiceOf(service) }),
     workloads: workloads.map(({ workload }) => workload),
+    withoutBudget: withoutBudget(objects, workloads),
     endpoints,
     nodes: objects
       .of('Node')
@@ -183,23 +191,17 @@ function workloadsOf(objects: ClusterObjects, { selector }: ServiceObject): Foun
     objects.of(kind).flatMap((each) => {
       const labels = asMapping(valueAt(each, 'spec', 'template', 'metadata', 'labels')) ?? {};
       if (!selects({ matchLabels: selector }, labels)) return [];
-      return [workloadOf(objects, kind, each, labels)];
+      return [workloadOf(kind, each, labels)];
     }),
   );
 }
 
-function workloadOf(
-  objects: ClusterObjects,
-  kind: string,
-  value: Mapping,
-  labels: Mapping,
-): FoundWorkload {
+function workloadOf(kind: string, value: Mapping, labels: Mapping): FoundWorkload {
   const spec = valueAt(value, 'spec', 'template', 'spec');
   const containers = mappingsOf(valueAt(spec, 'containers'));
   const replicas = valueAt(value, 'spec', 'replicas');
   const isDaemonSet = kind === 'DaemonSet';
   const constraints = mappingsOf(valueAt(spec, 'topologySpreadConstraints'));
-  const budgets = objects.of('PodDisruptionBudget');
   return {
     labels,
     args: containers.flatMap(argsOf),
@@ -217,10 +219,17 @@ function workloadOf(
         isDaemonSet ||
         constraints.length > 0 ||
         valueAt(spec, 'affinity', 'podAntiAffinity') !== undefined,
-      hasBudget:
-        isDaemonSet || budgets.some((each) => selects(valueAt(each, 'spec', 'selector'), labels)),
     },
   };
+}
+
+function withoutBudget(objects: ClusterObjects, workloads: readonly FoundWorkload[]): string[] {
+  const budgets = objects.of('PodDisruptionBudget');
+  return workloads.flatMap(({ workload: { name, replicas }, labels }) => {
+    if (replicas === 0 || name.startsWith('daemonset/')) return [];
+    const hasOne = budgets.some((each) => selects(valueAt(each, 'spec', 'selector'), labels));
+    return hasOne ? [] : [name];
+  });
 }
 
 function variablesOf(container: Mapping): ReadonlyMap<string, string> {
