@@ -8,7 +8,7 @@ import './tools-path.mjs';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The end of the name of a file that `npm test` runs, as a regular expression. */
-export const QUICK = String.raw`(?<!\.(peer|image))\.test\.ts$`;
+export const QUICK = String.raw`(?<!\.(peer|long|image))\.test\.ts$`;
 /** How long programs under test have to end by themselves. */
 const GRACE_MS = 2_000;
 const STEP_MS = 50;

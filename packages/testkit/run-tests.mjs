@@ -16,7 +16,7 @@ without one all files of the lane run.
 
   --slowest[=N]       at the end, the N files and tests that took longest (20)
   --title=TEXT        only tests with this text, a regular expression, in their title
-  --lane=LANE,...     quick (npm test), peers, images; test:all has quick and peers. With a PATTERN
+  --lane=LANE,...     quick (npm test), peers, long, images; test:all has all but images. With a PATTERN
                       that no file of the lane has, the other lanes are searched
   --workers=N         files at once (as many as this machine has cores, at least 2)
   --name=NAME         the total is left in test-results-NAME.json (the lanes' names)
@@ -28,6 +28,7 @@ without one all files of the lane run.
 const LANES = {
   quick: QUICK,
   peers: String.raw`\.peer\.test\.ts$`,
+  long: String.raw`\.long\.test\.ts$`,
   images: String.raw`\.image\.test\.ts$`,
 };
 const RESULTS = /^test-results.*\.json$/;

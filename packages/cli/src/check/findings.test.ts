@@ -260,6 +260,11 @@ it.each(MORE)('%s of %j says %p', (code, values, says) => {
   expect(textsOf(code, values)).toEqual(says === undefined ? [] : [says]);
 });
 
+it('the command of a resolver names what is to be edited', () => {
+  const [fault] = outcomeOf('KD0112', { resolvers: [{ ...resolver, ndots: 7 }], zones }).found;
+  expect(fault?.mend).toBe('kubectl -n shop edit deployment web');
+});
+
 describe('the runbook of a finding', () => {
   const file = fileURLToPath(new URL('../../../../manifests/TROUBLESHOOTING.md', import.meta.url));
   const [, ...sections] = readFileSync(file, 'utf8').split(/^#{2,3} /m);

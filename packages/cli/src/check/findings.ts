@@ -792,7 +792,7 @@ const USUAL_NDOTS = 5;
 /** `NAMESPACE.svc.ZONE`, `svc.ZONE`, `ZONE`. */
 const CLUSTER_SEARCHES = 3;
 
-function resolverFaults(resolvers: readonly ResolverFact[], zone: string): string[] {
+function resolverFaults(resolvers: readonly ResolverFact[], zone: string): Fault[] {
   const rows = resolvers.map(({ of, searches, hasClusterSearches, ndots = 0 }) => {
     const own = hasClusterSearches ? CLUSTER_SEARCHES : 0;
     const longest = hasClusterSearches ? 63 + 2 * '.svc.'.length + 3 * zone.length : 0;
@@ -802,13 +802,22 @@ function resolverFaults(resolvers: readonly ResolverFact[], zone: string): strin
   const many = rows.filter(({ count }) => count > MAX_SEARCHES).map(({ of }) => of);
   const long = rows.filter((each) => each.characters > MAX_SEARCH_CHARACTERS).map(({ of }) => of);
   const high = rows.filter(({ ndots }) => ndots > USUAL_NDOTS).map(({ of }) => of);
-  return [
-    ...(many.length === 0 ? [] : [`more than ${MAX_SEARCHES} search domains: ${listed(many)}`]),
-    ...(long.length === 0
+  const faults = [
+    [`more than ${MAX_SEARCHES} search domains`, many],
+    [`search domains of more than ${MAX_SEARCH_CHARACTERS} characters`, long],
+    [`ndots above ${USUAL_NDOTS}`, high],
+  ] as const;
+  return faults.flatMap(([what, owners]) =>
+    owners.length === 0
       ? []
-      : [`search domains of more than ${MAX_SEARCH_CHARACTERS} characters: ${listed(long)}`]),
-    ...(high.length === 0 ? [] : [`ndots above ${USUAL_NDOTS}: ${listed(high)}`]),
-  ];
+      : [{ text: `${what}: ${listed(owners)}`, mend: editCommand(owners[0]!) }],
+  );
+}
+
+/** Of what the facts name `deployment shop/web`. */
+function editCommand(owner: string): string {
+  const [kind, namespace, name] = owner.split(/[ /]/);
+  return `kubectl -n ${namespace} edit ${kind} ${name}`;
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

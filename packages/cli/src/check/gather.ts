@@ -25,7 +25,7 @@ import type { ComparedAnswer, FactName, Facts, FactValues } from './facts.js';
 import { factsOfObjects, kubeletOf } from './object-facts.js';
 import { configsInUse, factsOfPages, settingOf, type ProgramPages } from './page-facts.js';
 import { probe } from './probe.js';
-import { listed } from './rule.js';
+import { counted, listed } from './rule.js';
 
 /** Where the facts of a cluster are from. */
 export interface ClusterSource {
@@ -96,7 +96,7 @@ export async function gatherFiles(
     isThere(kind) ? undefined : `the files have no ${kind}`,
   );
   return {
-    source: `${count} objects of ${listed(files)}`,
+    source: `${counted(count, 'object')} of ${listed(files)}`,
     facts: {
       values,
       unseen: Object.assign(

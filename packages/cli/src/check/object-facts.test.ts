@@ -32,3 +32,16 @@ it('what is known of a DNS Service is not seen where there is none', () => {
   expect(unseen.dnsService).toBe('there is no DNS Service');
   expect(values).toMatchObject({ dnsServices: [], workloads: [] });
 });
+
+it('a stub domain whose server is nearly an address is a mistake', () => {
+  const objects = new ClusterObjects('kube-system');
+  const data = { stubDomains: '{"acme.test": ["10.0.0.300", "10.0.0.3:53", "ns.acme.org"]}' };
+  objects.add('ConfigMap', { metadata: { name: 'kube-dns', namespace: 'kube-system' }, data });
+  const { values } = factsOfObjects(objects, () => undefined);
+  expect(values.configs).toEqual([
+    {
+      from: 'ConfigMap kube-dns',
+      mistakes: ['stubDomains acme.test: 10.0.0.300 is no address'],
+    },
+  ]);
+});

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { parseDnsConfig, unknownKeys, ConfigError } from '@kube-dns/daemon';
 import { CorefileError, parseCorefile } from '@kube-dns/node-cache/corefile';
 import { parse } from 'yaml';
@@ -330,12 +331,23 @@ function configsOf(objects: ClusterObjects): ConfigFact[] {
 function configMistakes(files: ReadonlyMap<string, string>): string[] {
   const { warnings } = unknownKeys(files);
   try {
-    parseDnsConfig(files);
-    return [...warnings];
+    const { stubDomains } = parseDnsConfig(files);
+    const typos = [...stubDomains].flatMap(([domain, servers]) =>
+      servers
+        .filter(isLikeAddress)
+        .map((server) => `stubDomains ${domain}: ${server} is no address`),
+    );
+    return [...typos, ...warnings];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [...error.mistakes, ...warnings];
   }
+}
+
+/** It is taken for a host name, but no top-level domain is a number (RFC 3696 section 2). */
+function isLikeAddress(server: string): boolean {
+  const host = server.replace(/:\d+$/, '');
+  return /^[\d.]+$/.test(host) && isIP(host) === 0;
 }
 
 function corefileMistakes(text: string): string[] {
