@@ -137,13 +137,10 @@ function externalNames({ flags, zone, changes, isSynced }: BesideOptions): Names
 
 /** The cluster addresses of the DNS service, or else those of this machine. */
 function dnsRecords(zone: ClusterZone, flags: KubednsFlags): HostRecords {
-  const service = zone.namespaces.get('kube-system')?.services.get('kube-dns')?.service;
-  if (service?.kind === 'cluster-ip') {
-    const { ipv4, ipv6 } = service;
-    return { ipv4, ipv6, target: undefined };
-  }
-  const own = ownAddresses(bindAddress(flags['dns-bind-address'])).map(addressText);
-  return { ipv4: packAddresses(own, 4), ipv6: packAddresses(own, 16), target: undefined };
+  const own = ownAddresses(bindAddress(flags['dns-bind-address']));
+  const addresses = nameServerAddresses(zone, own).map(addressText);
+  const [ipv4, ipv6] = [packAddresses(addresses, 4), packAddresses(addresses, 16)];
+  return { ipv4, ipv6, target: undefined };
 }
 
 function routeNames(options: BesideOptions): NamesBeside | undefined {

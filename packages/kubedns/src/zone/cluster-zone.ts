@@ -1,11 +1,4 @@
-import {
-  encodeKey,
-  encodeRdata,
-  NameTable,
-  prependLabels,
-  readUint32,
-  writeUint32,
-} from '@kube-dns/wire';
+import { encodeKey, NameTable, prependLabels } from '@kube-dns/wire';
 import {
   countOf,
   type EndpointSlice,
@@ -18,6 +11,7 @@ import { ClusterView } from './cluster-view.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import type { ZoneName } from './zone-names.js';
 import { ZoneService } from './zone-service.js';
+import { encodeSoa, serialOf, setSerial } from './soa-record.js';
 
 export interface ClusterZoneOptions {
   /** As `cluster.local.`; every label is valid. */
@@ -51,9 +45,6 @@ export interface WildcardMatches {
 
 export type RecordCounts = Record<'A' | 'AAAA' | 'CNAME' | 'SRV' | 'PTR', number>;
 
-const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
-/** The serial is the first of five 32-bit numbers at the end of the rdata. */
-const SOA_SERIAL_FROM_END = 20;
 /** Limit of the services of one answer to a wildcard. */
 const MAX_MATCHES = 128;
 /** Limit of the work of one wildcard: a step is a service, or one of its slices or endpoints, looked at. */
@@ -94,17 +85,7 @@ export class ClusterZone implements RecordStore {
     this.index = new ServiceIndex(this.services);
     this.#now = options.now ?? Date.now;
     const domain = options.domain.replace(/\.$/, '');
-    this.soaRdata = encodeRdata({
-      type: 'SOA',
-      name: domain,
-      data: {
-        ...SOA_TIMES,
-        mname: `ns.dns.${domain}`,
-        rname: `hostmaster.${domain}`,
-        serial: 0,
-        minimum: options.negativeTtlSeconds,
-      },
-    });
+    this.soaRdata = encodeSoa(domain, options.negativeTtlSeconds, 0);
     this.#countChange();
   }
 
@@ -135,7 +116,7 @@ export class ClusterZone implements RecordStore {
    * already.
    */
   get serial(): number {
-    return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
+    return serialOf(this.soaRdata);
   }
 
   /** A copy of the SOA's data for a secondary: the next change has a newer serial. */
@@ -406,7 +387,7 @@ export class ClusterZone implements RecordStore {
   #countChange(): void {
     const now = Math.floor(this.#now() / 1000);
     const serial = Math.max(now, this.serial, this.#toldSerial + 1);
-    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
+    setSerial(this.soaRdata, serial);
   }
 }
 

@@ -1,12 +1,4 @@
-import {
-  encodeKey,
-  encodeRdata,
-  MAX_NAME_BYTES,
-  NameTable,
-  prependLabels,
-  readUint32,
-  writeUint32,
-} from '@kube-dns/wire';
+import { encodeKey, MAX_NAME_BYTES, NameTable, prependLabels } from '@kube-dns/wire';
 import {
   type AddressSize,
   addressTexts,
@@ -21,6 +13,7 @@ import {
   type PortList,
 } from '../watch/projections.js';
 import type { ServiceImport } from '../watch/service-imports.js';
+import { encodeSoa, serialOf, setSerial } from './soa-record.js';
 
 /** An endpoint of a headless import, or several with the same hostname in one cluster. */
 export interface ImportedHost {
@@ -43,9 +36,6 @@ export interface ImportContent {
 
 /** More endpoints of one import have no names: they would take too long to be indexed, and fit into no answer. */
 const MAX_HOSTS = 4_096;
-const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
-/** The serial is the first of five 32-bit numbers at the end of the rdata. */
-const SOA_SERIAL_FROM_END = 20;
 
 /** A ServiceImport, and the slices of its endpoints; these may arrive before it. */
 export class ImportedService {
@@ -220,23 +210,13 @@ export class ImportedZone {
     this.#changes = changes;
     this.#now = now;
     const name = domain.replace(/\.$/, '');
-    this.soaRdata = encodeRdata({
-      type: 'SOA',
-      name,
-      data: {
-        ...SOA_TIMES,
-        mname: `ns.dns.${name}`,
-        rname: `hostmaster.${name}`,
-        serial: 0,
-        minimum: negativeTtlSeconds,
-      },
-    });
+    this.soaRdata = encodeSoa(name, negativeTtlSeconds, 0);
     this.#countChange();
   }
 
   /** The SOA's serial: the time of the last change in seconds since the epoch, or one more than before. */
   get serial(): number {
-    return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
+    return serialOf(this.soaRdata);
   }
 
   /** Those with a ServiceImport, by `namespace/name`; some have no records now. */
@@ -327,7 +307,7 @@ export class ImportedZone {
   /** A secondary has the zone when its serial is the last one: it rises with each change. */
   #countChange(): void {
     const serial = Math.max(Math.floor(this.#now() / 1_000), this.serial + 1);
-    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
+    setSerial(this.soaRdata, serial);
   }
 }
 

@@ -4,6 +4,29 @@ const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
 /** The serial is the first of five 32-bit numbers at the end of the rdata. */
 const SERIAL_FROM_END = 20;
 
+/** The data of the SOA of a zone, whose name has no final dot; `negativeTtlSeconds` is its minimum. */
+export function encodeSoa(domain: string, negativeTtlSeconds: number, serial: number): Uint8Array {
+  return encodeRdata({
+    type: 'SOA',
+    name: domain,
+    data: {
+      ...SOA_TIMES,
+      mname: `ns.dns.${domain}`,
+      rname: `hostmaster.${domain}`,
+      serial,
+      minimum: negativeTtlSeconds,
+    },
+  });
+}
+
+export function serialOf(soaRdata: Uint8Array): number {
+  return readUint32(soaRdata, soaRdata.length - SERIAL_FROM_END);
+}
+
+export function setSerial(soaRdata: Uint8Array, serial: number): void {
+  writeUint32(soaRdata, soaRdata.length - SERIAL_FROM_END, serial);
+}
+
 export interface SoaOptions {
   /** Without a final dot. */
   readonly domain: string;
@@ -23,17 +46,7 @@ export class SoaRecord {
 
   constructor({ domain, negativeTtlSeconds, now = Date.now }: SoaOptions) {
     this.#now = now;
-    this.#rdata = encodeRdata({
-      type: 'SOA',
-      name: domain,
-      data: {
-        ...SOA_TIMES,
-        mname: `ns.dns.${domain}`,
-        rname: `hostmaster.${domain}`,
-        serial: Math.floor(now() / 1000),
-        minimum: negativeTtlSeconds,
-      },
-    });
+    this.#rdata = encodeSoa(domain, negativeTtlSeconds, Math.floor(now() / 1000));
   }
 
   /** Notes a change of the zone's content. */
@@ -45,12 +58,12 @@ export class SoaRecord {
     if (this.#isChanged) {
       this.#isChanged = false;
       const serial = Math.max(Math.floor(this.#now() / 1000), this.serial + 1);
-      writeUint32(this.#rdata, this.#rdata.length - SERIAL_FROM_END, serial);
+      setSerial(this.#rdata, serial);
     }
     return this.#rdata;
   }
 
   get serial(): number {
-    return readUint32(this.#rdata, this.#rdata.length - SERIAL_FROM_END);
+    return serialOf(this.#rdata);
   }
 }
