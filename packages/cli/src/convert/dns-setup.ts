@@ -41,6 +41,8 @@ export interface DnsSetup {
   readonly domain: string;
   /** The zone of services with an address outside of the cluster; empty for none. */
   readonly externalDomain: string;
+  /** Who may transfer the zones of the cluster, `IP` or `IP/bits`. */
+  readonly transferTo: readonly string[];
   /** Of `in-addr.arpa` and `ip6.arpa`, those whose names are looked up in the cluster first. */
   readonly reverseZones: readonly string[];
   readonly federations: ReadonlyMap<string, string>;
@@ -97,6 +99,9 @@ export const REVERSE_ZONES: readonly string[] = ['in-addr.arpa', 'ip6.arpa'];
 /** The file with the node's name servers, the default of both sides. */
 export const RESOLV_CONF = '/etc/resolv.conf';
 
+/** Every address, in both families. */
+export const ALL_NETWORKS: readonly string[] = ['0.0.0.0/0', '::/0'];
+
 /** The default of `--dns-forward-max` in our dnsmasq. */
 export const DNSMASQ_FORWARD_MAX = 1500;
 
@@ -105,6 +110,7 @@ export const STOCK_SETUP: DnsSetup = {
   port: 53,
   domain: 'cluster.local',
   externalDomain: '',
+  transferTo: [],
   reverseZones: REVERSE_ZONES,
   federations: new Map(),
   stubDomains: new Map(),

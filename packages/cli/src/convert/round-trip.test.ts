@@ -148,6 +148,28 @@ describe('a setup', () => {
     expect(back.dns64).toBe(setup.dns64);
   });
 
+  it.each([
+    [['192.0.2.1', 'fd00::1'], 'to 192.0.2.1 fd00::1'],
+    [['0.0.0.0/0', '::/0'], 'to *'],
+  ])('has the secondaries of --transfer-to in both: %j', (transferTo, to) => {
+    const setup = { ...STOCK_SETUP, transferTo };
+    const notes = new Notes();
+    const text = writeCorefile(toCorefile(setup, notes));
+    expect(text).toContain(to);
+    expect(notes.lines()).toEqual([]);
+    expect(fromCorefile(parseCorefile(text, 'Corefile'), {}, notes).transferTo).toEqual(transferTo);
+    const words = { kubedns: kubednsArguments(setup), dnsmasq: dnsmasqArguments(setup) };
+    const back = readPodSource({ words, configMap: new Map(), where: 'ConfigMap' }, notes);
+    expect(back.transferTo).toEqual(transferTo);
+  });
+
+  it('has no networks of --transfer-to in a Corefile, which are noted', () => {
+    const notes = new Notes();
+    const setup = { ...STOCK_SETUP, transferTo: ['192.0.2.0/24', '192.0.2.9/32'] };
+    expect(writeCorefile(toCorefile(setup, notes))).toContain('to 192.0.2.9');
+    expect(notes.lines()).toEqual([expect.stringContaining('--transfer-to=192.0.2.0/24')]);
+  });
+
   it('has the options of dns64 that dnsmasq does not have as notes', () => {
     const notes = new Notes();
     const text = '. {\n dns64 {\n  translate_all\n }\n forward . 192.0.2.1\n}\n';

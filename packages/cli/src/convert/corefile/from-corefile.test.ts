@@ -47,6 +47,45 @@ describe('k8s_external', () => {
   });
 });
 
+describe('transfer', () => {
+  const to = (...lines: readonly string[]) =>
+    converted(withLines('transfer {', ...lines.map((line) => `to ${line}`), '}'));
+
+  it('is --transfer-to of kubedns, with the port that secondaries ask', () => {
+    const { setup, words, lines } = to('192.0.2.1 2001:db8::1', '[2001:db8::2]:53');
+    expect(setup.transferTo).toEqual(['192.0.2.1', '2001:db8::1', '2001:db8::2']);
+    expect(words).toContain('--transfer-to=192.0.2.1,2001:db8::1,2001:db8::2');
+    expect(lines).toEqual([
+      expect.stringMatching(/^differs: line 4: transfer .*port 10053 of each pod/),
+    ]);
+  });
+
+  it('to * is for every address', () => {
+    const { words, lines } = to('*');
+    expect(words).toContain('--transfer-to=0.0.0.0/0,::/0');
+    expect(lines.join()).toContain('every address may transfer the zones');
+  });
+
+  it('names the port of a NOTIFY, and what is no address', () => {
+    const { setup, lines } = to('192.0.2.1:5300 ns.example');
+    expect(setup.transferTo).toEqual(['192.0.2.1']);
+    expect(lines.join('\n')).toMatch(/not carried over: line 5: .*ns\.example is no address/);
+    expect(lines.join('\n')).toMatch(/192\.0\.2\.1:5300 gets a NOTIFY at its port with --notify/);
+  });
+
+  it.each([
+    ['of another zone', withLines('transfer example.org {', 'to 192.0.2.1', '}')],
+    [
+      'of a block without the cluster',
+      `${withLines()}example.org {\nfile db\ntransfer {\nto 192.0.2.1\n}\n}\n`,
+    ],
+  ])('%s discloses nothing of the cluster', (_, text) => {
+    const { setup, lines } = converted(text);
+    expect(setup.transferTo).toEqual([]);
+    expect(lines.join()).toContain('kubedns transfers the zones of the cluster alone');
+  });
+});
+
 describe('each plugin of CoreDNS', () => {
   it.each([...COREDNS_PLUGINS].filter((name) => name !== 'import'))(
     'is carried or named with an option that is not known: %s',

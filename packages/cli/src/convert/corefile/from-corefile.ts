@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { errorText, nearest } from '@kube-dns/base';
+import { errorText, isWithin, nearest } from '@kube-dns/base';
 import { isDnsSubdomain } from '@kube-dns/daemon';
 import {
   directiveText,
@@ -16,10 +16,13 @@ import {
 } from '@kube-dns/node-cache/corefile';
 import { InputError } from '../../manifests/objects.js';
 import {
+  ALL_NETWORKS,
   DNSMASQ_FORWARD_MAX,
   isNamedServer,
   plainDomain,
+  plainServer,
   REVERSE_ZONES,
+  serverHost,
   STOCK_SETUP,
   type DnsSetup,
   type HostsEntry,
@@ -67,7 +70,9 @@ export function fromCorefile(
     filters: [],
     logs: new Set(),
     caches: new Map(),
+    transfers: [],
     kubernetes: '',
+    kubernetesBlocks: new Set(),
     findFile,
   };
   const zones = blocks.flatMap((block) => readBlock(block, context));
@@ -77,6 +82,7 @@ export function fromCorefile(
     notes.change(what, `it is nowhere; the pod serves ${draft.domain} nevertheless`);
   }
   applyForwards(zones, context);
+  for (const { plugin, zone } of context.transfers) readTransfer(plugin, zone, context);
   const rootFilters = context.filters.filter(({ zone }) => zone === '.');
   draft.filteredTypes = rootFilters.map(({ type }) => type);
   for (const { zone, type } of context.filters) {
@@ -229,6 +235,10 @@ interface PluginContext {
   readonly logs: Set<string>;
   /** By zone, as text: dnsmasq has one. */
   readonly caches: Map<string, string>;
+  /** With the zone of their block. */
+  readonly transfers: { readonly plugin: Directive; readonly zone: string }[];
+  /** The zones of the blocks with the plugin kubernetes. */
+  readonly kubernetesBlocks: Set<string>;
   /** The files beside the Corefile in its volume, by their path. */
   readonly findFile: FindImports;
   /** The text of the directive `kubernetes`; empty before there was one. */
@@ -282,6 +292,7 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
   }
   switch (name) {
     case 'kubernetes':
+      context.kubernetesBlocks.add(zone);
       readKubernetes(plugin, zone, context);
       return;
     case 'forward':
@@ -344,7 +355,7 @@ function readPlugin(plugin: Directive, zone: string, context: PluginContext): vo
       readDns64(plugin, zone, context);
       return;
     case 'transfer':
-      lose(context, plugin, zone, 'kubedns has --transfer-to with addresses, for all its zones');
+      context.transfers.push({ plugin, zone });
       return;
     case 'pprof':
       draft.isProfiled = true;
@@ -406,6 +417,44 @@ function readExternal(plugin: Directive, zone: string, context: PluginContext): 
   for (const option of plugin.block ?? []) {
     lose(context, option, zone, 'kubedns has nothing like it');
   }
+}
+
+/**
+ * `transfer [ZONES…] { to ADDRESS… }`: kubedns has one rule for all its zones, so that of another plugin's zone would disclose the
+ * cluster to its secondaries.
+ */
+function readTransfer(plugin: Directive, zone: string, context: PluginContext): void {
+  const { draft, kubernetesBlocks } = context;
+  const zones = (plugin.args.length === 0 ? [zone] : plugin.args).map(plainDomain);
+  const isOfCluster = zones.some((each) => isWithin(draft.domain, each));
+  if (!kubernetesBlocks.has(zone) || !isOfCluster) {
+    lose(context, plugin, zone, 'kubedns transfers the zones of the cluster alone');
+    return;
+  }
+  const own = new Set(draft.transferTo);
+  for (const option of plugin.block ?? []) {
+    if (option.name !== 'to') {
+      lose(context, option, zone, 'kubedns has nothing like it');
+      continue;
+    }
+    for (const target of option.args) {
+      const server = target === '*' ? target : plainServer(target);
+      if (server === '*') {
+        for (const network of ALL_NETWORKS) own.add(network);
+        change(context, option, zone, 'every address may transfer the zones; none gets a NOTIFY');
+      } else if (server === undefined || isIP(serverHost(server)) === 0) {
+        lose(context, option, zone, `${target} is no address`);
+      } else {
+        own.add(serverHost(server));
+        if (serverHost(server) !== server)
+          change(context, option, zone, `${server} gets a NOTIFY at its port with --notify alone`);
+      }
+    }
+  }
+  draft.transferTo = [...own];
+  if (own.size === 0) return;
+  const port = 'secondaries ask kubedns, at port 10053 of each pod';
+  change(context, plugin, zone, `${port}; one rule holds for all its zones`);
 }
 
 function readHealth(plugin: Directive, zone: string, context: PluginContext): void {

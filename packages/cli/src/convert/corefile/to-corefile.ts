@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
-import { isWithin } from '@kube-dns/base';
+import { ClientNetworks, isWithin } from '@kube-dns/base';
 import { directive, type Directive, type WrittenBlock } from '@kube-dns/node-cache/corefile';
 import {
+  ALL_NETWORKS,
   DNSMASQ_FORWARD_MAX,
   isNamedServer,
   REVERSE_ZONES,
@@ -64,6 +65,7 @@ function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] 
     ...hostsDirectives(here, setup, notes),
     ...kubernetesDirectives(here, setup),
     ...externalDirectives(here, setup),
+    ...transferDirectives(here, setup, notes),
     ...forMain([directive('prometheus', [':9153'])]),
     ...(here.forward.targets.length === 0 ? [] : [forwardDirective(here.forward, setup)]),
     ...cacheDirective(setup),
@@ -170,6 +172,22 @@ function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
 function externalDirectives({ zone }: Zone, { externalDomain }: DnsSetup): Directive[] {
   const isHere = zone === '.' && externalDomain !== '';
   return isHere ? [directive('k8s_external', [externalDomain])] : [];
+}
+
+/** In every block that has names of the cluster: that of the longest zone is the one that a secondary asks. */
+function transferDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
+  const { transferTo } = setup;
+  if (transferTo.length === 0 || kubernetesDirectives(here, setup).length === 0) return [];
+  if (ALL_NETWORKS.every((network) => transferTo.includes(network)))
+    return [directive('transfer', [], [directive('to', ['*'])])];
+  const { hosts } = new ClientNetworks(transferTo.join(','));
+  for (const network of transferTo.filter((each) => !hosts.includes(hostOf(each))))
+    notes.lose(`--transfer-to=${network}`, 'the plugin transfer has addresses, or all of them');
+  return hosts.length === 0 ? [] : [directive('transfer', [], [directive('to', hosts)])];
+}
+
+function hostOf(network: string): string {
+  return network.replace(/\/.*$/, '');
 }
 
 function templateDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {

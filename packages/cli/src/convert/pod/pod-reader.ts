@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isWithin } from '@kube-dns/base';
+import { ClientNetworks, isWithin } from '@kube-dns/base';
 import { ConfigError, parseDnsConfig, parseFederations, parseNameservers } from '@kube-dns/daemon';
 import { WELL_KNOWN_PREFIX } from '@kube-dns/node-cache/corefile';
 import { OPTION_SPELLINGS, type OptionSpelling } from '@kube-dns/dnsmasq/options';
@@ -97,6 +97,12 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
     case 'external-domain':
       draft.externalDomain = plainDomain(value);
       return;
+    case 'transfer-to':
+      draft.transferTo = orLose(flag, notes, () => networksOf(value), draft.transferTo);
+      return;
+    case 'transfer-key':
+      notes.lose(text, 'requests for a transfer are not signed without the plugin tsig');
+      return;
     case 'federations':
       draft.federations = orLose(flag, notes, () => parseFederations(value), draft.federations);
       return;
@@ -157,6 +163,12 @@ function readQueryLog(what: string, value: string, draft: SetupDraft, notes: Not
   const form = format === 'text' ? '' : `, not as ${format}`;
   const all = rules.length === 0 ? '' : `, without ${rules.join(',')}`;
   notes.change(what, `the plugin log writes a line for each answer in its own form${form}${all}`);
+}
+
+/** The parts of `IP[/bits],…`. */
+function networksOf(value: string): readonly string[] {
+  new ClientNetworks(value);
+  return value.split(',').map((part) => part.trim());
 }
 
 function orLose<T>(flag: GoFlag, notes: Notes, parse: () => T, fallback: T): T {

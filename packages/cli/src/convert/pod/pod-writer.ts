@@ -68,6 +68,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
   return [
     `--domain=${setup.domain}.`,
     ...(setup.externalDomain === '' ? [] : [`--external-domain=${setup.externalDomain}`]),
+    ...(setup.transferTo.length === 0 ? [] : [`--transfer-to=${setup.transferTo.join(',')}`]),
     '--dns-port=10053',
     '--config-dir=/kube-dns-config',
     ...(masterUrl === '' ? [] : [`--kube-master-url=${masterUrl}`]),
