@@ -108,6 +108,7 @@ function withNames(line) {
       line,
       ...under('{{- with .Values.externalDomain }}', '--external-domain={{ . }}'),
       ...under('{{- if .Values.routeDomains }}', '--route-names'),
+      ...under('{{- with .Values.searchZone }}', '--search-zone={{ . }}'),
     ];
   }
   if (line.endsWith('- --server=/ip6.arpa/127.0.0.1#10053')) {
@@ -115,6 +116,7 @@ function withNames(line) {
       line,
       ...under('{{- with .Values.externalDomain }}', '--server=/{{ . }}/127.0.0.1#10053'),
       ...under('{{- range .Values.routeDomains }}', '--server=/{{ . }}/127.0.0.1#10053'),
+      ...under('{{- with .Values.searchZone }}', '--server=/{{ . }}/127.0.0.1#10053'),
     ];
   }
   return [line];
@@ -224,6 +226,7 @@ const schema = known({
     type: 'array',
     items: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
   },
+  searchZone: { type: 'string', pattern: '^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' },
   config: known({
     stubDomains: JSON_OBJECT,
     upstreamNameservers: { type: 'string', pattern: '^\\s*([[]|$)' },
@@ -278,6 +281,9 @@ externalDomain: ''
 # The domains of hosts of Ingresses and Gateway routes that are answered inside the cluster, as [example.com], for namespaces with the
 # label kube-dns/host-names=true. It brings a ClusterRole of its own. []: none.
 routeDomains: []
+# The zone of search names, as ap.k8s.io: a pod with the search domain search.<namespace>.<domain>.<zone> alone asks one question for a
+# name. '': none.
+searchZone: ''
 # stubDomains and upstreamNameservers of the ConfigMap kube-dns, JSON each.
 config: {}
 `,

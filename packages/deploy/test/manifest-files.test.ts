@@ -16,6 +16,7 @@ const ALL = readdirSync(MANIFESTS, { recursive: true, encoding: 'utf8' });
 const FILES = ALL.filter((file) => file.endsWith('.yaml')).sort();
 const read = (file: string) => readFileSync(join(MANIFESTS, file), 'utf8');
 const page = read('README.md');
+const SEARCH_PATH = 'components/search-names/search-path.yaml';
 
 describe('a file of manifests/', () => {
   it('is there to be checked', () => {
@@ -96,6 +97,7 @@ describe('manifests/README.md', () => {
       'components/node-snapshot-on-node',
       'components/network-policy',
       'components/names-from-outside',
+      'components/search-names',
     ]);
     const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
       (match) => match[1] ?? '',
@@ -134,7 +136,9 @@ describe('what an administrator sets, the address of the service and the domain'
     expect(Object.keys(data).sort()).toEqual(keys.sort());
     const texts = ALL.filter(
       (each) =>
-        /\.(yaml|json)$/.test(each) && folders.some((folder) => each.startsWith(`${folder}/`)),
+        /\.(yaml|json)$/.test(each) &&
+        folders.some((folder) => each.startsWith(`${folder}/`)) &&
+        each !== SEARCH_PATH,
     ).map(read);
     expect(texts.length).toBeGreaterThanOrEqual(folders.length);
     for (const [key, value] of Object.entries(data)) {
@@ -142,6 +146,15 @@ describe('what an administrator sets, the address of the service and the domain'
       expect([key, value === '']).toEqual([key, isUnset]);
       if (!isUnset) expect([key, texts.join('\n').split(value).length - 1]).toEqual([key, 1]);
     }
+  });
+
+  it('is in the search path of the component that has one, too, with the zone of kubedns', () => {
+    const { data } = findObject(readObjects(read('kube-dns/cluster.yaml')), 'ConfigMap', 'cluster');
+    const path = findObject(readObjects(read(SEARCH_PATH)), 'ConfigMap', 'kube-dns-search-path');
+    expect(path.data).toEqual({ ...data, zone: 'ap.k8s.io' });
+    const patches = read('components/search-names/kustomization.yaml');
+    expect(patches).toContain(`value: --search-zone=${path.data!.zone!}\n`);
+    expect(patches).toContain(`value: --server=/${path.data!.zone!}/127.0.0.1#10053\n`);
   });
 });
 

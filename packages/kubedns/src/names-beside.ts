@@ -5,14 +5,16 @@ import { overlaps } from '@kube-dns/push';
 import type { ExplainedStep } from '@kube-dns/telemetry';
 import { addressText, bindAddress, encodeKey, isInZone } from '@kube-dns/wire';
 import { IMPORT_READ, ImportedNames } from './answer/imported-names.js';
-import { ownAddresses } from './answer/kubedns-answerer.js';
-import type { LocalNames } from './answer/local-names.js';
+import { namingOf, ownAddresses } from './answer/kubedns-answerer.js';
+import { combineLocalNames, type LocalNames } from './answer/local-names.js';
 import { nameServerAddresses } from './answer/zone-answerer.js';
 import type { KubednsFlags } from './config/flags.js';
 import { importedSteps } from './explain/imported-steps.js';
 import { transferableExternal } from './outside/external-transfer.js';
 import { ExternalZone } from './outside/external-zone.js';
+import type { FederatedNames } from './federation/federations.js';
 import { RouteNames } from './outside/route-names.js';
+import { SearchNames } from './search/search-names.js';
 import type { ZoneChanges } from './subscription/announced-records.js';
 import type { TransferableZone } from './transfer/transferable-zone.js';
 import type { OptionalName, OptionalResource, OptionalState } from './watch/optional-watch.js';
@@ -31,6 +33,9 @@ import { ImportedZone } from './zone/imported-zone.js';
 const EXIT_FATAL = 255;
 /** Of more conflicts these are shown. */
 const MAX_SHOWN_CONFLICTS = 20;
+
+/** Of the zones of the cluster and of search names together: leaves space for a name, and for a namespace of 63 bytes. */
+const MAX_SEARCH_ZONE_BYTES = 120;
 
 /** How many names a source has. */
 export interface NameCount {
@@ -55,6 +60,11 @@ export interface BesideOptions {
   /** Whether access to it is denied, so that its objects may never be known. */
   readonly isDenied: (name: OptionalName) => boolean;
   readonly stateOf: (name: OptionalName) => OptionalState;
+  /** Whether what is known is from a snapshot. */
+  readonly isFromSnapshot: () => boolean;
+  /** The names of the configuration's key `hosts`. */
+  readonly hosts: LocalNames;
+  readonly federations: FederatedNames;
 }
 
 /**
@@ -94,7 +104,8 @@ const SOURCES: readonly ((options: BesideOptions) => NamesBeside | undefined)[] 
 
 /** The sources that the flags ask for. */
 export function namesBeside(options: BesideOptions): readonly NamesBeside[] {
-  return SOURCES.flatMap((create) => create(options) ?? []);
+  const sources = SOURCES.flatMap((create) => create(options) ?? []);
+  return [...sources, ...searchNames(options, sources)];
 }
 
 /** The fields of objects that are stored for any of these. */
@@ -170,6 +181,45 @@ function routeNames(options: BesideOptions): NamesBeside | undefined {
     },
     zones: [],
   };
+}
+
+/** With `--search-zone`: what is looked up there may be a name of any other source. */
+function searchNames(options: BesideOptions, sources: readonly NamesBeside[]): NamesBeside[] {
+  const { flags, zone, isSynced, isFromSnapshot, hosts } = options;
+  const { 'search-zone': domain, 'search-extra': extra } = flags;
+  if (domain === '') return [];
+  const apex = encodeKey(domain);
+  const zones = [zone, ...sources.flatMap((each) => each.zones)];
+  if (zones.some((other) => overlaps(apex, other.apex))) {
+    const problem = `--search-zone=${domain}: it is, or is in, or has in it, another zone of this server`;
+    throw new StartupError(problem, EXIT_FATAL);
+  }
+  if (zone.apex.length + apex.length > MAX_SEARCH_ZONE_BYTES) {
+    const problem = `--search-zone=${domain}: with ${flags.domain} before it, it leaves no space for names`;
+    throw new StartupError(problem, EXIT_FATAL);
+  }
+  const { pods, wildcards, federate } = namingOf(options);
+  const own = ownAddresses(bindAddress(flags['dns-bind-address']));
+  const names = new SearchNames({
+    domain,
+    extra,
+    zone,
+    reading: {
+      pods,
+      wildcards,
+      federate,
+      hiddenNamespaces: [...flags['hidden-namespaces']],
+      random: Math.random,
+    },
+    others: combineLocalNames([hosts, ...sources.map((each) => each.names)]),
+    ttlSeconds: flags['record-ttl'],
+    negativeTtlSeconds: flags['negative-ttl'],
+    isSynced,
+    isFromSnapshot,
+    serverAddresses: () => nameServerAddresses(zone, own),
+  });
+  // No zone that caches may trust beyond its TTLs: what its names lead to is another server's matter, too.
+  return [{ id: 'search-zone', names, resources: [], zones: [] }];
 }
 
 function conflictProblems(names: RouteNames): string[] {

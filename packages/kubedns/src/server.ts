@@ -157,6 +157,13 @@ export class KubednsServer {
       zone.hasAllNamespaces = areListed;
       feed.flush('configuration');
     };
+    const hosts = new StaticHosts({
+      zone,
+      ttlSeconds: flags['record-ttl'],
+      negativeTtlSeconds: flags['negative-ttl'],
+      changes: feed,
+    });
+    this.#hosts = hosts;
     const beside = namesBeside({
       flags,
       zone,
@@ -165,15 +172,11 @@ export class KubednsServer {
       isKnown: (name) => this.watch.isKnown(name),
       isDenied: (name) => this.watch.isDenied(name),
       stateOf: (name) => this.watch.stateOf(name),
+      isFromSnapshot: () => this.watch.isFromSnapshot,
+      hosts,
+      federations,
     });
     this.#beside = beside;
-    const hosts = new StaticHosts({
-      zone,
-      ttlSeconds: flags['record-ttl'],
-      negativeTtlSeconds: flags['negative-ttl'],
-      changes: feed,
-    });
-    this.#hosts = hosts;
     const watch = new ClusterWatch({
       client,
       records: allStores(
@@ -480,5 +483,7 @@ function answerShape(flags: KubednsFlags): readonly unknown[] {
     flags['external-domain'],
     flags['route-names'],
     flags['clusterset-domain'],
+    flags['search-zone'],
+    flags['search-extra'],
   ];
 }

@@ -5,6 +5,8 @@ import {
   NO_ANSWER_YET,
   type QueryForwarder,
   type ReplyInspector,
+  type ReplyPath,
+  type ServerAddress,
   SOURCE,
 } from '@kube-dns/transport';
 import {
@@ -41,7 +43,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
-import type { LocalNames } from './local-names.js';
+import type { Candidates, LocalNames } from './local-names.js';
 import type { ReverseAnswerer } from './reverse-answerer.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
@@ -62,8 +64,14 @@ interface Chain {
   readonly targets: Uint8Array[];
   /** Whether one of the owners is a federated name: the answer then has TTL 0. */
   isFederated: boolean;
+  /** Of the CNAMEs. */
+  ttlSeconds: number;
+  /** Where the last target is one of several that may exist: these. */
+  candidates: Candidates | undefined;
 }
 
+/** Returned in place of the length of an answer: other servers are to be asked for the end of the chain. */
+const ASK_UPSTREAM = -2;
 /** Maximum CNAMEs of the zone in a chain; a longer one counts as a loop (skydns: 8). */
 const MAX_OWN_LINKS = 8;
 /** More names of a chain in a reply than any honest answer has; a longer chain is cut. */
@@ -123,71 +131,148 @@ export class Forwarding {
     client: Client,
     isFederated = this.#options.zone.isFederated,
   ): number {
+    const { ttlSeconds } = this.#options;
+    const chain = { targets: [first], isFederated, ttlSeconds, candidates: undefined };
+    return this.#resolve(query, out, client, chain);
+  }
+
+  /** Answers with a CNAME to the first of these names that exists, and as `follow`; NXDOMAIN where none exists. */
+  search(candidates: Candidates, query: Query, out: Uint8Array, client: Client): number {
+    const { ttlSeconds } = this.#options;
+    const chain: Chain = { targets: [], isFederated: false, ttlSeconds, candidates };
+    if (!tryNext(chain, query)) return this.#deny(query, out, chain);
+    return this.#resolve(query, out, client, chain);
+  }
+
+  #resolve(query: Query, out: Uint8Array, client: Client, chain: Chain): number {
+    const length = this.#walk(query, out, chain);
+    return length === ASK_UPSTREAM ? this.#askUpstream(query, out, client, chain) : length;
+  }
+
+  /** Follows a chain through the names that are answered here. Returns the length of the answer, or ASK_UPSTREAM. */
+  #walk(query: Query, out: Uint8Array, chain: Chain): number {
     const { zone, localNames } = this.#options;
-    const chain: Chain = { targets: [first], isFederated };
-    for (let target = first; ;) {
+    const { targets } = chain;
+    for (;;) {
+      const target = targets.at(-1)!;
       const key = target.map(lowerCaseByte);
       query.trace?.note(FOLLOWED, key);
+      const isUnknown = chain.candidates?.isUnknown === true;
+      // The CNAME is the answer, once it is known to be the right one.
+      if (!isFollowed(query.type) && !isUnknown) {
+        this.#begin(query, out, chain);
+        return this.#finish(out, chain);
+      }
       const isOfZone = zone.contains(key, key.length);
       if (isOfZone) zone.read(key, key.length);
-      else if (localNames?.find(key, key.length, query.trace) !== true) {
-        return this.#askUpstream(query, out, client, chain);
-      } else if (!localNames.isSynced) return this.#fail(query, out, chain);
+      else if (localNames?.find(key, key.length, query.trace) !== true) return ASK_UPSTREAM;
+      else if (!localNames.isSynced) return this.#fail(query, out, chain);
+      const candidates = isOfZone ? undefined : localNames!.candidates?.();
       const next = isOfZone ? zone.targetOf(query.type) : localNames!.targetOf(query.type);
-      if (next === undefined) {
+      if (next === undefined && candidates === undefined) {
         this.#begin(query, out, chain);
         if (isOfZone) zone.answerTarget(target, query, this.#writer);
         else localNames!.answer(query.type, this.#writer, target);
         return this.#finish(out, chain);
       }
-      const { targets } = chain;
-      const isLoop = targets.some((each) => equalNames(each, next));
+      const isLoop = next !== undefined && targets.some((each) => equalNames(each, next));
       if (isLoop || targets.length === MAX_OWN_LINKS) return this.#fail(query, out, chain);
-      targets.push(next);
       chain.isFederated ||= isOfZone && zone.isFederated;
-      target = next;
+      chain.candidates = candidates;
+      if (next !== undefined) targets.push(next);
+      else if (!tryNext(chain, query)) return this.#deny(query, out, chain);
     }
   }
 
   /** Asks an upstream server for the end of a chain that is outside of the zone. */
   #askUpstream(query: Query, out: Uint8Array, client: Client, chain: Chain): number {
-    const { forwarder, upstreams } = this.#options;
-    const target = chain.targets.at(-1)!;
-    const key = target.map(lowerCaseByte);
-    const group = upstreams.groupFor(key, key.length, query.trace);
-    if (group.servers.length === 0) return this.#fail(query, out, chain);
     const copy = copyQuery(query);
+    copy.trace = query.trace;
+    copy.hasGoodCookie = query.hasGoodCookie;
     const done: AskCallback = (message, server) => {
-      const length = this.#answerFrom(message, copy, chain);
-      reply.send(this.#out, length, SOURCE.UPSTREAM, server);
+      this.#proceed(message, server, copy, chain, reply);
     };
-    const message = buildQuery(target, query.type);
-    const isAsked = forwarder.ask(message, group, done, client.address, query);
-    if (!isAsked) return this.#fail(query, out, chain);
+    if (!this.#ask(query, client.address, chain, done)) return this.#fail(query, out, chain);
     // A query that is answered now has no reply path: it would have two answers.
     const reply = client.defer();
     return NO_ANSWER_YET;
   }
 
+  /** False, and no call, where the end of the chain cannot be asked for. */
+  #ask(query: Query, client: string, { targets }: Chain, done: AskCallback): boolean {
+    const { forwarder, upstreams } = this.#options;
+    const target = targets.at(-1)!;
+    const key = target.map(lowerCaseByte);
+    const group = upstreams.groupFor(key, key.length, query.trace);
+    if (group.servers.length === 0) return false;
+    return forwarder.ask(buildQuery(target, query.type), group, done, client, query);
+  }
+
+  /** Sends the answer that a reply leads to; or tries the next name, where the end of the chain is one that does not exist. */
+  #proceed(
+    message: Buffer | null,
+    server: ServerAddress | undefined,
+    query: Query,
+    chain: Chain,
+    reply: ReplyPath,
+  ): void {
+    let length: number;
+    if (message === null || !this.#isAbsent(message, query.type, chain)) {
+      length = this.#answerFrom(message, query, chain);
+    } else {
+      chain.targets.pop();
+      if (!tryNext(chain, query)) length = this.#deny(query, this.#out, chain);
+      else length = this.#walk(query, this.#out, chain);
+    }
+    if (length === ASK_UPSTREAM) {
+      const done: AskCallback = (next, of) => this.#proceed(next, of, query, chain, reply);
+      if (this.#ask(query, reply.address, chain, done)) return;
+      length = this.#fail(query, this.#out, chain);
+    }
+    reply.send(this.#out, length, SOURCE.UPSTREAM, server);
+  }
+
+  /** Whether a reply says that the end of a chain, which may not exist, does not: it is no CNAME either (RFC 6604). */
+  #isAbsent(reply: Uint8Array, type: number, { targets, candidates }: Chain): boolean {
+    if (candidates?.isUnknown !== true) return false;
+    if ((readUint16(reply, 2) & RCODE_MASK) !== RCODE.NXDOMAIN) return false;
+    const target = targets.at(-1)!;
+    return upstreamChain(reply, type, target, this.#isOwnName).end === target;
+  }
+
   /** Makes an answer of a chain and of the reply about its end; null when there is none. Returns its length. */
   #answerFrom(reply: Buffer | null, query: Query, chain: Chain): number {
     if (reply === null) return this.#fail(query, this.#out, chain);
+    if (chain.candidates?.isUnknown === true) {
+      // Of a server that has no answer it is not known whether the name exists.
+      if (isFailure(reply)) return this.#fail(query, this.#out, chain);
+      chain.candidates = undefined;
+    }
     this.#begin(query, this.#out, chain);
+    if (!isFollowed(query.type)) return this.#finish(this.#out, chain);
     return this.#addReply(reply, chain.targets.at(-1)!, query)
       ? this.#finish(this.#out, chain)
       : this.#fail(query, this.#out, chain);
   }
 
   #fail(query: Query, out: Uint8Array, chain: Chain): number {
+    if (chain.candidates?.isUnknown === true) chain.targets.pop();
     this.#begin(query, out, chain);
     this.#writer.setRcode(RCODE.SERVFAIL, NO_TARGET);
+    return this.#finish(out, chain);
+  }
+
+  /** Answers that none of the names that may exist does. */
+  #deny(query: Query, out: Uint8Array, chain: Chain): number {
+    this.#begin(query, out, chain);
+    chain.candidates!.deny(this.#writer);
     return this.#finish(out, chain);
   }
 
   #begin(query: Query, out: Uint8Array, chain: Chain): void {
     this.#writer.begin(query, out, query.maxAnswerBytes);
     this.#writer.setAuthoritative();
-    const { ttlSeconds } = this.#options;
+    const { ttlSeconds } = chain;
     chain.targets.forEach((target, i) => {
       // The first owner is the question's name, in the case that the client sent.
       const owner = i === 0 ? undefined : chain.targets[i - 1];
@@ -226,10 +311,9 @@ export class Forwarding {
     const { zone, reverse, isSynced, localNames } = this.#options;
     const writer = this.#writer;
     const rcode = readUint16(reply, 2) & RCODE_MASK;
-    // A server that had no answer says nothing about any name.
-    const isFailure = rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
-    writer.setRcode(rcode, isFailure ? NO_TARGET : undefined);
-    if (isFailure) return true;
+    const hasFailed = isFailure(reply);
+    writer.setRcode(rcode, hasFailed ? NO_TARGET : undefined);
+    if (hasFailed) return true;
     const { records, end } = upstreamChain(reply, query.type, name, this.#isOwnName);
     const key = end.map(lowerCaseByte);
     // The rcode is that of the end (RFC 6604).
@@ -243,6 +327,7 @@ export class Forwarding {
       if (reverse.find(key, key.length)) reverse.answer(query.type, writer, end);
       else if (localNames?.find(key, key.length) === true && localNames.isSynced) {
         if (localNames.targetOf(query.type) !== undefined) return false;
+        if (localNames.candidates?.() !== undefined) return false;
         localNames.answer(query.type, writer, end);
       }
       return true;
@@ -316,6 +401,22 @@ export class Forwarding {
     this.#writer.setAuthoritative(false);
     return Buffer.from(this.#out.subarray(0, this.#writer.finish()));
   }
+}
+
+/** Sets the next name that may exist as the end of a chain; false where there is none. */
+function tryNext(chain: Chain, query: Query): boolean {
+  const candidates = chain.candidates!;
+  const next = candidates.next(query.trace);
+  if (next === undefined) return false;
+  chain.targets.push(next);
+  chain.ttlSeconds = Math.min(chain.ttlSeconds, candidates.ttlSeconds);
+  return true;
+}
+
+/** A server that had no answer says nothing about any name. */
+function isFailure(reply: Uint8Array): boolean {
+  const rcode = readUint16(reply, 2) & RCODE_MASK;
+  return rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
 }
 
 /** A record of a reply for our answer, and its section there. */

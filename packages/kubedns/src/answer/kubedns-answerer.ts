@@ -194,6 +194,8 @@ export class KubednsAnswerer implements Answerer {
     if (!local.isSynced) return this.#refuseUnsynced(query, out);
     client.answersFrom(SOURCE.ZONE);
     if (isTransfer(query.type)) return this.#refuse(query, out, RCODE.REFUSED, NO_TRANSFERS);
+    const candidates = local.candidates?.();
+    if (candidates !== undefined) return this.#forwarding.search(candidates, query, out, client);
     const target = local.targetOf(query.type);
     if (target !== undefined) return this.#forwarding.follow(target, query, out, client, false);
     this.#begin(query, out);

@@ -24,6 +24,20 @@ export interface LocalNames {
    * before it has it, where it is not that of the question.
    */
   answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void;
+  /** Of a name that stands for the first of several names that exists: these. Undefined for any other; there is none unless given. */
+  candidates?(): Candidates | undefined;
+}
+
+/** The names that a name may stand for, in their order: the first that exists is the target of its CNAME, for every type. */
+export interface Candidates {
+  /** The next one that exists, or that other servers are asked for, in wire form; undefined after the last. */
+  next(trace: Trace | undefined): Uint8Array | undefined;
+  /** Whether other servers are asked for the last one: where it does not exist, the next one is tried. */
+  readonly isUnknown: boolean;
+  /** The TTL of the CNAME to the last one. */
+  readonly ttlSeconds: number;
+  /** Writes that none of them exists; the writer has begun. */
+  deny(writer: AnswerWriter): void;
 }
 
 /** Several sources as one, the first that has a name; undefined where there is none. */
@@ -59,5 +73,9 @@ class CombinedNames implements LocalNames {
 
   answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void {
     this.#found.answer(type, writer, owner);
+  }
+
+  candidates(): Candidates | undefined {
+    return this.#found.candidates?.();
   }
 }

@@ -52,6 +52,8 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 /** Each has its own retransmissions. */
 const MAX_NOTIFIED = 16;
+/** Each may cost a question to another server, one after the other. */
+const MAX_SEARCH_DOMAINS = 4;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
@@ -166,6 +168,13 @@ export const KUBEDNS_FLAGS = {
   'route-names': boolFlag(
     false,
     'answer the hosts of Ingresses and Gateway routes, and those of annotations of services, of namespaces with the label kube-dns/host-names=true',
+  ),
+  'search-extra': domainsFlag(
+    'domains that names of search-zone are also looked up in, after those of the cluster, as corp.example.com',
+    MAX_SEARCH_DOMAINS,
+  ),
+  'search-zone': optionalDomainFlag(
+    'zone in which <name>.search.<namespace>.<domain>.<zone> stands for the first name of a search path that exists (KEP-2009), as ap.k8s.io; default: none',
   ),
   'snapshot-file': stringFlag(
     '',
@@ -332,6 +341,27 @@ function labelsFlag(help: string): FlagDefinition<ReadonlySet<string>> {
     isList: true,
     help,
     valueName: 'name,…',
+    formatDefault: () => '',
+  };
+}
+
+/** Domains, `a.b,c.d,…`, no more than `max` of them; repeated flags add up. */
+function domainsFlag(help: string, max: number): FlagDefinition<readonly string[]> {
+  return {
+    parse: (text, previous) => {
+      const domains = text.split(',').map((each) => each.trim().replace(/\.$/, ''));
+      for (const domain of domains) {
+        if (domain.length > MAX_DOMAIN_LENGTH || !isDnsSubdomain(domain))
+          throw new Error(`${quote(domain)} is no domain`);
+      }
+      const all = [...new Set([...previous, ...domains])];
+      if (all.length > max) throw new Error(`more than ${max} domains`);
+      return all;
+    },
+    initial: [],
+    isList: true,
+    help,
+    valueName: 'domain,…',
     formatDefault: () => '',
   };
 }

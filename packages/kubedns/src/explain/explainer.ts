@@ -23,6 +23,8 @@ import type { PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { outsideSteps } from './beside-steps.js';
+import { SEARCH_FOUND } from '../search/search-names.js';
+import { searchSteps } from './search-steps.js';
 import {
   ApiObjectsReader,
   heldService,
@@ -67,6 +69,8 @@ export class Explainer {
   /** The answer to a question, as a client gets it, and what led to it. */
   async explain(question: ExplainedQuestion): Promise<Explanation> {
     const traced = askTraced(this.#options.answerer, question);
+    if (traced.trace.first(SEARCH_FOUND) !== undefined)
+      return this.#explainSearch(question, traced);
     const outside = outsideSteps(traced.trace);
     if (outside.length > 0 && traced.trace.first(ZONE_READ) === undefined) {
       return this.#explainOutside(question, traced, outside);
@@ -88,6 +92,24 @@ export class Explainer {
     const notReady = trace.first(UNSYNCED) === true ? [this.#notReady()] : [];
     const verdict = await answered;
     const steps = [...outside, ...notReady, ...exchangeSteps(trace), ...this.#contactSteps()];
+    return { program: 'kubedns', question: question.text, steps, verdict };
+  }
+
+  /** Which of its names exists is known once the other servers have answered. */
+  async #explainSearch(
+    question: ExplainedQuestion,
+    { trace, answered }: Traced,
+  ): Promise<Explanation> {
+    const notReady = trace.first(UNSYNCED) === true ? [this.#notReady()] : [];
+    const verdict = await answered;
+    const steps = [
+      ...this.#snapshotSteps(),
+      ...notReady,
+      ...searchSteps(trace, this.#options.flags['search-zone']),
+      ...outsideSteps(trace),
+      ...exchangeSteps(trace),
+      ...this.#contactSteps(),
+    ];
     return { program: 'kubedns', question: question.text, steps, verdict };
   }
 

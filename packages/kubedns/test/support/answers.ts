@@ -12,12 +12,14 @@ import {
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { ImportedNames } from '../../src/answer/imported-names.js';
 import { KubednsAnswerer, UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
+import { combineLocalNames } from '../../src/answer/local-names.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { nameServerAddresses, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { PtrMode } from '../../src/config/flags.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
 import type { ZoneChanges } from '../../src/subscription/announced-records.js';
 import type { EndpointNames } from '../../src/watch/projections.js';
+import { SearchNames } from '../../src/search/search-names.js';
 import { ImportedZone } from '../../src/zone/imported-zone.js';
 import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
@@ -32,6 +34,8 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
   readonly changes?: ZoneChanges;
   /** The zone of imported services; none unless given. */
   readonly clusterset?: string;
+  /** The zone of search names, and the domains that are searched beside those of the cluster; none unless given. */
+  readonly search?: { readonly domain: string; readonly extra?: readonly string[] };
 }
 
 /** Everything between a query and its answer, fed with objects by hand. Its clock stands still: see `wait`. */
@@ -55,7 +59,7 @@ export class Answers {
 
   constructor(options: AnswersOptions = {}) {
     const { maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
-    const { changes, clusterset, ...rest } = others;
+    const { changes, clusterset, search, ...rest } = others;
     this.imported =
       clusterset === undefined
         ? undefined
@@ -67,7 +71,7 @@ export class Answers {
     const { imported } = this;
     this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes, imported);
     const { zone } = this.cluster;
-    const localNames =
+    const imports =
       imported &&
       new ImportedNames({
         ...TTLS,
@@ -77,6 +81,25 @@ export class Answers {
         serverAddresses: () => nameServerAddresses(zone, rest.ownAddresses ?? []),
         ...(rest.random && { random: rest.random }),
       });
+    const searched =
+      search &&
+      new SearchNames({
+        ...TTLS,
+        domain: search.domain,
+        extra: search.extra ?? [],
+        zone,
+        reading: {
+          pods: 'insecure',
+          wildcards: true,
+          hiddenNamespaces: [...(rest.hiddenNamespaces ?? [])],
+          random: rest.random ?? Math.random,
+        },
+        others: imports,
+        isSynced: () => this.isSynced,
+        isFromSnapshot: rest.isFromSnapshot ?? (() => false),
+        serverAddresses: () => nameServerAddresses(zone, rest.ownAddresses ?? []),
+      });
+    const localNames = combineLocalNames([imports ?? [], searched ?? []].flat());
     this.forwarder = new QueryForwarder({
       maxInFlight,
       plan: retryPlan(UPSTREAM_DEADLINE_MS),
