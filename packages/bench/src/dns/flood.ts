@@ -6,8 +6,8 @@ import { HEADER_BYTES, writeUint16 } from '@kube-dns/wire';
 export interface FloodPlan {
   /** Of 127.0.0.1. */
   readonly port: number;
-  /** Questions a second, of all clients together. */
-  readonly rate: number;
+  /** Questions a second, of all clients together; without it a question is asked for each answer: so many as can be answered. */
+  readonly rate?: number;
   /** Their addresses, of 127.0.0.0/8. */
   readonly addresses: readonly string[];
   /** As `encodeQuestionFile` has them; asked in turn. */
@@ -37,11 +37,15 @@ const LEAST_SOCKETS = 256;
 /** Sent before answers are received. */
 const TOGETHER = 256;
 const MAX_LATE_MS = 5;
+/** Without a rate: fewer than find room in a socket. */
+const OUTSTANDING = 256;
+/** Without an answer for so long, what is outstanding is lost. */
+const LOST_MS = 1_000;
 const LABEL_AT = HEADER_BYTES + 1;
 const LABEL_BYTES = 8;
 const LETTER_A = 0x61;
 
-/** Asks at a rate, whatever is answered. */
+/** Asks at a rate, whatever is answered, or as much as can be answered. */
 export class Flood implements FloodMethods {
   #engine: UdpEngine | undefined;
   #plan: FloodPlan | undefined;
@@ -51,6 +55,8 @@ export class Flood implements FloodMethods {
   #sent = 0;
   #leftOut = 0;
   #answered = 0;
+  #answeredMs = 0;
+  #lost = 0;
   #isRunning = false;
 
   async start(plan: FloodPlan): Promise<void> {
@@ -59,8 +65,8 @@ export class Flood implements FloodMethods {
     this.#plan = plan;
     this.#queries = queriesOf(plan.questions);
     this.#ports = this.#openPorts(engine, plan);
-    this.#sent = this.#leftOut = this.#answered = 0;
-    this.#startMs = monotonicMs();
+    this.#sent = this.#leftOut = this.#answered = this.#lost = 0;
+    this.#startMs = this.#answeredMs = monotonicMs();
     this.#isRunning = true;
     setImmediate(this.#step);
   }
@@ -94,6 +100,7 @@ export class Flood implements FloodMethods {
 
   readonly #onAnswer = (): void => {
     this.#answered++;
+    this.#answeredMs = monotonicMs();
   };
 
   readonly #step = (): void => {
@@ -102,13 +109,26 @@ export class Flood implements FloodMethods {
     setImmediate(this.#step);
   };
 
-  readonly #sendDue = (): void => {
-    const { rate, port, isRandom } = this.#plan!;
-    const server = { address: '127.0.0.1', port };
-    const due = Math.floor(((monotonicMs() - this.#startMs) * rate) / 1_000) - this.#leftOut;
+  #due(rate: number | undefined): number {
+    const nowMs = monotonicMs();
+    if (rate === undefined) {
+      if (nowMs - this.#answeredMs > LOST_MS) {
+        this.#lost = this.#sent - this.#answered;
+        this.#answeredMs = nowMs;
+      }
+      return this.#answered + this.#lost + OUTSTANDING;
+    }
+    const due = Math.floor(((nowMs - this.#startMs) * rate) / 1_000) - this.#leftOut;
     // What this process could not send in time is left out: else it would come as a burst.
     const late = due - this.#sent - (rate * MAX_LATE_MS) / 1_000;
     if (late > 0) this.#leftOut += Math.floor(late);
+    return due;
+  }
+
+  readonly #sendDue = (): void => {
+    const { rate, port, isRandom } = this.#plan!;
+    const server = { address: '127.0.0.1', port };
+    const due = this.#due(rate);
     const end = Math.min(due, this.#sent + TOGETHER);
     for (; this.#sent < end; this.#sent++) {
       const query = this.#queries[this.#sent % this.#queries.length]!;

@@ -495,7 +495,7 @@ interface HeldMessage {
 /** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
 const TURNS = 9;
 /** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least, and as in the beginning. */
-const LONG_BATCH_MS = 50;
+const LONG_BATCH_MS = 20;
 const LEAST_BATCH = 4;
 const FIRST_BATCH = 8;
 /** Of two sockets of a port, the one for limited sources gets all. */
@@ -764,7 +764,8 @@ class BatchSocket implements OutboxSocket {
     const startMs = performance.now();
     this.#hub.drain(this, 1, this.#limitedBatch);
     const tookMs = performance.now() - startMs;
-    if (tookMs > LONG_BATCH_MS) this.#limitedBatch = Math.max(LEAST_BATCH, this.#limitedBatch >> 1);
+    const fitting = Math.floor((this.#limitedBatch * LONG_BATCH_MS) / tookMs);
+    if (tookMs > LONG_BATCH_MS) this.#limitedBatch = Math.max(LEAST_BATCH, fitting);
     else if (tookMs < LONG_BATCH_MS / 4) this.#limitedBatch = Math.min(SLOTS, this.#limitedBatch << 1); // prettier-ignore
   }
 

@@ -279,6 +279,29 @@ it('the first messages in use are counted as in an overload, and nothing is limi
   expect([model.port.attached, model.timers]).toEqual([0, 1]);
 });
 
+describe('in an overload that lasts', () => {
+  const flood = sources(FLOOD, 50, 400);
+  const settled = () => {
+    const model = new Model({ capacity: 2_000 });
+    model.run(5, [...honest, ...flood]);
+    return model;
+  };
+
+  it('limits that harm no other source are not decided on each time', () => {
+    const model = settled();
+    const before = model.port.attached;
+    model.run(10, [...honest, ...flood]);
+    expect(model.port.attached - before).toBeLessThanOrEqual(5);
+  });
+
+  it('others that begin to ask too much are limited as soon as in a new one', () => {
+    const model = settled();
+    const more = [...flood, ...sources(FLOOD + 1_000, 20, 500)];
+    model.run(0.5, [...honest, ...more]);
+    expect(model.run(2, [...honest, ...more]).partOf(honest)).toBeGreaterThanOrEqual(0.99);
+  });
+});
+
 describe('the end of an overload', () => {
   it('is seen within a second: nothing is limited or counted any more', () => {
     const model = new Model({ capacity: 2_000 });

@@ -110,6 +110,10 @@ const REHEARSED_SOURCES = 128;
 const LEAST_IN_USE = 128;
 /** A long list of limits takes longer to decide on: for each source in it the next look is so much later. */
 const LOOK_MS_OF_LIMITED = 0.3;
+/** An overload is decided on less often once it has lasted for so long, */
+const SETTLED_MS = 3_000;
+/** and limits which harm no other source stay for so long. */
+const GOOD_LIMITS_MS = 2_000;
 /** What a source asked counts for so long, less and less. */
 const MEMORY_SECONDS = 2;
 /** There is a backlog when the socket was never empty, or more than this part of what the limits let pass was lost. */
@@ -175,6 +179,8 @@ const PASSING = Float64Array.from({ length: CLASSES }, (_, limitClass) => passin
  *
  *     in use ──(the kernel has dropped)──► overload: count, decide each 100 ms ──(all would fit, four times)──► in use
  *
+ * After some seconds, limits that harm no other source stay for longer.
+ *
  * What all others send goes to a second socket of the port meanwhile, which is received from first: they lose nothing to the heavy
  * ones, and do not wait for what these have sent. Where the port has one socket, what passes must fit in it, and is found by trial.
  *
@@ -216,6 +222,9 @@ export class SourceLimits {
   /** Since the last look. */
   #emptied = 0;
   #othersEmptied = 0;
+  /** At the last look without a decision. */
+  #othersEmptiedThen = 0;
+  #droppedThen = 0;
   #discarded = 0;
   /** This many messages, which the first socket has next, came before the limits, and whether that is too long ago. */
   #before = 0;
@@ -354,6 +363,10 @@ export class SourceLimits {
       this.#lookIn(READING_LOOK_MS);
       return;
     }
+    if (this.#isOverload && this.#areLimitsGood(nowMs)) {
+      this.#lookIn(LOOK_MS);
+      return;
+    }
     const dropped = this.#takeDropped();
     if (this.#isOverload) {
       this.#decide(nowMs, dropped);
@@ -368,6 +381,21 @@ export class SourceLimits {
       this.#lookedMs = nowMs;
       this.#lookIn(IDLE_LOOK_MS);
     }
+  }
+
+  /** Whether the limited sources lose more than can be answered, and others nothing, and the limits are not too old. */
+  #areLimitsGood(nowMs: number): boolean {
+    if (!this.#hasFilter || !this.#isSeparate || this.#discarded > 0) return false;
+    const isNew = nowMs - this.#sinceMs < SETTLED_MS;
+    if (isNew || nowMs - this.#lookedMs >= GOOD_LIMITS_MS) return false;
+    const dropped = this.#memory[MEMORY.DROPPED]!;
+    const lost = (dropped - this.#droppedThen) >>> 0;
+    const isMuchLost = lost > (this.#capacity * LOOK_MS) / 1_000;
+    const areOthersTimely = this.#othersEmptied > this.#othersEmptiedThen;
+    const areOthersLost = this.#othersMemory[MEMORY.DROPPED] !== this.#othersDropped;
+    this.#droppedThen = dropped;
+    this.#othersEmptiedThen = this.#othersEmptied;
+    return isMuchLost && areOthersTimely && !areOthersLost;
   }
 
   #noteUsual(perSecond: number): void {
@@ -487,7 +515,7 @@ export class SourceLimits {
       }
     }
     if (this.#discarded === 0 || this.#isSeparate) this.#share(isLate);
-    this.#emptied = this.#othersEmptied = this.#discarded = 0;
+    this.#emptied = this.#othersEmptied = this.#othersEmptiedThen = this.#discarded = 0;
     this.#wereBefore = false;
     this.#calmLooks = isLate || (isKnown && !fits) ? 0 : this.#calmLooks + 1;
     if (this.#calmLooks >= CALM_LOOKS) this.#end(nowMs);
@@ -511,8 +539,8 @@ export class SourceLimits {
     const otherWeight = otherMessages === 0 ? 1 : (otherMessages + others) / otherMessages;
     const { counted } = sources.beforeLimits(seconds);
     const weight = counted === 0 ? 1 : (limitedMessages + first) / counted;
-    // No turn was left for them.
-    const isUnread = this.#hasFilter && limitedMessages === 0 && first > 0;
+    // No turn was left for what waits.
+    const isUnread = this.#hasFilter && limitedMessages === 0 && this.#memory[MEMORY.QUEUED_BYTES]! > 0; // prettier-ignore
     const isUnknown = this.#wereBefore || isUnread;
     const sent = sources.endWindow(seconds, weight, otherWeight, isUnknown);
     return { lost: this.#hasFilter ? others : first, deviation: 0, sent };
@@ -654,13 +682,12 @@ export class SourceLimits {
   }
 
   #limitedText(): string {
-    const all = this.#clients(MAX_LIMITED);
-    const asked = all.reduce((sum, { perSecond }) => sum + perSecond, 0);
-    if (asked < this.#arriving * LITTLE)
+    const sources = this.#sources!;
+    if (sources.limitedPerSecond < this.#arriving * LITTLE)
       return 'no client asks much more than others, and all lose alike';
-    const clients = all.slice(0, LOGGED_CLIENTS);
+    const clients = this.#clients(LOGGED_CLIENTS);
     const named = clients.map(({ client, perSecond }) => `${client} (${perSecond} a second)`);
-    const more = all.length - clients.length;
+    const more = sources.limited - clients.length;
     if (more > 0) named.push(`${more} more`);
     return `each of these gets ${Math.max(1, Math.round(this.#level))} of them: ${named.join(', ')}`;
   }
@@ -980,6 +1007,14 @@ class SourceTable {
     this.messages = this.datagrams = this.limitedMessages = this.limited = 0;
   }
 
+  /** Datagrams that the limited sources send together. */
+  get limitedPerSecond(): number {
+    let sent = 0;
+    for (let i = 0; i < this.#size; i++) if (this.#classes[i] !== 0) sent += this.#sent[i]!;
+    return sent / this.#span;
+  }
+
+  /** Of the limited ones. */
   heaviest(limit: number): HeavySource[] {
     const found: HeavySource[] = [];
     for (let i = 0; i < this.#size; i++) {
