@@ -87,6 +87,8 @@ export interface NamesBeside {
   readonly records?: Partial<RecordStore>;
   /** The zones of its names: who subscribes to one learns its changes, and NOTIFY names it. */
   readonly zones: readonly NotifiedZone[];
+  /** The zones of which not every change is announced: caches keep their answers for as long as the TTLs say. None unless given. */
+  readonly unannounced?: readonly Uint8Array[];
   /** What of it secondaries may transfer; nothing unless given. */
   readonly transferable?: readonly TransferableZone[];
   /** What led to the answer about a name, by the trace of its question; undefined where this source has no part in it. */
@@ -218,8 +220,8 @@ function searchNames(options: BesideOptions, sources: readonly NamesBeside[]): N
     isFromSnapshot,
     serverAddresses: () => nameServerAddresses(zone, own),
   });
-  // No zone that caches may trust beyond its TTLs: what its names lead to is another server's matter, too.
-  return [{ id: 'search-zone', names, resources: [], zones: [] }];
+  // What its names lead to is a matter of other servers, too.
+  return [{ id: 'search-zone', names, resources: [], zones: [], unannounced: [names.apex] }];
 }
 
 function conflictProblems(names: RouteNames): string[] {

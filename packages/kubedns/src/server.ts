@@ -228,6 +228,10 @@ export class KubednsServer {
         watch,
         clusterVersion,
         beside.flatMap(({ zones }) => zones.map(({ apex }) => apex)),
+        {
+          unannounced: beside.flatMap((each) => each.unannounced ?? []),
+          mayBeAny: () => flags['route-names'] || hosts.size > 0,
+        },
       ),
       feed,
       rules: { networks: flags.subscribers, limit: subscriberLimit(), log },

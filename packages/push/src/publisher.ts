@@ -97,6 +97,8 @@ export interface PublishedZones {
   readonly apex: Uint8Array;
   /** The names of other zones, in the same form; none unless given. Of reverse names there may always be changes. */
   readonly beside?: readonly Uint8Array[];
+  /** Zones whose answers have their TTL, in the same form; none unless given. */
+  readonly unannounced?: readonly Uint8Array[];
   /** Whether every change until now is known, which is what a heartbeat says. */
   readonly isKnown: boolean;
   /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is announced, SERVFAIL for now. */
@@ -182,6 +184,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
 
   get beside(): readonly Uint8Array[] {
     return this.#zones.beside ?? [];
+  }
+
+  get unannounced(): readonly Uint8Array[] {
+    return this.#zones.unannounced ?? [];
   }
 
   /** Of the last change that was announced. */

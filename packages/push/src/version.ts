@@ -1,5 +1,11 @@
 import type { Answerer, AnswerSource, Client, ReplyPath } from '@kube-dns/transport';
-import { appendZoneVersion, type Query, isInZone, type ZoneVersion } from '@kube-dns/wire';
+import {
+  appendZoneVersion,
+  isInZone,
+  NO_ZONE_LABELS,
+  type Query,
+  type ZoneVersion,
+} from '@kube-dns/wire';
 
 /** The most subscriptions that the entries of a cache can have. */
 export const MAX_SUBSCRIPTIONS = 63;
@@ -113,6 +119,8 @@ export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial' |
   readonly apex: Uint8Array;
   /** Those of other zones; none unless given. */
   readonly beside?: readonly Uint8Array[];
+  /** Zones whose answers have their TTL: not every change of them is announced. None unless given. */
+  readonly unannounced?: readonly Uint8Array[];
 }
 
 /**
@@ -152,8 +160,11 @@ class VersionedClient implements Client, ZoneVersion {
 
   /** Sets the question, and its client. */
   start({ name, nameLength, maxAnswerBytes, knowsClusterVersion }: Query, client: Client): void {
-    const { apex, beside, serial, cluster } = this.#source;
+    const { apex, beside, unannounced = NO_ZONES, serial, cluster } = this.#source;
     this.labelCount = versionLabels(name, nameLength, apex, beside);
+    for (const zone of unannounced) {
+      if (isInZone(name, nameLength, zone)) this.labelCount = NO_ZONE_LABELS;
+    }
     this.serial = serial;
     this.cluster = knowsClusterVersion ? cluster : undefined;
     this.#client = client;

@@ -13,6 +13,7 @@ import {
   MAX_NAME_BYTES,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
+  NO_ZONE_LABELS,
   RCODE,
   RCODE_MASK,
   readUint16,
@@ -24,6 +25,7 @@ import {
   voidZoneVersion,
   writeUint16,
   writeUint32,
+  zoneLabelsAt,
   zoneVersionAt,
 } from '@kube-dns/wire';
 import type { AnswerCache, Hit } from './cache/answer-cache.js';
@@ -262,7 +264,8 @@ class ReplyPublisher {
     const instance = asksVersion && at >= 0 ? this.#instanceOf(reply, at) : undefined;
     this.#instance = instance;
     this.isKnown = instance !== undefined;
-    const isOwn = instance !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
+    const isAnnounced = instance !== undefined && zoneLabelsAt(reply, at) !== NO_ZONE_LABELS;
+    const isOwn = isAnnounced && (readUint16(reply, 2) & FLAG.AA) !== 0;
     this.isOfZone = isOwn && !(hasLink && this.#leadsOut(reply, instance));
   }
 

@@ -131,6 +131,7 @@ export {
 } from './tsig.js';
 export type { Signing, Tsig, TsigKey } from './tsig.js';
 export {
+  NO_ZONE_LABELS,
   appendZoneVersion,
   CLUSTER_VERSION_REQUEST,
   clusterVersionAt,
@@ -141,6 +142,7 @@ export {
   serialAt,
   voidZoneVersion,
   ZONE_VERSION_REQUEST,
+  zoneLabelsAt,
   zoneVersionAt,
 } from './zone-version.js';
 export type { ZoneVersion } from './zone-version.js';

@@ -100,6 +100,14 @@ function appendOption(
   return end;
 }
 
+/** Labels of a version in an answer that is of no zone whose changes are announced: it has its TTL. */
+export const NO_ZONE_LABELS = 0;
+
+/** The labels of the zone that a version is of, whose instance is at an offset. */
+export function zoneLabelsAt(message: Uint8Array, at: number): number {
+  return message[at - VERSION_HEAD_BYTES]!;
+}
+
 /** The offset of the instance and then the serial in a message that ends as `appendZoneVersion` left it; else -1. */
 export function zoneVersionAt(message: Uint8Array): number {
   if (hasVersion(message, ZONE_VERSION_BYTES, INSTANCE_AND_SERIAL)) {
@@ -172,7 +180,7 @@ export function passZoneVersion(
   if (at < 0) return length;
   const clusterBytes = knowsCluster && clusterVersionAt(reply, at) >= 0 ? ANSWER_VERSION_BYTES : 0;
   if (clusterBytes === 0 && !isOfInstance(reply, at, instance)) return length;
-  const labelCount = reply[at - VERSION_HEAD_BYTES]!;
+  const labelCount = zoneLabelsAt(reply, at);
   const end = appendOption(out, length, maxBytes, labelCount, clusterBytes);
   const bytes = PROCESS_BYTES + clusterBytes;
   if (end > length) for (let i = 0; i < bytes; i++) out[end - bytes + i] = reply[at + i]!;

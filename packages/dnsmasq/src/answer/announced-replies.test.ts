@@ -71,6 +71,8 @@ interface Announced {
   readonly serial?: number;
   readonly cluster?: Uint8Array;
   readonly isOwn?: boolean;
+  /** Of the zone that the version is of. */
+  readonly labelCount?: number;
 }
 
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
@@ -80,14 +82,14 @@ function take(
   announced: Announced = {},
   asksVersion = true,
 ): Buffer | null {
-  const { id = KNOWN, serial = 10, isOwn = true, type = 'A', cluster } = announced;
+  const { id = KNOWN, serial = 10, isOwn = true, type = 'A', cluster, labelCount = 1 } = announced;
   const plain = encodeReply(encodeQuery({ name, type }), response);
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
   out.set(OPT, plain.length);
   writeUint16(out, 10, 1);
   if (isOwn) out[2]! |= FLAG.AA >> 8;
-  const version = { labelCount: 1, instance: id, serial, cluster };
+  const version = { labelCount, instance: id, serial, cluster };
   const end = appendZoneVersion(out, plain.length + OPT.length, MAX_BYTES, version);
   return replies.take(out.subarray(0, end), true, true, undefined, asksVersion);
 }
@@ -165,6 +167,19 @@ describe('a reply of a process that announces its changes', () => {
     expect(ask('a.n.svc.z')).toBe('NXDOMAIN');
     take('b.n.svc.z', DENIED, { serial: 11, type: 'AAAA' });
     expect(askCache(cache, { name: 'b.n.svc.z', type: 'AAAA' })?.rcode).toBe('NXDOMAIN');
+  });
+
+  it('has its TTL, and goes with a change of its target, where its version is of no zone', () => {
+    const names = { answers: [leading('a.n.svc.z', 'c.n.svc.z'), ...records('c.n.svc.z')] };
+    take('a.n.svc.z', names, { labelCount: 0 });
+    take('b.n.svc.z', { ...DENIED, rcode: RCODE.NXDOMAIN }, { labelCount: 0 });
+    expect(ask('a.n.svc.z')).toBe('NOERROR');
+    change('c.n.svc.z');
+    expect(ask('a.n.svc.z')).toBeUndefined();
+    take('a.n.svc.z', names, { labelCount: 0, serial: 11 });
+    expect(ask('a.n.svc.z')).toBe('NOERROR');
+    now = 31;
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, undefined]);
   });
 
   it('has its TTL when the name is in none of its zones', () => {

@@ -176,6 +176,20 @@ it.each([
   ).toBe(rcode);
 });
 
+it('answers them to other zones of its own, and to any where hosts may be of any', () => {
+  const watch = { isSynced: true, isFromSnapshot: false, noContactMs: 0 };
+  const [external, search, other] = ['lb.test', 'ap.k8s.io', 'example.com'].map(encodeKey);
+  let mayBeAny = false;
+  const zones = clusterZones(APEX, watch, NO_VERSION, [external!], {
+    unannounced: [search!],
+    mayBeAny: () => mayBeAny,
+  });
+  const rcodes = () => [external!, search!, other!].map((zone) => zones.rcodeFor(zone));
+  expect(rcodes()).toEqual([RCODE.NOERROR, RCODE.NOERROR, RCODE.NOTAUTH]);
+  mayBeAny = true;
+  expect(rcodes()).toEqual([RCODE.NOERROR, RCODE.NOERROR, RCODE.NOERROR]);
+});
+
 it('takes none before the cluster is listed', () => {
   const zones = clusterZones(
     APEX,

@@ -157,6 +157,13 @@ const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 /** So long without a contact with the API server, and it is not known whether there are changes. */
 const MAX_NO_CONTACT_MS = 10_000;
 
+interface OtherZones {
+  /** Zones whose answers have their TTL, and go with the changes of the names that they lead to; none unless given. */
+  readonly unannounced?: readonly Uint8Array[];
+  /** Whether names of any zone are announced, as those of hosts are; never unless given. */
+  readonly mayBeAny?: () => boolean;
+}
+
 /**
  * The cluster's zone and those of reverse names: what changes there is announced. Before the zone is complete, or while it is of a
  * snapshot, there is no change to announce: who subscribes is better off with another replica, or with the TTLs.
@@ -171,10 +178,13 @@ export function clusterZones(
   version: { readonly bytes: Uint8Array | undefined },
   /** Of other zones whose changes are announced. */
   beside: readonly Uint8Array[] = [],
+  others: OtherZones = {},
 ): PublishedZones {
+  const { unannounced = [], mayBeAny = () => false } = others;
   return {
     apex,
     beside,
+    unannounced,
     get isKnown() {
       return !watch.isFromSnapshot && watch.noContactMs <= MAX_NO_CONTACT_MS;
     },
@@ -183,8 +193,8 @@ export function clusterZones(
     },
     // It is to be one of ours, or above or below one.
     rcodeFor: (zone) => {
-      const all = [apex, ...beside, ...REVERSE_ZONES];
-      if (!all.some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
+      const all = [apex, ...beside, ...unannounced, ...REVERSE_ZONES];
+      if (!mayBeAny() && !all.some((own) => overlaps(own, zone))) return RCODE.NOTAUTH;
       return watch.isSynced && !watch.isFromSnapshot ? RCODE.NOERROR : RCODE.SERVFAIL;
     },
   };
