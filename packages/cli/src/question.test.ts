@@ -1,5 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { dashedLabel, hashLabel, withHashLabel } from './question.js';
+import { dashedLabel, hashLabel, nameProblem, withHashLabel } from './question.js';
+
+describe('a name that can be asked for', () => {
+  it.each(['web', 'web.shop.', '.', '_http._tcp.web.shop', '*.example', 'bücher.example', 'a\\.b'])(
+    'is %s',
+    (name) => {
+      expect(nameProblem(name)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['', 'it is empty'],
+    [' ', 'it is empty'],
+    ['a b', 'no name has blanks'],
+    ['web\n', 'no name has blanks'],
+    ['a\0b', 'no name has the character "\\u0000"'],
+    ['"web"', 'no name has the character "\\""'],
+    ['a..b', 'empty label'],
+    [`${'a'.repeat(64)}.b`, 'label longer than 63 bytes'],
+    ['a.'.repeat(128), 'longer than 255 bytes'],
+  ])('is not %j', (name, reason) => {
+    expect(nameProblem(name)).toBe(reason);
+  });
+});
 
 describe('the label of an endpoint without hostname', () => {
   it.each([

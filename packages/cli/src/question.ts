@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { errorText, quote, UsageError } from '@kube-dns/base';
 import { randomId } from '@kube-dns/transport';
 import {
   buildQuery,
@@ -71,6 +72,30 @@ export function readQuestion(name: string, type: string, kind: QuestionKind): Qu
     type: type.toUpperCase().replace('=', ''),
     kind,
   };
+}
+
+/** DNS itself has names with any byte, but no application asks for these: they are a mistake of quotes. */
+const NEVER_IN_NAMES = /[\s\p{Cc}"'`]/u;
+
+/** Why a text that is given as a name is none that can be asked for; undefined when it is one. */
+export function nameProblem(text: string): string | undefined {
+  const [wrong] = NEVER_IN_NAMES.exec(text) ?? [];
+  if (text.trim() === '') return 'it is empty';
+  if (wrong !== undefined) {
+    return `no name has ${/\s/.test(wrong) ? 'blanks' : `the character ${JSON.stringify(wrong)}`}`;
+  }
+  try {
+    encodeName(text);
+    return undefined;
+  } catch (error) {
+    return errorText(error).replace(/^name ".*": /s, '');
+  }
+}
+
+/** Throws a UsageError for a text that is no name, with the reason. */
+export function checkName(text: string): void {
+  const problem = nameProblem(text);
+  if (problem !== undefined) throw new UsageError(`${quote(text)} is no name: ${problem}`);
 }
 
 /** The query for a question with a random ID; with an OPT record when `hasEdns`. */

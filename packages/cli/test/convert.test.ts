@@ -329,7 +329,7 @@ describe('kube-dns convert', () => {
     [['--to=corefile', './wrong.yaml'], /^kube-dns: \.\/wrong\.yaml: line 2, column \d+: .*\n$/],
     [
       ['--to=corefile', './text.yaml'],
-      'kube-dns: ./text.yaml: not an object of Kubernetes: it has no kind\n',
+      'kube-dns: ./text.yaml: neither YAML nor JSON of objects of Kubernetes\n',
     ],
     [
       ['--to=corefile', './bad.json'],

@@ -150,6 +150,6 @@ describe('kube-dns tail', () => {
 
   it('refuses what is no name', async () => {
     const { status, stderr } = await runHere(['tail', 'a..b', ...local()]);
-    expect([status, stderr]).toEqual([2, 'kube-dns: "a..b" is no name\n']);
+    expect([status, stderr]).toEqual([2, 'kube-dns: "a..b" is no name: empty label\n']);
   });
 });

@@ -125,7 +125,7 @@ describe('parseDnsConfig', () => {
       'federations: ok: "$$$" is not a domain',
       'stubDomains: "" is not a domain',
       'stubDomains: "UPPER" is not a domain',
-      'stubDomains: a.b: not an array of strings',
+      'stubDomains: a.b: not an array of strings: write it as ["10.1.2.3"]',
       'stubDomains: c.d: "$$$$": neither an IP address nor a DNS name',
       'stubDomains: c.d: "ns.example.com:53": a name cannot have a port',
       'stubDomains: c.d: "1.2.3.4:70000": port "70000" is not a number up to 65535',
@@ -136,18 +136,28 @@ describe('parseDnsConfig', () => {
   });
 
   it.each([
-    ['', /^stubDomains: not JSON: /],
-    ['{', /^stubDomains: not JSON: /],
-    ['[]', /^stubDomains: not an object/],
-    ['"x"', /^stubDomains: not an object/],
-    ['{"a.b": [1]}', /^stubDomains: a\.b: not an array of strings$/],
-  ])('refuses stubDomains %j', (stubDomains, message) => {
-    expect(() => parse({ stubDomains })).toThrow(message);
+    ['', 'not JSON: write it as {"acme.example": ["10.1.2.3"]}'],
+    ['a.b=1.2.3.4', 'not JSON: write it as {"a.b": ["1.2.3.4"]}'],
+    ['"a.b": [1.2.3.4, ::1]', 'not JSON: write it as {"a.b": ["1.2.3.4", "::1"]}'],
+    ['a.b: 1.2.3.4\nc.d: 1.2.3.5', 'not JSON: write it as {"acme.example": ["10.1.2.3"]}'],
+    ['{', /^not JSON: write it as {"acme\.example": \["10\.1\.2\.3"\]} \(.+\)$/],
+    ['[]', 'not an object of domains: write it as {"acme.example": ["10.1.2.3"]}'],
+    ['"a.b:1.2.3.4"', 'not an object of domains: write it as {"a.b": ["1.2.3.4"]}'],
+    ['{"a.b": [1]}', 'a.b: not an array of strings: write it as ["10.1.2.3"]'],
+    ['{"a.b": "1.2.3.4:53"}', 'a.b: not an array of strings: write it as ["1.2.3.4:53"]'],
+  ])('refuses stubDomains %j, and shows the right form', (stubDomains, message) => {
+    const [mistake = ''] = mistakesOf(() => parse({ stubDomains }));
+    expect(mistake.replace('stubDomains: ', '')).toMatch(message);
+    if (typeof message === 'string') expect(mistake).toBe(`stubDomains: ${message}`);
   });
 
   it.each([
-    ['{}', 'upstreamNameservers: not an array of strings'],
-    ['[1]', 'upstreamNameservers: not an array of strings'],
+    ['1.2.3.4', 'upstreamNameservers: not JSON: write it as ["1.2.3.4"]'],
+    [' 1.2.3.4:53, ::1 ', 'upstreamNameservers: not JSON: write it as ["1.2.3.4:53", "::1"]'],
+    ['dns.example', 'upstreamNameservers: not JSON: write it as ["10.1.2.3"]'],
+    ['{}', 'upstreamNameservers: not an array of strings: write it as ["10.1.2.3"]'],
+    ['[1]', 'upstreamNameservers: not an array of strings: write it as ["10.1.2.3"]'],
+    ['"1.2.3.4"', 'upstreamNameservers: not an array of strings: write it as ["1.2.3.4"]'],
     [
       '["1.1.1.1","1.1.1.2","1.1.1.3","1.1.1.4"]',
       'upstreamNameservers: 4 servers, at most 3 are possible',

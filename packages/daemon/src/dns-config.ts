@@ -93,8 +93,8 @@ export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {
   const note: Note = (mistake) => void mistakes.push(mistake);
   const config: DnsConfig = {
     federations: readFederations(files.get('federations') ?? '', note),
-    stubDomains: readStubDomains(readJson(files, 'stubDomains', note), note),
-    upstreamNameservers: readUpstreams(readJson(files, 'upstreamNameservers', note), note),
+    stubDomains: readStubDomains(files, note),
+    upstreamNameservers: readUpstreams(files, note),
     queryLog: readQueryLog(files.get('queryLog'), note),
     hosts: readHosts(files.get('hosts') ?? '', (mistake) => note(`hosts: ${mistake}`)),
   };
@@ -126,7 +126,43 @@ function collecting<T>(read: (note: Note) => T): T {
   return value;
 }
 
-function readJson(files: ReadonlyMap<string, string>, key: string, note: Note): unknown {
+/** Longer texts are no slip of the pen, and what a text means is not searched for long. */
+const MAX_SLIP_CHARACTERS = 300;
+const PAIR = /^["']?([^\s"'=:]+)["']?\s*[=:]\s*(\S.*)$/;
+
+/** How the value of a key is written, with the servers of the wrong one where those are plain. */
+function rightForm(key: JsonKey, text: string): string {
+  const slip = text.length > MAX_SLIP_CHARACTERS ? '' : text.trim();
+  if (key === 'upstreamNameservers') {
+    return `write it as ${listText(plainServers(slip) ?? ['10.1.2.3'])}`;
+  }
+  const [, domain = '', rest = ''] = PAIR.exec(slip) ?? [];
+  const servers = isDnsSubdomain(domain) ? plainServers(rest) : undefined;
+  const [name, list] = servers === undefined ? ['acme.example', ['10.1.2.3']] : [domain, servers];
+  return `write it as {${JSON.stringify(name)}: ${listText(list)}}`;
+}
+
+/** The addresses of a text that has nothing else: `1.2.3.4, 1.2.3.5`; undefined for any other. */
+function plainServers(text: string): readonly string[] | undefined {
+  const words = text.split(/[\s,;[\]"']+/).filter((word) => word !== '' && word !== '-');
+  return words.length > 0 && words.every(isServerAddress) ? words : undefined;
+}
+
+function isServerAddress(text: string): boolean {
+  try {
+    return isIpAddress(parseNameServer(text).host);
+  } catch {
+    return false; // it is another mistake than that of the form
+  }
+}
+
+function listText(servers: readonly string[]): string {
+  return `[${servers.map((server) => JSON.stringify(server)).join(', ')}]`;
+}
+
+type JsonKey = 'stubDomains' | 'upstreamNameservers';
+
+function readJson(files: ReadonlyMap<string, string>, key: JsonKey, note: Note): unknown {
   const text = files.get(key);
   if (text === undefined) return null;
   const problem = sizeProblem(text) ?? new JsonShape().add(Buffer.from(text));
@@ -137,7 +173,9 @@ function readJson(files: ReadonlyMap<string, string>, key: string, note: Note): 
   try {
     return JSON.parse(text);
   } catch (error) {
-    note(`${key}: not JSON: ${errorText(error)}`);
+    // Where there is no bracket, the place where JSON would begin helps nobody.
+    const detail = /^\s*[[{]/.test(text) ? ` (${errorText(error)})` : '';
+    note(`${key}: not JSON: ${rightForm(key, text)}${detail}`);
     return null;
   }
 }
@@ -173,11 +211,16 @@ function readFederations(text: string, note: Note): ReadonlyMap<string, string> 
   return federations;
 }
 
-function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readonly string[]> {
+function readStubDomains(
+  files: ReadonlyMap<string, string>,
+  note: Note,
+): ReadonlyMap<string, readonly string[]> {
+  const value = readJson(files, 'stubDomains', note);
   const domains = new Map<string, readonly string[]>();
   if (value === null) return domains;
   if (typeof value !== 'object' || Array.isArray(value)) {
-    note('stubDomains: not an object of domain: [server, …]');
+    const form = rightForm('stubDomains', typeof value === 'string' ? value : '');
+    note(`stubDomains: not an object of domains: ${form}`);
     return domains;
   }
   const entries = Object.entries(value) as [string, unknown][];
@@ -189,8 +232,12 @@ function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readon
   for (const [domain, servers] of entries) {
     if (!isDnsSubdomain(domain)) note(`stubDomains: ${quote(domain)} is not a domain`);
     else if (servers === null) domains.set(domain, []);
-    else if (!isStringArray(servers)) note(`stubDomains: ${domain}: not an array of strings`);
-    else {
+    else if (!isStringArray(servers)) {
+      const list = listText(
+        plainServers(typeof servers === 'string' ? servers : '') ?? ['10.1.2.3'],
+      );
+      note(`stubDomains: ${domain}: not an array of strings: write it as ${list}`);
+    } else {
       for (const server of servers) checkStubServer(domain, server, note);
       domains.set(domain, servers);
     }
@@ -225,10 +272,12 @@ function checkStubServer(domain: string, server: string, note: Note): void {
   }
 }
 
-function readUpstreams(value: unknown, note: Note): readonly string[] {
+function readUpstreams(files: ReadonlyMap<string, string>, note: Note): readonly string[] {
+  const value = readJson(files, 'upstreamNameservers', note);
   if (value === null) return [];
   if (!isStringArray(value)) {
-    note('upstreamNameservers: not an array of strings');
+    const form = rightForm('upstreamNameservers', typeof value === 'string' ? value : '');
+    note(`upstreamNameservers: not an array of strings: ${form}`);
     return [];
   }
   if (value.length > MAX_UPSTREAMS) {

@@ -152,7 +152,7 @@ describe('the ConfigMap by the API', () => {
     });
     await api.apply(configMap({ upstreamNameservers: 7 }, 'dns', 'infra'));
     await kubedns.waitForLine(
-      /config: upstreamNameservers: not an array of strings; keeping the previous/,
+      /config: upstreamNameservers: not an array of strings: write it as .*; keeping the previous/,
     );
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
   });

@@ -4,7 +4,7 @@ import { print, type CommandContext } from '../command.js';
 import { CliError } from '../errors.js';
 import { wantsColours } from '../up/log.js';
 import type { Facts } from './facts.js';
-import { FINDINGS, judge, PRE_FINDINGS, type Outcome } from './findings.js';
+import { FINDINGS, judge, PRE_FINDINGS, type Outcome, type SeenInPart } from './findings.js';
 import { gatherCluster, gatherFiles, type Gathered } from './gather.js';
 import { checkUsage, parseCheckOptions, type CheckOptions } from './options.js';
 import type { Finding, Severity } from './rule.js';
@@ -51,11 +51,17 @@ export async function check(args: readonly string[], context: CommandContext): P
 
 function gather(
   options: CheckOptions,
-  { stdin, repository }: CommandContext,
+  { stdin, stderr, repository }: CommandContext,
   signal: AbortSignal,
 ): Promise<Gathered> {
   const { files, namespace, context, api, pre, probe } = options;
-  if (files.length > 0) return gatherFiles(files, namespace, stdin);
+  // For who waits; a script gets what it always gets.
+  const note = (text: string) => {
+    if (stderr.isTTY === true)
+      stderr.write(`kube-dns: ${text}
+`);
+  };
+  if (files.length > 0) return gatherFiles(files, namespace, stdin, note);
   const kubeconfig = options.kubeconfig ?? (api === undefined ? defaultKubeconfig() : undefined);
   if (kubeconfig === undefined && (context !== undefined || probe)) {
     const flag = probe ? '--probe' : '--context';
@@ -92,6 +98,8 @@ interface Report {
   readonly findings: readonly ReportedFinding[];
   /** Codes of what was looked at, at least in part, and is right. */
   readonly passed: readonly string[];
+  /** What was looked at in some of the pods or nodes only. */
+  readonly inPart: readonly SeenInPart[];
   readonly notChecked: readonly { readonly code: string; readonly what: string; readonly because: string }[]; // prettier-ignore
   readonly notRead: readonly string[];
 }
@@ -117,6 +125,7 @@ function reportOf(
       link: linkOf(code),
     })),
     passed: outcomes.filter(hasPassed).map(({ finding }) => finding.code),
+    inPart: outcomes.flatMap((each) => each.inPart),
     notChecked: outcomes.flatMap((each) => each.notChecked),
     notRead,
   };
@@ -184,7 +193,7 @@ function textOf(report: Report, outcomes: readonly Outcome[], context: CommandCo
 const INDENT = '    ';
 
 function linesOf(
-  { finding, found, notChecked }: Outcome,
+  { finding, found, inPart, notChecked }: Outcome,
   report: Report,
   marks: Readonly<Record<Mark, string>>,
 ): string[] {
@@ -192,8 +201,12 @@ function linesOf(
   const own = report.findings.filter((each) => each.code === code);
   const line = (mark: Mark, text: string) => wrap(`${marks[mark]} ${code} `, shown(text), INDENT);
   const seen = rules.filter(({ what }) => !notChecked.some((each) => each.what === what));
-  const passed =
-    notChecked.length === 0 ? passes : `in part: ${seen.map(({ what }) => what).join('; ')}`;
+  const seenTexts = seen.map(({ what }) => {
+    const part = inPart.find((each) => each.what === what);
+    return part === undefined ? what : `${what} (${part.of})`;
+  });
+  const isWhole = notChecked.length + inPart.length === 0;
+  const passed = isWhole ? passes : `in part: ${seenTexts.join('; ')}`;
   return [
     ...own.flatMap(({ severity, text, mend, link }, i) => [
       ...line(severity, text),

@@ -217,6 +217,8 @@ export interface AliasFact {
   /** NAMESPACE/NAME. */
   readonly service: string;
   readonly target: string;
+  /** Namespaces with a service of another type whose name is the target, where that is one label. */
+  readonly namesakes: readonly string[];
 }
 
 export interface CertificateFact {
@@ -302,4 +304,6 @@ export type FactName = keyof FactValues;
 export interface Facts {
   readonly values: Partial<FactValues>;
   readonly unseen: Partial<Record<FactName, string>>;
+  /** Of the values that are not of all that there is, of how much they are: `2 of 3 pods`. */
+  readonly partly?: Partial<Record<FactName, string>>;
 }

@@ -155,9 +155,9 @@ const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, p
     { headless: [{ name: 'db.data.svc.cluster.local', ipv4: 70, ipv6: 0 }] },
   ],
   KD0123: [
-    { aliases: [{ service: 'shop/cart', target: 'redis.data.svc' }], zones },
+    { aliases: [{ service: 'shop/cart', target: 'redis.data.svc', namesakes: [] }], zones },
     'shop/cart: redis.data.svc is taken as the whole name, no search domain is added',
-    { aliases: [{ service: 'shop/cart', target: 'redis.example.com' }, { service: 'shop/db', target: 'pg.data.svc.cluster.local.' }], zones },
+    { aliases: [{ service: 'shop/cart', target: 'redis.example.com', namesakes: [] }, { service: 'shop/db', target: 'pg.data.svc.cluster.local.', namesakes: [] }], zones },
   ],
   KD0124: [
     { certificates: [{ ...certificate, endsInSeconds: -5 }] },
@@ -250,14 +250,37 @@ const MORE: readonly (readonly [code: string, values: Values, says: string | und
   ['KD0119', { workloads: [{ ...workload, containers: [{ name: 'dnsmasq', image: 'dnsmasq', memoryLimitBytes: 192 * MIB, heapBytes: 150 * MIB }] }], size: { services: 1, endpoints: 1, records: 1 } }, 'deployment/kube-dns, container dnsmasq: --max-old-space-size is 150 MiB of 192 MiB, at most 97 MiB leave room for the rest'],
   ['KD0120', { workloads: [{ ...workload, priorityClass: '' }] }, 'deployment/kube-dns lacks a priorityClassName'],
   ['KD0120', { dnsService: { ...service, trafficDistribution: '' }, nodes }, 'nodes are in 2 zones, and the Service kube-dns has no trafficDistribution: questions cross zones'],
-  ['KD0123', { aliases: [{ service: 'shop/a', target: 'b.shop.svc.cluster.local' }, { service: 'shop/b', target: 'x.example.' }], zones }, 'shop/a: b.shop.svc.cluster.local is an ExternalName itself: a chain'],
-  ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1' }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],
+  ['KD0123', { aliases: [{ service: 'shop/a', target: 'b.shop.svc.cluster.local', namesakes: [] }, { service: 'shop/b', target: 'x.example.', namesakes: [] }], zones }, 'shop/a: b.shop.svc.cluster.local is an ExternalName itself: a chain'],
+  ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1', namesakes: [] }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: undefined, failures: 3 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 was refused in 3 handshakes'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: 90_000 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 ends in 1 day'],
 ]; // prettier-ignore
 
 it.each(MORE)('%s of %j says %p', (code, values, says) => {
   expect(textsOf(code, values)).toEqual(says === undefined ? [] : [says]);
+});
+
+it.each([
+  ['db', ['data'], 'db.data.svc.cluster.local'],
+  ['db', ['data', 'other'], 'HOST.EXAMPLE.COM'],
+  ['db', [], 'HOST.EXAMPLE.COM'],
+  ['db.data.svc', [], 'db.data.svc.cluster.local'],
+])(
+  'the command for an ExternalName %s beside services of %j names %s',
+  (target, namesakes, wanted) => {
+    const aliases = [{ service: 'shop/db', target, namesakes }];
+    const [fault] = outcomeOf('KD0123', { aliases, zones }).found;
+    expect(fault?.mend).toBe(
+      `kubectl -n shop patch service db -p '{"spec":{"externalName":"${wanted}"}}'`,
+    );
+  },
+);
+
+it('what was seen of some pods only is said to be seen in part', () => {
+  const finding = FINDINGS.find(({ code }) => code === 'KD0118')!;
+  const facts = { values: { watches: [watch] }, unseen: {}, partly: { watches: '2 of 3 pods' } };
+  const [outcome] = judge([finding], facts);
+  expect(outcome?.inPart).toEqual([{ code: 'KD0118', what: 'the watches', of: '2 of 3 pods' }]);
 });
 
 it('the command of a resolver names what is to be edited', () => {

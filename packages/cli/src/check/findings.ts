@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type {
+  AliasFact,
   AskedFact,
   ConfigInUse,
   DnsService,
@@ -596,13 +597,10 @@ export const FINDINGS: readonly Finding[] = [
     mend: `kubectl -n NAMESPACE patch service NAME -p '{"spec":{"externalName":"HOST.EXAMPLE.COM"}}'`,
     rules: [
       rule('the ExternalName services', ['aliases', 'zones'], ({ aliases, zones }) =>
-        aliases.flatMap(({ service, target }) => {
+        aliases.flatMap(({ service, target, namesakes }) => {
           const zone = zones[0]?.zone ?? 'cluster.local';
-          const text = aliasFault(
-            target,
-            zone,
-            aliases.map(({ service: each }) => each),
-          );
+          const others = aliases.map(({ service: each }) => each);
+          const text = aliasFault({ target, namesakes }, zone, others);
           if (text === undefined) return [];
           const [namespace = '', name = ''] = service.split('/');
           return [
@@ -865,13 +863,21 @@ function sizeOf({ name, ipv4, ipv6 }: HeadlessFact): number {
 }
 
 /** What is wrong with the target of an ExternalName, and which name would be right. */
-function aliasFault(target: string, zone: string, aliases: readonly string[]) {
+function aliasFault(
+  { target, namesakes }: Pick<AliasFact, 'target' | 'namesakes'>,
+  zone: string,
+  aliases: readonly string[],
+) {
   const name = target.toLowerCase().replace(/\.$/, '');
   if (isIP(name) !== 0) {
     return { text: `${target} is an address: a client gets a name that does not exist`, wanted: 'HOST.EXAMPLE.COM' }; // prettier-ignore
   }
   if (!name.includes('.') || name.endsWith('.svc')) {
-    const wanted = name.endsWith('.svc') ? `${name}.${zone}` : `${name}.NAMESPACE.svc.${zone}`;
+    const [namespace] = namesakes;
+    const ofCluster = name.endsWith('.svc') ? name : `${name}.${namespace}.svc`;
+    // A service of this name in one namespace is meant; else the name may be one outside.
+    const isSure = name.endsWith('.svc') || namesakes.length === 1;
+    const wanted = isSure ? `${ofCluster}.${zone}` : 'HOST.EXAMPLE.COM';
     return { text: `${target} is taken as the whole name, no search domain is added`, wanted };
   }
   const [service = '', namespace = ''] = name.split('.');
@@ -895,10 +901,18 @@ export interface NotChecked {
   readonly because: string;
 }
 
+/** A rule that was applied to some of what there is: `2 of 3 pods`. */
+export interface SeenInPart {
+  readonly code: string;
+  readonly what: string;
+  readonly of: string;
+}
+
 /** What became of a finding: what is wrong, and what could not be seen. */
 export interface Outcome {
   readonly finding: Finding;
   readonly found: readonly Finds[];
+  readonly inPart: readonly SeenInPart[];
   readonly notChecked: readonly NotChecked[];
 }
 
@@ -917,6 +931,11 @@ export function judge(findings: readonly Finding[], facts: Facts): Outcome[] {
               text: fault.text,
               mend: fault.mend ?? mend,
             }))
+          : [],
+      ),
+      inPart: seen.flatMap(({ what, result }) =>
+        'partly' in result && result.partly !== undefined
+          ? [{ code, what, of: result.partly }]
           : [],
       ),
       notChecked: seen.flatMap(({ what, result }) =>

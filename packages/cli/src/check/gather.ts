@@ -6,7 +6,7 @@ import { errorText, shownUrl } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { parse } from 'yaml';
 import { ApiReader, LOCAL_API } from '../api-reader.js';
-import { askPage, fetchText, forward } from '../explain/programs.js';
+import { askPage, fetchText, forward, noReply } from '../explain/programs.js';
 import {
   asMapping,
   imageName,
@@ -69,20 +69,38 @@ const OF_PAGES: readonly FactName[] = ['notReady', 'upstreams', 'certificates', 
 const OF_QUESTIONS: readonly FactName[] = ['asked', 'askedOutside', 'flow', 'pairs', 'resolvConf'];
 const OF_PRE: readonly FactName[] = ['missingRights', 'version', 'wantedAddress'];
 
+function namesOf(values: Partial<FactValues>): FactName[] {
+  return Object.keys(values) as FactName[];
+}
+
 function reasonsFor(names: readonly FactName[], reason: string): Reasons {
   return Object.fromEntries(names.map((name) => [name, reason]));
 }
 
-/** The facts of manifests and dumps; `-` is the standard input. Throws an InputError for a file that cannot be read. */
+/** Of YAML: they take a second. */
+const MANY_CHARACTERS = 2 ** 20;
+
+/**
+ * The facts of manifests and dumps; `-` is the standard input. Throws an InputError for a file that cannot be read. `note`
+ * gets a sentence about what takes long.
+ */
 export async function gatherFiles(
   files: readonly string[],
   namespace: string,
   stdin: AsyncIterable<Buffer>,
+  note: (text: string) => void,
 ): Promise<Gathered> {
   const objects = new ClusterObjects(namespace);
   let count = 0;
   for (const file of files) {
-    for (const { kind, value } of readKubeObjects(await readText(file, stdin), file)) {
+    const text = await readText(file, stdin);
+    if (text.length > MANY_CHARACTERS && !text.trimStart().startsWith('{')) {
+      const mib = Math.round(text.length / 2 ** 20);
+      note(
+        `${file} has ${mib} MiB of YAML: this takes a while; kubectl get -o json is read faster`,
+      );
+    }
+    for (const { kind, value } of readKubeObjects(text, file)) {
       objects.add(kind, value);
       count++;
     }
@@ -156,19 +174,29 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
     : await clusterPages(objects, source, missing);
   try {
     const values: Partial<FactValues> = {};
-    const pageFacts = factsOfPages(pages.found.map(({ pages: each }) => each));
-    Object.assign(values, ofObjects.values, pageFacts);
-    Object.assign(values, await comparedFacts(objects, pages, values));
+    const ofPages: Partial<FactValues> = factsOfPages(pages.found.map(({ pages: each }) => each));
+    Object.assign(values, ofObjects.values, ofPages);
+    const compared = await comparedFacts(objects, pages, values);
+    Object.assign(ofPages, compared);
+    Object.assign(values, compared);
     const noConfigMaps = missing.get('ConfigMap');
     const wanted = noConfigMaps === undefined ? wantedServers(objects) : undefined;
     if (pages.found.length > 0 && wanted !== undefined) {
       const all = pages.found.map(({ pages: each }) => each);
-      Object.assign(values, { configsInUse: configsInUse(all, wanted) });
+      const inUse = { configsInUse: configsInUse(all, wanted) };
+      Object.assign(ofPages, inUse);
+      Object.assign(values, inUse);
     }
+    const partly: Reasons = pages.partly === '' ? {} : reasonsFor(namesOf(ofPages), pages.partly);
     Object.assign(values, { clocks: [...(values.clocks ?? []), ...(await apiClock(api))] });
     if ('nodeCache' in values && values.nodeCache === undefined)
       Object.assign(values, { nodeRules: [] });
-    if (values.kubelets === undefined && !isLocal) Object.assign(values, await kubeletFacts(api, values)); // prettier-ignore
+    if (values.kubelets === undefined && !isLocal) {
+      const asked = await kubeletFacts(api, values);
+      Object.assign(values, asked);
+      const [of, all] = [asked.kubelets?.length ?? 0, values.nodes?.length ?? 0];
+      if (of < all) partly.kubelets = `${of} of ${counted(all, 'node')}`;
+    }
     Object.assign(values, await clientNames(api, values));
     const asked = isLocal
       ? await localAnswers(pages, values)
@@ -181,6 +209,7 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
         : `the cluster at ${shownUrl(api.server)}`,
       facts: {
         values,
+        partly,
         unseen: unseenOf(ofObjects.unseen, pages, asked.reason, {
           isLocal,
           noWanted:
@@ -255,6 +284,8 @@ interface FoundPages {
   readonly reason: string;
   /** A sentence for each that could not be read. */
   readonly failed: readonly string[];
+  /** Of how many pods all pages were read, where that is not all of them: `2 of 3 pods`; else empty. */
+  readonly partly: string;
   close(): void;
 }
 
@@ -286,7 +317,24 @@ async function localPages(ports: readonly number[]): Promise<FoundPages> {
   const first = found.filter(
     ({ pages }, i) => found.findIndex((each) => each.pages.by === pages.by) === i,
   );
-  return { found: first, reason: 'no program has a status page on this machine', failed: [], close: () => undefined }; // prettier-ignore
+  const failed = results.flatMap((each, i) =>
+    each.status === 'rejected' && isHang(each.reason)
+      ? [`port ${ports[i]} of this machine: ${errorText(each.reason)}`]
+      : [],
+  );
+  const all = first.length + failed.length;
+  return {
+    found: first,
+    reason: failed[0] ?? 'no program has a status page on this machine',
+    failed,
+    partly: failed.length === 0 ? '' : `${first.length} of ${counted(all, 'program')}`,
+    close: () => undefined,
+  };
+}
+
+/** Any other failure says that no program of this project is there: most have several ports where they may be. */
+function isHang(error: unknown): boolean {
+  return errorText(error) === noReply(PAGE_MS);
 }
 
 /** The ports of the pages, by the name of an image. */
@@ -314,8 +362,10 @@ async function clusterPages(
     .filter((pod) => valueAt(pod, 'status', 'phase') === 'Running' && isDnsPod(pod, service));
   const pods = running.slice(0, MAX_PODS);
   const wanted = pods.flatMap((pod) => portsOf(pod).map((port) => ({ name: textOf(valueAt(pod, 'metadata', 'name')), port }))); // prettier-ignore
-  if (wanted.length === 0)
-    return { found: [], reason: missing.get('Pod') ?? 'no pod of the DNS runs', failed: [], close };
+  if (wanted.length === 0) {
+    const reason = missing.get('Pod') ?? 'no pod of the DNS runs';
+    return { found: [], reason, failed: [], partly: '', close };
+  }
   const results = await Promise.allSettled(
     wanted.map(async ({ name, port }) => {
       const [local = 0] = await forward({ namespace, name, kubeconfig, context }, port, children);
@@ -331,11 +381,14 @@ async function clusterPages(
       : [`port ${port} of pod ${name}: ${errorText(each.reason)}`];
   });
   const more = running.length - pods.length;
+  const unread = new Set(wanted.flatMap(({ name }, i) => (results[i]?.status === 'rejected' ? [name] : []))); // prettier-ignore
+  const whole = pods.length - unread.size;
   const reason = failed[0] ?? 'no program of the DNS pods has a status page';
   return {
     found,
     reason,
     failed: more > 0 ? [...failed, `${more} more pods of the DNS`] : failed,
+    partly: whole < running.length ? `${whole} of ${counted(running.length, 'pod')}` : '',
     close,
   };
 }

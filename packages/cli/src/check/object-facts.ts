@@ -144,8 +144,21 @@ function valuesOf(objects: ClusterObjects): Partial<FactValues> {
     }),
     aliases: objects.services
       .filter(({ type }) => type === 'ExternalName')
-      .map(({ namespace, name, externalName }) => ({ service: `${namespace}/${name}`, target: externalName })), // prettier-ignore
+      .map(({ namespace, name, externalName }) => ({
+        service: `${namespace}/${name}`,
+        target: externalName,
+        namesakes: namesakesOf(objects, externalName),
+      })),
   };
+}
+
+/** Namespaces with a service, no ExternalName, whose name is the whole target. */
+function namesakesOf({ services }: ClusterObjects, target: string): string[] {
+  const wanted = target.toLowerCase().replace(/\.$/, '');
+  if (wanted.includes('.')) return [];
+  return services.flatMap(({ name, namespace, type }) =>
+    name === wanted && type !== 'ExternalName' ? [namespace] : [],
+  );
 }
 
 function dnsServiceOf(service: ServiceObject): DnsService {

@@ -9,7 +9,7 @@ import {
 import { isDnsLabel } from '@kube-dns/daemon';
 import { flagRows, helpFlag, parseCommand } from '../command.js';
 import { portFlag } from '../explain/options.js';
-import { readQuestion } from '../question.js';
+import { nameProblem } from '../question.js';
 import type { Severity } from './rule.js';
 
 const FORMATS = ['text', 'json'] as const;
@@ -106,7 +106,8 @@ function namespaceOf(text: string): string {
 }
 
 function nameOf(text: string): string {
-  if (readQuestion(text, 'A', 'given') === undefined) throw new Error('must be a name');
+  const problem = nameProblem(text);
+  if (problem !== undefined) throw new Error(`is no name: ${problem}`);
   return `${text.replace(/\.$/, '')}.`;
 }
 

@@ -11,7 +11,13 @@ export interface Fault {
 }
 
 /** What a rule sees in the facts, or why it sees nothing. */
-export type Seen = { readonly faults: readonly Fault[] } | { readonly because: string };
+export type Seen =
+  | {
+      readonly faults: readonly Fault[];
+      /** Of how much of it, where that is not all: `2 of 3 pods`. */
+      readonly partly?: string | undefined;
+    }
+  | { readonly because: string };
 
 /** One way to look for a finding. */
 export interface Rule {
@@ -42,11 +48,14 @@ export function rule<K extends FactName>(
 ): Rule {
   return {
     what,
-    judge: ({ values, unseen }) => {
+    judge: ({ values, unseen, partly = {} }) => {
       const missing = needs.find((name) => !(name in values));
       if (missing !== undefined) return { because: unseen[missing] ?? 'it was not looked for' };
       const faults = faultsOf(values as Pick<FactValues, K>);
-      return { faults: faults.map((each) => (typeof each === 'string' ? { text: each } : each)) };
+      return {
+        faults: faults.map((each) => (typeof each === 'string' ? { text: each } : each)),
+        partly: needs.map((name) => partly[name]).find((some) => some !== undefined),
+      };
     },
   };
 }

@@ -176,7 +176,7 @@ const SECTIONS = [
 ] as const;
 
 /** Compares the replies of two servers to one question. */
-export function compareReplies(left: Replied, right: Replied, ttls: TtlRules): Verdict {
+export function compareReplies(left: Replied, right: Replied, rules: CacheRules): Verdict {
   if ('failure' in left || 'failure' in right) return compareFailures(left, right);
   const findings: Finding[] = [];
   const differ = (aspect: Aspect, one: string, other: string) => {
@@ -192,9 +192,15 @@ export function compareReplies(left: Replied, right: Replied, ttls: TtlRules): V
   // Where only one side has a negative answer, the other sections differ in any case.
   const isDetailed = left.rcode === right.rcode && isEmpty(left) === isEmpty(right);
   for (const [aspect, section] of isDetailed ? SECTIONS : []) {
-    const found = compareRecords(left[section], right[section], ttls);
+    const found = compareRecords(left[section], right[section], rules);
     for (const known of found.classes) classes.add(known);
-    const { onlyLeft, onlyRight, otherTtl } = found;
+    const { otherTtl } = found;
+    const isNeeded = (record: ReplyRecord) =>
+      aspect !== 'additional' || !rules.seen.optional.has(recordKey(record));
+    const onlyLeft = found.onlyLeft.filter(isNeeded);
+    const onlyRight = found.onlyRight.filter(isNeeded);
+    const missing = found.onlyLeft.length + found.onlyRight.length;
+    if (onlyLeft.length + onlyRight.length < missing) classes.add('additional-cached');
     if (onlyLeft.length + onlyRight.length > 0) {
       const shape = { left: typesOf(onlyLeft), right: typesOf(onlyRight) };
       findings.push({ aspect, left: textsOf(onlyLeft), right: textsOf(onlyRight), shape });
@@ -274,10 +280,20 @@ function optOf({ hasOpt }: Reply): string {
   return hasOpt ? 'OPT' : 'no OPT';
 }
 
-interface TtlRules {
+interface CacheRules {
   readonly toleranceSeconds: number;
-  /** The records of each side, by `recordKey`, whose TTLs count down. */
+  readonly seen: CacheSigns;
+}
+
+/** What a question that was asked once more showed of a cache; records by `recordKey`. */
+export interface CacheSigns {
+  /** The records of each side whose TTLs count down. */
   readonly ageing: Readonly<Record<Side, ReadonlySet<string>>>;
+  /**
+   * Records of an additional section that the same side also answers without. A server may leave them out (RFC 1034
+   * section 3.7, RFC 2782), and a cache does: it must not give as an answer what came beside one (RFC 2181 section 5.4.1).
+   */
+  readonly optional: ReadonlySet<string>;
 }
 
 interface RecordsDifference {
@@ -292,7 +308,7 @@ interface RecordsDifference {
 function compareRecords(
   left: readonly ReplyRecord[],
   right: readonly ReplyRecord[],
-  { toleranceSeconds, ageing }: TtlRules,
+  { toleranceSeconds, seen: { ageing } }: CacheRules,
 ): RecordsDifference {
   const classes = new Set<KnownClass>();
   const otherTtl: (readonly [ReplyRecord, ReplyRecord])[] = [];
@@ -358,6 +374,7 @@ export const KNOWN_CLASSES = {
   'endpoint-label': 'an endpoint without hostname: hash label against dashed address',
   'ttl-default': 'TTL 30 s against 5 s, the defaults of the two',
   'ttl-ageing': 'a smaller TTL that counts down in a cache',
+  'additional-cached': 'addresses beside an answer, which a cache leaves out',
   'srv-weight': 'SRV priority and weight',
   'soa-numbers': 'SOA serial, timers and TTL',
   'ra-flag': 'one side alone sets RA (recursion available)',

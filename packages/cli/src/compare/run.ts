@@ -4,6 +4,8 @@ import { exchange, type ExchangeError, type ServerAddress } from '@kube-dns/tran
 import { codeOf, refusal } from '../errors.js';
 import { encodeQuestion, SIDES, type Question, type Side, type Way } from '../question.js';
 import {
+  type Aspect,
+  type CacheSigns,
   compareReplies,
   type Replied,
   type Verdict,
@@ -28,15 +30,17 @@ interface Exchange {
   readonly verdict: Verdict;
 }
 
-/** The records of each side whose TTLs count down, by `recordKey`. */
-type Ageing = Readonly<Record<Side, ReadonlySet<string>>>;
-
 /** TTLs are whole seconds: after this time one that counts down has another value. */
 const AGEING_MS = 1_100;
 /** After this many unanswered questions in a row a side is not asked in this way any more. */
 const MAX_SILENT = 50;
 const REAL: RunMeans = { ask, clock: systemClock };
-const NO_AGEING: Ageing = { left: new Set(), right: new Set() };
+const NOTHING_SEEN: CacheSigns = {
+  ageing: { left: new Set(), right: new Set() },
+  optional: new Set(),
+};
+/** The aspects that may be those of a cache. */
+const OF_CACHES: ReadonlySet<Aspect> = new Set(['ttl', 'additional']);
 
 /** Asks both sides all questions in all ways and adds the results to the tally. */
 export class Run {
@@ -87,17 +91,16 @@ export class Run {
     );
   }
 
-  /** Adds the result; a question whose TTLs differ is asked once more, to see which of them count down. */
+  /** Adds the result; a question whose TTLs or additional records differ is asked once more, to see whether a cache is the cause. */
   async #settle(question: Question, exchanges: readonly Promise<Exchange>[]): Promise<void> {
     const all = await Promise.all(exchanges);
-    const otherTtl = all.find(({ verdict }) =>
-      verdict.findings.some(({ aspect }) => aspect === 'ttl'),
+    const doubtful = all.find(({ verdict }) =>
+      verdict.findings.some(({ aspect }) => OF_CACHES.has(aspect)),
     );
-    const ageing =
-      otherTtl === undefined ? undefined : await this.#findAgeing(otherTtl, question.type);
+    const seen = doubtful === undefined ? undefined : await this.#askAgain(doubtful, question.type);
     const pairs = all.map((exchange): Pair => {
       const { way, replies } = exchange;
-      const verdict = ageing === undefined ? exchange.verdict : this.#compare(replies, ageing);
+      const verdict = seen === undefined ? exchange.verdict : this.#compare(replies, seen);
       // Equal replies, which most are, are not shown.
       if (verdict.findings.length === 0) return { way, verdict, left: [], right: [] };
       return { way, verdict, left: linesOf(replies.left), right: linesOf(replies.right) };
@@ -106,22 +109,28 @@ export class Run {
   }
 
   /** Asks once more after a while: a TTL that is another one by then counts down in a cache. */
-  async #findAgeing({ way, names, replies }: Exchange, type: string): Promise<Ageing> {
+  async #askAgain({ way, names, replies }: Exchange, type: string): Promise<CacheSigns> {
     await new Promise<void>((resolve) => this.#means.clock.after(AGEING_MS, resolve));
     await this.#slots.acquire();
     await this.#pace.turn();
     const [left, right] = await Promise.all(
       SIDES.map(async (side) => {
         const later = await this.#ask(side, names[side], type, way);
-        return changedTtls(replies[side], later);
+        return {
+          ageing: changedTtls(replies[side], later),
+          optional: optionalOf(replies[side], later),
+        };
       }),
     ).finally(() => this.#slots.release());
-    return { left: left!, right: right! };
+    return {
+      ageing: { left: left!.ageing, right: right!.ageing },
+      optional: new Set([...left!.optional, ...right!.optional]),
+    };
   }
 
-  #compare({ left, right }: Readonly<Record<Side, Replied>>, ageing: Ageing): Verdict {
+  #compare({ left, right }: Readonly<Record<Side, Replied>>, seen: CacheSigns): Verdict {
     const toleranceSeconds = this.#options['ttl-tolerance'];
-    return compareReplies(left, right, { toleranceSeconds, ageing });
+    return compareReplies(left, right, { toleranceSeconds, seen });
   }
 
   async #askBoth(question: Question, way: Way): Promise<Exchange> {
@@ -138,7 +147,7 @@ export class Run {
       const side = await this.#askAlternate(replies, question, alternate, way);
       if (side !== undefined) names[side] = alternate;
     }
-    return { way, names, replies, verdict: this.#compare(replies, NO_AGEING) };
+    return { way, names, replies, verdict: this.#compare(replies, NOTHING_SEEN) };
   }
 
   /**
@@ -210,6 +219,16 @@ function changedTtls(before: Replied, after: Replied): Set<string> {
       .filter((each) => (ttls.get(recordKey(each)) ?? each.ttlSeconds) !== each.ttlSeconds)
       .map(recordKey),
   );
+}
+
+/** The additional records that only one of two replies of a side has. */
+function optionalOf(before: Replied, after: Replied): Set<string> {
+  if ('failure' in before || 'failure' in after) return new Set();
+  const [first = [], second = []] = [before, after].map((each) => each.additionals.map(recordKey));
+  return new Set([
+    ...first.filter((key) => !second.includes(key)),
+    ...second.filter((key) => !first.includes(key)),
+  ]);
 }
 
 function linesOf(replied: Replied): string[] {

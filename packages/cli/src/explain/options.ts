@@ -11,7 +11,7 @@ import {
 import { isDnsLabel, isDnsSubdomain } from '@kube-dns/daemon';
 import { parseAddress, reverseName } from '@kube-dns/wire';
 import { flagRows, helpFlag, parseCommand } from '../command.js';
-import { readQuestion, typeNumberOf } from '../question.js';
+import { checkName, typeNumberOf } from '../question.js';
 import { EXPLAINERS, perProgram, type ExplainerName } from './programs.js';
 
 const DNS_NAMESPACE = 'kube-system';
@@ -115,7 +115,7 @@ function questionOf(
   }
   const type = typeText ?? 'A';
   if (typeNumberOf(type) === undefined) fail(`${JSON.stringify(type)} is no record type`);
-  if (readQuestion(name, 'A', 'given') === undefined) fail(`${JSON.stringify(name)} is no name`);
+  checkName(name);
   return { name, type: type.toUpperCase(), address: undefined };
 }
 

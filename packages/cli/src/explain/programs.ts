@@ -135,7 +135,7 @@ function isExplanation(value: unknown): value is Explanation {
   );
 }
 
-function noReply(limitMs: number): string {
+export function noReply(limitMs: number): string {
   return `no answer within ${limitMs / 1_000} s`;
 }
 

@@ -3,6 +3,8 @@ import { lowerFirst, reasonOf, StartError, CliError } from '../errors.js';
 
 /** The documents of a YAML text as plain values; throws a StartError that names file, line and reason. */
 export function parseDocuments(text: string, file: string): unknown[] {
+  const json = parseJson(text);
+  if (json !== undefined) return [json];
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
   return [...documents].map((document) => {
@@ -18,6 +20,19 @@ export function parseDocuments(text: string, file: string): unknown[] {
       throw new StartError(`${file}: ${lowerFirst(reasonOf(cause))}`, { cause });
     }
   });
+}
+
+/**
+ * An object of JSON, which is YAML as well, but is read twenty times as fast; undefined for any other text, also for one
+ * that is nearly JSON: YAML knows the line of its mistake.
+ */
+function parseJson(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // flow style of YAML, or a mistake
+  }
 }
 
 /** A mapping of a manifest with unknown fields. */
@@ -98,8 +113,13 @@ export interface KubeObject {
   readonly file: string;
 }
 
+/** Characters that no YAML has (YAML 1.2 section 5.1), and what stands for bytes that are not UTF-8. */
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const NOT_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/;
+
 /** The objects of a YAML or JSON text, those of lists one by one. Throws an InputError. */
 export function readKubeObjects(text: string, file: string): KubeObject[] {
+  if (NOT_TEXT.test(text)) throw new InputError(`${file}: it is no text, so neither YAML nor JSON`);
   let documents;
   try {
     documents = parseDocuments(text, file);
@@ -114,7 +134,10 @@ function objectsIn(document: unknown, file: string): KubeObject[] {
   if (document === null || document === undefined) return [];
   const value = asMapping(document);
   const { kind, metadata, items } = value ?? {};
-  if (value === undefined || typeof kind !== 'string') {
+  if (value === undefined) {
+    throw new InputError(`${file}: neither YAML nor JSON of objects of Kubernetes`);
+  }
+  if (typeof kind !== 'string') {
     throw new InputError(`${file}: not an object of Kubernetes: it has no kind`);
   }
   if (kind.endsWith('List') && Array.isArray(items)) {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '@kube-dns/base';
 import { type CommandContext, flagRows, parseCommand, print } from '../command.js';
 import { refusal } from '../errors.js';
-import { readQuestion } from '../question.js';
+import { checkName } from '../question.js';
 import { TAIL_FLAGS } from './options.js';
 import { printable, type QuerySource, readPage, sourcesOf } from './sources.js';
 
@@ -42,9 +41,7 @@ export async function tail(args: readonly string[], context: CommandContext): Pr
   }
   const { values, operands } = given;
   const [name] = operands;
-  if (name !== undefined && readQuestion(name, 'A', 'given') === undefined) {
-    throw new UsageError(`${JSON.stringify(name)} is no name`);
-  }
+  if (name !== undefined) checkName(name);
   const found = await sourcesOf(values);
   const hasPods = found.sources.length > 1;
   if (found.more > 0) {

@@ -76,6 +76,37 @@ describe('kube-dns check of files', () => {
     );
   });
 
+  it('prints what the README shows of its file', async () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const [, yaml = ''] = /^```yaml\n# broken\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
+    const [, shown = ''] = /^\$ npx kube-dns check broken\.yaml\n(.*?)^```$/ms.exec(readme) ?? [];
+    expect([yaml, shown]).not.toContain('');
+    const file = folder.file('broken.yaml', yaml);
+    const { stdout } = await runHere(['check', file]);
+    const parts = shown.replaceAll('broken.yaml', file).split('…\n');
+    // The parts as they follow one another, with what is left out between them.
+    let at = 0;
+    const found = parts.map((part) => {
+      const place = stdout.indexOf(part, at);
+      at = place + part.length;
+      return place < 0 ? '' : part;
+    });
+    expect(found).toEqual(parts);
+    expect([stdout.startsWith(parts[0]!), at]).toEqual([true, stdout.length]);
+  });
+
+  it('says of what is no manifest what it is not', async () => {
+    const noise = folder.file('noise', Uint8Array.of(0x80, 0xff, 0, 1, 2, 0x0a));
+    const words = folder.file('words', 'no manifest\n');
+    const refused = async (file: string) => (await runHere(['check', file])).stderr;
+    expect(await refused(noise)).toBe(
+      `kube-dns: ${noise}: it is no text, so neither YAML nor JSON\n`,
+    );
+    expect(await refused(words)).toBe(
+      `kube-dns: ${words}: neither YAML nor JSON of objects of Kubernetes\n`,
+    );
+  });
+
   it('prints words without a terminal, one finding below the other', async () => {
     const file = folder.file('broken.yaml', HEALTHY.replace('clusterDNS: [10.96.0.10]', 'clusterDNS: [10.0.0.10]')); // prettier-ignore
     const { status, stdout } = await runHere(['check', file]);

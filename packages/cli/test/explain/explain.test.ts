@@ -137,7 +137,7 @@ describe('kube-dns explain', () => {
     const wrong = async (...args: string[]) => (await explain(...args)).stderr;
     expect(await wrong()).toBe('kube-dns: a name is missing: kube-dns explain NAME [TYPE]\n');
     expect(await wrong('web', 'B')).toBe('kube-dns: "B" is no record type\n');
-    expect(await wrong('a..b')).toBe('kube-dns: "a..b" is no name\n');
+    expect(await wrong('a..b')).toBe('kube-dns: "a..b" is no name: empty label\n');
     expect(await wrong('web', '--from=a/b/c')).toBe(
       'kube-dns: --from a/b/c: must be a namespace, or NAMESPACE/POD\n',
     );

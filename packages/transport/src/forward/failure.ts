@@ -52,6 +52,8 @@ const CAUSES: Readonly<Record<FailureReason, readonly [code: number, text: strin
 };
 const REPLIES: ReadonlySet<FailureReason> = new Set(['servfail', 'refusal', 'lame', 'malformed']);
 
+const NOT_SENT_TEXT = 'cannot send';
+
 /** A failure with a text of at most 40 bytes. */
 export function failure(code: number, text: string, isSilence = false): Failure {
   return { code, option: extendedErrorOption(code, text), isSilence };
@@ -68,7 +70,11 @@ export function failureFrom(reason: FailureReason, server?: ServerAddress): Fail
 }
 
 /** The question cannot be sent: there is no socket for it, or no route. */
-export const NOT_SENT = failure(NETWORK_ERROR, 'cannot send', true);
+export const NOT_SENT = failure(NETWORK_ERROR, NOT_SENT_TEXT, true);
+/** The same, to the first of several servers. */
+export function notSentTo(server: ServerAddress): Failure {
+  return failure(NETWORK_ERROR, `${NOT_SENT_TEXT} ${addressText(server)}`, true);
+}
 /** The reply cannot be relayed. */
 export const UNREADABLE = failure(INVALID_DATA, 'malformed reply');
 /** The question came back from the servers that it was sent to. */

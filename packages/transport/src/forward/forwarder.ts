@@ -395,7 +395,7 @@ export class QueryForwarder {
     const { unsentRcode = RCODE.REFUSED } = this.options;
     const { failure: down } = group;
     const rcode = down === undefined ? unsentRcode : RCODE.SERVFAIL;
-    return { rcode, failure: down ?? NOT_SENT, source: SOURCE.UPSTREAM };
+    return { rcode, failure: down ?? group.notSent, source: SOURCE.UPSTREAM };
   }
 
   /** Writes a refusal into `out` and returns its length. */

@@ -8,7 +8,7 @@ import { type Exchange, exchange, type ExchangeDone } from '../exchange.js';
 import { randomId } from '../random-id.js';
 import { isStreamed, type ServerAddress, serverKey, serverText } from '../server-address.js';
 import { CaseEcho, EdnsSupport, UpstreamCookies } from './capabilities.js';
-import { type Failure, rcodeOf } from './failure.js';
+import { type Failure, NOT_SENT, notSentTo, rcodeOf } from './failure.js';
 import type { ExchangeObservers, ServerCounter, ServerCounters } from './observers.js';
 import { domainHash, GroupLoad, ServerTcpSlots, Slot, type TcpWaiter } from './quota.js';
 import { PROBE_PAUSE_MS, ServerHealth } from './server-health.js';
@@ -223,6 +223,7 @@ export class ServerGroup {
   /** One of them is. */
   readonly hasStreamed: boolean;
   readonly #domainHash: number | undefined;
+  #notSent: Failure | undefined;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -274,6 +275,12 @@ export class ServerGroup {
       failure ??= health.failure;
     }
     return failure;
+  }
+
+  /** That a question cannot be sent to them now: it names the first. */
+  get notSent(): Failure {
+    const [first] = this.servers;
+    return first === undefined ? NOT_SENT : (this.#notSent ??= notSentTo(first));
   }
 
   /** When one of its servers replied last, to a question or a probe. */
