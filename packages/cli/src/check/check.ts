@@ -57,9 +57,7 @@ function gather(
   const { files, namespace, context, api, pre, probe } = options;
   // For who waits; a script gets what it always gets.
   const note = (text: string) => {
-    if (stderr.isTTY === true)
-      stderr.write(`kube-dns: ${text}
-`);
+    if (stderr.isTTY === true) stderr.write(`kube-dns: ${text}\n`);
   };
   if (files.length > 0) return gatherFiles(files, namespace, stdin, note);
   const kubeconfig = options.kubeconfig ?? (api === undefined ? defaultKubeconfig() : undefined);
