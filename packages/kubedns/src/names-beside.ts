@@ -1,5 +1,4 @@
 import { StartupError } from '@kube-dns/daemon';
-import type { NotifiedZone } from '@kube-dns/push';
 import type { Trace } from '@kube-dns/base';
 import { overlaps } from '@kube-dns/push';
 import type { ExplainedStep } from '@kube-dns/telemetry';
@@ -16,6 +15,7 @@ import type { FederatedNames } from './federation/federations.js';
 import { RouteNames } from './outside/route-names.js';
 import { SearchNames } from './search/search-names.js';
 import type { ZoneChanges } from './subscription/announced-records.js';
+import { transferableImports } from './transfer/imported-transfer.js';
 import type { TransferableZone } from './transfer/transferable-zone.js';
 import type { OptionalName, OptionalResource, OptionalState } from './watch/optional-watch.js';
 import {
@@ -86,7 +86,7 @@ export interface NamesBeside {
   /** Gets the services, slices and namespaces of the cluster, each after the zone has it. */
   readonly records?: Partial<RecordStore>;
   /** The zones of its names: who subscribes to one learns its changes, and NOTIFY names it. */
-  readonly zones: readonly NotifiedZone[];
+  readonly zones: readonly Pick<TransferableZone, 'apex' | 'tellSoa'>[];
   /** The zones of which not every change is announced: caches keep their answers for as long as the TTLs say. None unless given. */
   readonly unannounced?: readonly Uint8Array[];
   /** What of it secondaries may transfer; nothing unless given. */
@@ -247,22 +247,29 @@ function importedNames(options: BesideOptions): NamesBeside | undefined {
     throw new StartupError(problem, EXIT_FATAL);
   }
   const own = ownAddresses(bindAddress(flags['dns-bind-address']));
+  const parts = {
+    cluster: zone,
+    ttlSeconds: flags['record-ttl'],
+    serverAddresses: () => nameServerAddresses(zone, own),
+  };
+  const areKnown = () => isKnown('serviceimports');
+  const transferable = transferableImports(imported, { ...parts, isKnown: areKnown });
   return {
     id: 'clusterset',
     names: new ImportedNames({
       zone: imported,
-      cluster: zone,
-      ttlSeconds: flags['record-ttl'],
+      ...parts,
       negativeTtlSeconds,
-      isSynced: () => isSynced() && isKnown('serviceimports'),
-      serverAddresses: () => nameServerAddresses(zone, own),
+      isSynced: () => isSynced() && areKnown(),
     }),
     resources: [serviceImports((key, after) => imported.putImport(key, after))],
     records: {
       replaceSlice: (before, after) => imported.replaceSlice(before, after),
       putNamespace: (name) => imported.putNamespace(name),
+      putService: (key) => imported.putService(key),
     },
-    zones: [imported],
+    zones: [transferable],
+    transferable: [transferable],
     explain: (name, trace) => {
       const reading = trace.first(IMPORT_READ);
       const state = stateOf('serviceimports');

@@ -238,7 +238,7 @@ export class KubednsServer {
     });
     const transferKey = readTsigKey(flags['transfer-key'], EXIT_FATAL);
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL) ?? transferKey;
-    const zones = beside.flatMap((each) => each.zones);
+    const zones = beside.flatMap((each) => each.zones.map(toldZone));
     const messages = new NotifyMessages(toldZone(zone), flags['record-ttl'], key, Date.now, zones);
     this.#notifier = new Notifier({
       servers: notifiedServers(flags, log),
@@ -404,7 +404,7 @@ export class KubednsServer {
 }
 
 /** What a NOTIFY says of the zone is told to a secondary. */
-function toldZone(zone: ClusterZone) {
+function toldZone(zone: Pick<TransferableZone, 'apex' | 'tellSoa'>) {
   return {
     apex: zone.apex,
     get soaRdata() {

@@ -27,7 +27,7 @@ import {
 } from '../zone/imported-zone.js';
 import { addressType, ZoneName } from '../zone/zone-names.js';
 import type { LocalNames } from './local-names.js';
-import { SERVICE_LABELS } from './service-answerer.js';
+import { SERVICE_LABELS, SRV_PRIORITY, SRV_TOTAL_WEIGHT } from './service-answerer.js';
 
 export interface ImportedNamesOptions {
   readonly zone: ImportedZone;
@@ -67,9 +67,7 @@ export interface ImportedReading {
 export const IMPORT_READ = new TraceKind<ImportedReading>();
 
 /** The version of "Multicluster Services: DNS" of KEP-1645 that the zone follows. */
-const SCHEMA_VERSION = '1.0.0';
-const SRV_PRIORITY = 10;
-const SRV_TOTAL_WEIGHT = 100;
+export const SCHEMA_VERSION = '1.0.0';
 const SRV_TARGET_OFFSET = 6;
 const MAX_NAME_BYTES = 255;
 const FAMILIES = [IPV4_BYTES, IPV6_BYTES] as const;

@@ -15,13 +15,13 @@ export function transferableExternal(zone: ExternalZone, ttlSeconds: number): Tr
   const nameServer = prependLabels(['ns', 'dns'], apex);
   return {
     apex,
-    tellSoa: () => zone.soaRdata.slice(),
+    tellSoa: () => zone.tellSoa(),
     openView: () => {
       // A service that changes is replaced: the objects themselves are the state.
       const services = [...zone.services];
       const server = zone.serverRecords();
       return {
-        soaRdata: zone.soaRdata.slice(),
+        soaRdata: zone.tellSoa(),
         close: () => void services.splice(0),
         *records() {
           yield { owner: apex, type: TYPE.NS, ttlSeconds, rdata: nameServer };

@@ -101,13 +101,18 @@ export class ExternalZone implements LocalNames {
     const { domain, negativeTtlSeconds, ttlSeconds, now, random } = options;
     this.#options = options;
     this.apex = encodeKey(domain);
-    this.#soa = new SoaRecord({ domain: domain.replace(/\.$/, ''), negativeTtlSeconds, now });
+    this.#soa = new SoaRecord({ domain, negativeTtlSeconds, now });
     this.#nameServer = prependLabels(['ns', 'dns'], this.apex);
     this.#answers = new HostAnswers(ttlSeconds, random);
   }
 
   get soaRdata(): Uint8Array {
     return this.#soa.rdata;
+  }
+
+  /** A copy of the SOA's data for a secondary: the next change has a newer serial. */
+  tellSoa(): Uint8Array {
+    return this.#soa.tell();
   }
 
   get isSynced(): boolean {

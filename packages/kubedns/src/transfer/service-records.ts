@@ -203,14 +203,15 @@ export function hostName(hosts: Hosts, host: number, service: Uint8Array): Uint8
   return below(label.subarray(0, writeHostLabel(hosts, host, label, 0)), service);
 }
 
-/** `[H.]_PORT._PROTOCOL.S.N`; undefined when it is too long. */
-function portOwner(
+/** `[H.]_PORT._PROTOCOL.S.N`, of a key `PORT/PROTOCOL`; undefined when it, or a label, is too long. */
+export function portOwner(
   host: Uint8Array | undefined,
   key: string,
   service: Uint8Array,
 ): Uint8Array | undefined {
   const [port = '', protocol = ''] = key.split('/');
   const labels = [UNDERSCORE + port, UNDERSCORE + protocol];
+  if (labels.some((label) => label.length >= MAX_LABEL_BYTES)) return undefined;
   const bytes = new Uint8Array(labels.reduce((sum, label) => sum + 1 + label.length, 0));
   let at = 0;
   for (const label of labels) at += writeTextLabel(label, bytes, at);
@@ -253,7 +254,8 @@ export function addressAt(bytes: string, at: number, size: AddressSize): Uint8Ar
   return address;
 }
 
-function srvRecord(
+/** An SRV record with the priority of all. */
+export function srvRecord(
   owner: Uint8Array,
   { weight, port, target }: { weight: number; port: number; target: Uint8Array },
   ttlSeconds: number,

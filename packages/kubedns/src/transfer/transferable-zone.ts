@@ -4,6 +4,8 @@ import type { ResourceRecord } from '@kube-dns/wire';
 export interface TransferableZone {
   /** Lower-cased, in wire form. */
   readonly apex: Uint8Array;
+  /** Whether all of it is known, where it needs more than the cluster: before that a secondary would drop what it has. */
+  isKnown?(): boolean;
   /**
    * The data of its SOA record, for a secondary: the next change has a serial that is newer than this one, also within the
    * same second.

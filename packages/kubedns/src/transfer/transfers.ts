@@ -207,7 +207,7 @@ export class Transfers {
     if (query.type !== TYPE.SOA) return answerer.answer(query, out, client);
     const { zones, networks, isSynced, isFromSnapshot } = this.#options;
     const zone = zones.find(query.name, query.nameLength);
-    const isKnown = isSynced() && !isFromSnapshot();
+    const isKnown = isSynced() && !isFromSnapshot() && zone?.isKnown?.() !== false;
     if (zone === undefined || !isKnown) return answerer.answer(query, out, client);
     const rdata = zone.tellSoa();
     const isSecondary = !query.isRecursionDesired && networks.has(client.address);
@@ -233,7 +233,8 @@ export class Transfers {
     const { zones, isSynced, isFromSnapshot } = this.#options;
     const zone = zones.find(query.name, query.nameLength);
     if (zone === undefined) return this.#refuse('malformed', query, out, RCODE.NOTAUTH, NO_APEX);
-    if (!isSynced()) return this.#refuse('unavailable', query, out, RCODE.SERVFAIL, NOT_READY);
+    if (!isSynced() || zone.isKnown?.() === false)
+      return this.#refuse('unavailable', query, out, RCODE.SERVFAIL, NOT_READY);
     if (isFromSnapshot())
       return this.#refuse('unavailable', query, out, RCODE.SERVFAIL, FROM_SNAPSHOT);
     if (query.type === TYPE.IXFR) {

@@ -11,7 +11,7 @@ import { ClusterView } from './cluster-view.js';
 import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import type { ZoneName } from './zone-names.js';
 import { ZoneService } from './zone-service.js';
-import { encodeSoa, serialOf, setSerial } from './soa-record.js';
+import { SoaRecord } from './soa-record.js';
 
 export interface ClusterZoneOptions {
   /** As `cluster.local.`; every label is valid. */
@@ -59,7 +59,7 @@ export class ClusterZone implements RecordStore {
   readonly apex: Uint8Array;
   /** `svc.<zone>`, the grandparent of the names of services. */
   readonly services: Uint8Array;
-  readonly soaRdata: Uint8Array;
+  readonly #soa: SoaRecord;
   /** Whether all namespaces are listed; else only those with a service are here. */
   hasAllNamespaces = false;
   /** Whether there are federated names: they depend on whether a service has endpoints. */
@@ -73,9 +73,6 @@ export class ClusterZone implements RecordStore {
   readonly #lists: ServiceLists = { all: [], externalNames: [] };
   /** Most names are those of one service: an array for each would take more memory than that. */
   readonly #byName = new Map<string, ZoneService | ZoneService[]>();
-  readonly #now: () => number;
-  /** The serial that a secondary was told last. */
-  #toldSerial = 0;
   readonly #views = new Set<ClusterView>();
   #onServiceChange: (key: string) => void = () => undefined;
 
@@ -83,10 +80,7 @@ export class ClusterZone implements RecordStore {
     this.apex = encodeKey(options.domain);
     this.services = prependLabels(['svc'], this.apex);
     this.index = new ServiceIndex(this.services);
-    this.#now = options.now ?? Date.now;
-    const domain = options.domain.replace(/\.$/, '');
-    this.soaRdata = encodeSoa(domain, options.negativeTtlSeconds, 0);
-    this.#countChange();
+    this.#soa = new SoaRecord(options);
   }
 
   /** Calls after the records of a service, `namespace/name`, have changed, from now on. */
@@ -111,18 +105,18 @@ export class ClusterZone implements RecordStore {
     return found !== undefined && exists(found);
   }
 
-  /**
-   * The SOA's serial: the time of the last change, in seconds since the epoch; more, where a secondary was told that one
-   * already.
-   */
+  get soaRdata(): Uint8Array {
+    return this.#soa.rdata;
+  }
+
+  /** See SoaRecord. */
   get serial(): number {
-    return serialOf(this.soaRdata);
+    return this.#soa.serial;
   }
 
   /** A copy of the SOA's data for a secondary: the next change has a newer serial. */
   tellSoa(): Uint8Array {
-    this.#toldSerial = this.serial;
-    return this.soaRdata.slice();
+    return this.#soa.tell();
   }
 
   /** All services as they are now; to be closed. */
@@ -245,7 +239,7 @@ export class ClusterZone implements RecordStore {
       namespace.externalNames.push(entry);
       this.#lists.externalNames.push(entry);
     }
-    this.#countChange();
+    this.#soa.change();
     this.#dropUnused(entry);
     this.#onServiceChange(key);
   }
@@ -274,7 +268,7 @@ export class ClusterZone implements RecordStore {
     if (namespace === undefined) return;
     const existed = exists(namespace);
     namespace.isDeclared = isDeclared;
-    if (exists(namespace) !== existed) this.#countChange();
+    if (exists(namespace) !== existed) this.#soa.change();
     this.#dropEmpty(name, namespace);
   }
 
@@ -287,7 +281,7 @@ export class ClusterZone implements RecordStore {
   ): void {
     const isChanged = entry.isHeadless && entry.isChangedBy(before, after);
     const isCounted = this.hasFederations && entry.hasEndpoints !== wasServed;
-    if (isChanged || isCounted) this.#countChange();
+    if (isChanged || isCounted) this.#soa.change();
     this.#dropUnused(entry);
     if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
@@ -381,13 +375,6 @@ export class ClusterZone implements RecordStore {
   /** It changes now: the views that are open keep what it was. */
   #keep(entry: ZoneService): void {
     for (const view of this.#views) view.keep(entry);
-  }
-
-  /** The serial is the time of the last change; it never decreases when the clock does. */
-  #countChange(): void {
-    const now = Math.floor(this.#now() / 1000);
-    const serial = Math.max(now, this.serial, this.#toldSerial + 1);
-    setSerial(this.soaRdata, serial);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type PortList,
 } from '../watch/projections.js';
 import type { ServiceImport } from '../watch/service-imports.js';
-import { encodeSoa, serialOf, setSerial } from './soa-record.js';
+import { SoaRecord } from './soa-record.js';
 
 /** An endpoint of a headless import, or several with the same hostname in one cluster. */
 export interface ImportedHost {
@@ -32,6 +32,15 @@ export interface ImportContent {
   readonly byLabels: NameTable<ImportedHost | null>;
   /** Endpoints without a name, as it would be too long, or there are too many; those are in no answer. */
   readonly leftOut: number;
+}
+
+/** An import as it was at one time. Its parts are never changed, only replaced. */
+export interface ImportState {
+  /** `S.N.svc.<zone>` in wire form. */
+  readonly name: Uint8Array;
+  readonly object: ServiceImport;
+  /** Of a headless one; others have none. */
+  readonly content: () => ImportContent;
 }
 
 /** More endpoints of one import have no names: they would take too long to be indexed, and fit into no answer. */
@@ -77,7 +86,8 @@ export class ImportedService {
 
   /** Made at the first use after a change. */
   get content(): ImportContent {
-    return (this.#content ??= this.#makeContent());
+    const isHeadless = this.object?.isHeadless === true;
+    return (this.#content ??= contentOf(this.name, isHeadless ? this.#slices : []));
   }
 
   addSlice(slice: EndpointSlice): void {
@@ -97,39 +107,48 @@ export class ImportedService {
     this.#content = undefined;
   }
 
-  #makeContent(): ImportContent {
-    const hosts: ImportedHost[] = [];
-    const byLabels = new NameTable<ImportedHost | null>();
-    let leftOut = 0;
-    for (const { groups, imported } of this.object?.isHeadless === true ? this.#slices : []) {
-      const clusters = imported!.cluster.split('.');
-      for (const group of groups) {
-        for (const [i, address] of addressTexts(group).entries()) {
-          const hostname = group.labels?.[i] ?? '';
-          const label = hostname === '' ? dashedLabel(address) : hostname;
-          const before = prependLabels([label, ...clusters], NO_LABELS);
-          const labels = before.subarray(0, before.length - 1);
-          const known = byLabels.get(labels, 0, labels.length);
-          if (known) {
-            addTo(known, group, i);
-            continue;
-          }
-          const isTooLong = labels.length + this.name.length > MAX_NAME_BYTES;
-          if (isTooLong || hosts.length === MAX_HOSTS) leftOut++;
-          if (hosts.length === MAX_HOSTS) continue;
-          const host = hostOf(labels, isTooLong ? NO_NAME : this.name, group, i);
-          hosts.push(host);
-          if (isTooLong) continue;
-          byLabels.set(labels, host);
-          for (let at = labels[0]! + 1; at < labels.length; at += labels[at]! + 1) {
-            const above = labels.subarray(at);
-            if (byLabels.get(above, 0, above.length) === undefined) byLabels.set(above, null);
-          }
+  /** As it is now; undefined without a ServiceImport, and without records. */
+  get state(): ImportState | undefined {
+    const { object, name } = this;
+    if (object === undefined || !this.hasRecords) return undefined;
+    const made = this.#content;
+    const slices = made === undefined && object.isHeadless ? [...this.#slices] : [];
+    return { name, object, content: () => made ?? contentOf(name, slices) };
+  }
+}
+
+function contentOf(service: Uint8Array, slices: Iterable<EndpointSlice>): ImportContent {
+  const hosts: ImportedHost[] = [];
+  const byLabels = new NameTable<ImportedHost | null>();
+  let leftOut = 0;
+  for (const { groups, imported } of slices) {
+    const clusters = imported!.cluster.split('.');
+    for (const group of groups) {
+      for (const [i, address] of addressTexts(group).entries()) {
+        const hostname = group.labels?.[i] ?? '';
+        const label = hostname === '' ? dashedLabel(address) : hostname;
+        const before = prependLabels([label, ...clusters], NO_LABELS);
+        const labels = before.subarray(0, before.length - 1);
+        const known = byLabels.get(labels, 0, labels.length);
+        if (known) {
+          addTo(known, group, i);
+          continue;
+        }
+        const isTooLong = labels.length + service.length > MAX_NAME_BYTES;
+        if (isTooLong || hosts.length === MAX_HOSTS) leftOut++;
+        if (hosts.length === MAX_HOSTS) continue;
+        const host = hostOf(labels, isTooLong ? NO_NAME : service, group, i);
+        hosts.push(host);
+        if (isTooLong) continue;
+        byLabels.set(labels, host);
+        for (let at = labels[0]! + 1; at < labels.length; at += labels[at]! + 1) {
+          const above = labels.subarray(at);
+          if (byLabels.get(above, 0, above.length) === undefined) byLabels.set(above, null);
         }
       }
     }
-    return { hosts, byLabels, leftOut };
   }
+  return { hosts, byLabels, leftOut };
 }
 
 function endpointsIn({ groups }: EndpointSlice): number {
@@ -180,6 +199,9 @@ interface Changes {
   add(name: Uint8Array): void;
 }
 
+/** The service whose addresses are those of `ns.dns.<zone>`. */
+const DNS_SERVICE = 'kube-system/kube-dns';
+
 export interface ImportedZoneOptions {
   /** As `clusterset.local.`; every label is valid. */
   readonly domain: string;
@@ -197,26 +219,28 @@ export class ImportedZone {
   readonly apex: Uint8Array;
   /** `svc.<zone>`. */
   readonly services: Uint8Array;
-  readonly soaRdata: Uint8Array;
+  readonly #soa: SoaRecord;
   readonly #changes: Changes;
-  readonly #now: () => number;
   readonly #imports = new Map<string, ImportedService>();
   /** By the labels of service and namespace. */
   readonly #byLabels = new NameTable<ImportedService>();
+  /** How many imports a namespace has; none has 0. */
+  readonly #namespaces = new Map<string, number>();
 
-  constructor({ domain, negativeTtlSeconds, changes, now = Date.now }: ImportedZoneOptions) {
-    this.apex = encodeKey(domain);
+  constructor(options: ImportedZoneOptions) {
+    this.apex = encodeKey(options.domain);
     this.services = prependLabels(['svc'], this.apex);
-    this.#changes = changes;
-    this.#now = now;
-    const name = domain.replace(/\.$/, '');
-    this.soaRdata = encodeSoa(name, negativeTtlSeconds, 0);
-    this.#countChange();
+    this.#changes = options.changes;
+    this.#soa = new SoaRecord(options);
   }
 
-  /** The SOA's serial: the time of the last change in seconds since the epoch, or one more than before. */
-  get serial(): number {
-    return serialOf(this.soaRdata);
+  get soaRdata(): Uint8Array {
+    return this.#soa.rdata;
+  }
+
+  /** A copy of the SOA's data for a secondary: the next change has a newer serial. */
+  tellSoa(): Uint8Array {
+    return this.#soa.tell();
   }
 
   /** Those with a ServiceImport, by `namespace/name`; some have no records now. */
@@ -257,15 +281,22 @@ export class ImportedZone {
     if (entry !== undefined) this.#settleSlices(entry);
   }
 
-  /** Its imports exist where it does. */
+  /** It exists in this zone where it does in the cluster, and so do its imports. */
   putNamespace(name: string): void {
-    const labels = prependLabels([name], this.services);
-    for (const { key } of this.#imports.values()) {
-      if (!key.startsWith(`${name}/`)) continue;
-      this.#countChange();
-      this.#announce(labels);
-      return;
-    }
+    if (this.#namespaces.has(name)) this.#soa.change();
+    if (this.#changes.isObserved) this.#changes.add(prependLabels([name], this.services));
+  }
+
+  /** A service of the cluster changed: one has the addresses of the zone's name server. */
+  putService(key: string): void {
+    if (key !== DNS_SERVICE) return;
+    this.#soa.change();
+    this.#announce(prependLabels(['ns', 'dns'], this.apex));
+  }
+
+  /** Whether imports are only where their namespace is changed: see ImportedNames. */
+  noteChange(): void {
+    this.#soa.change();
   }
 
   /** The slices of an import with addresses of its own are in no answer. */
@@ -275,7 +306,7 @@ export class ImportedZone {
   }
 
   #settle(entry: ImportedService): void {
-    this.#countChange();
+    this.#soa.change();
     this.#announce(entry.name);
     this.#dropUnused(entry);
   }
@@ -288,6 +319,7 @@ export class ImportedZone {
     if (!entry.isEmpty) return;
     this.#imports.delete(entry.key);
     this.#byLabels.delete(this.#labelsOf(entry.name));
+    this.#countIn(namespaceOf(entry.key), -1);
   }
 
   #entryOf(key: string): ImportedService {
@@ -297,18 +329,23 @@ export class ImportedZone {
     const entry = new ImportedService(key, prependLabels([service, namespace], this.services));
     this.#imports.set(key, entry);
     this.#byLabels.set(this.#labelsOf(entry.name), entry);
+    this.#countIn(namespace, 1);
     return entry;
+  }
+
+  #countIn(namespace: string, difference: number): void {
+    const count = (this.#namespaces.get(namespace) ?? 0) + difference;
+    if (count > 0) this.#namespaces.set(namespace, count);
+    else this.#namespaces.delete(namespace);
   }
 
   #labelsOf(name: Uint8Array): Uint8Array {
     return name.subarray(0, name.length - this.services.length);
   }
+}
 
-  /** A secondary has the zone when its serial is the last one: it rises with each change. */
-  #countChange(): void {
-    const serial = Math.max(Math.floor(this.#now() / 1_000), this.serial + 1);
-    setSerial(this.soaRdata, serial);
-  }
+function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }
 
 /** The addresses of a host, or of an import, of one family. */

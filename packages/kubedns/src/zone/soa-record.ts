@@ -5,7 +5,7 @@ const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
 const SERIAL_FROM_END = 20;
 
 /** The data of the SOA of a zone, whose name has no final dot; `negativeTtlSeconds` is its minimum. */
-export function encodeSoa(domain: string, negativeTtlSeconds: number, serial: number): Uint8Array {
+function encodeSoa(domain: string, negativeTtlSeconds: number, serial: number): Uint8Array {
   return encodeRdata({
     type: 'SOA',
     name: domain,
@@ -19,16 +19,8 @@ export function encodeSoa(domain: string, negativeTtlSeconds: number, serial: nu
   });
 }
 
-export function serialOf(soaRdata: Uint8Array): number {
-  return readUint32(soaRdata, soaRdata.length - SERIAL_FROM_END);
-}
-
-export function setSerial(soaRdata: Uint8Array, serial: number): void {
-  writeUint32(soaRdata, soaRdata.length - SERIAL_FROM_END, serial);
-}
-
 export interface SoaOptions {
-  /** Without a final dot. */
+  /** With or without a final dot. */
   readonly domain: string;
   /** The minimum, in seconds. */
   readonly negativeTtlSeconds: number;
@@ -36,34 +28,38 @@ export interface SoaOptions {
 }
 
 /**
- * The SOA of a zone. Its serial is the time of the last change, and rises with each change that anyone could tell from the one
- * before: by one within a second, but not once for each of many changes that are not asked for.
+ * The SOA of a zone. Its serial is the time of the last change, in seconds since the epoch; more, where a secondary was told
+ * that one already. So it rises with each change that a secondary could tell from the one before, and not with each of the
+ * thousands of one second: after a restart it would be in the past of what secondaries have. It never decreases when the
+ * clock does.
  */
 export class SoaRecord {
-  readonly #rdata: Uint8Array;
+  /** Changed in place. */
+  readonly rdata: Uint8Array;
   readonly #now: () => number;
-  #isChanged = false;
+  /** The serial that a secondary was told last. */
+  #toldSerial = 0;
 
   constructor({ domain, negativeTtlSeconds, now = Date.now }: SoaOptions) {
     this.#now = now;
-    this.#rdata = encodeSoa(domain, negativeTtlSeconds, Math.floor(now() / 1000));
+    this.rdata = encodeSoa(domain.replace(/\.$/, ''), negativeTtlSeconds, 0);
+    this.change();
+  }
+
+  get serial(): number {
+    return readUint32(this.rdata, this.rdata.length - SERIAL_FROM_END);
   }
 
   /** Notes a change of the zone's content. */
   change(): void {
-    this.#isChanged = true;
+    const now = Math.floor(this.#now() / 1_000);
+    const serial = Math.max(now, this.serial, this.#toldSerial + 1);
+    writeUint32(this.rdata, this.rdata.length - SERIAL_FROM_END, serial);
   }
 
-  get rdata(): Uint8Array {
-    if (this.#isChanged) {
-      this.#isChanged = false;
-      const serial = Math.max(Math.floor(this.#now() / 1000), this.serial + 1);
-      setSerial(this.#rdata, serial);
-    }
-    return this.#rdata;
-  }
-
-  get serial(): number {
-    return serialOf(this.#rdata);
+  /** A copy of the data for a secondary: the next change has a newer serial. */
+  tell(): Uint8Array {
+    this.#toldSerial = this.serial;
+    return this.rdata.slice();
   }
 }

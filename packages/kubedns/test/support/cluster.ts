@@ -49,6 +49,7 @@ export class Cluster {
             {
               replaceSlice: (before, after) => imported.replaceSlice(before, after),
               putNamespace: (name) => imported.putNamespace(name),
+              putService: (key) => imported.putService(key),
             },
           ];
     const state = new ClusterState({
