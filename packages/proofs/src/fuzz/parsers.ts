@@ -44,6 +44,7 @@ export const PARSERS: readonly FuzzParser[] = [
   text('corefile', texts),
   text('list-stream', api),
   text('watch-stream', api),
+  text('service-imports', api),
   text('snapshot-lines', api),
   text('dnsmasq-flags', texts),
   text('dnsmasq-config', texts),

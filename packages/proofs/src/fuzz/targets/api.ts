@@ -5,6 +5,7 @@ import {
   ClusterState,
   ClusterZone,
   ExternalZone,
+  ImportedZone,
   ItemReader,
   LineReader,
   ObjectStore,
@@ -12,9 +13,11 @@ import {
   readClusterHeader,
   readEvent,
   RouteNames,
+  serviceImports,
   snapshotLine,
   SnapshotLines,
   StreamError,
+  transferableImports,
 } from '@kube-dns/kubedns/internal';
 import { SnapshotError, type SnapshotHeader } from '@kube-dns/daemon';
 import { type CreateTarget, textTarget } from '../fuzz-target.js';
@@ -127,6 +130,44 @@ const OUTSIDE_OBJECTS: readonly object[] = [
   },
 ];
 
+const imported = (name: string, spec: object) => ({
+  apiVersion: 'multicluster.x-k8s.io/v1beta1',
+  kind: 'ServiceImport',
+  metadata: { name, namespace: 'default', resourceVersion: '6' },
+  spec: { ports: PORTS, ...spec },
+});
+const importedSlice = (cluster: string, addressType: string, addresses: string[]) => ({
+  metadata: {
+    name: `db-${cluster}`,
+    namespace: 'default',
+    resourceVersion: '7',
+    labels: {
+      'multicluster.kubernetes.io/service-name': 'db',
+      'multicluster.kubernetes.io/source-cluster': cluster,
+    },
+  },
+  addressType,
+  endpoints: [
+    { addresses, hostname: 'db-0' },
+    { addresses, conditions: { ready: null } },
+  ],
+  ports: PORTS,
+});
+
+/** Services of other clusters, and their endpoints. */
+const IMPORTED_OBJECTS: readonly object[] = [
+  imported('web', { type: 'ClusterSetIP', ips: ['10.42.0.1', 'fd42::1'] }),
+  imported('db', { type: 'Headless' }),
+  importedSlice('east', 'IPv4', ['10.1.0.1']),
+  importedSlice('c1.region-a', 'IPv6', ['fd00::1']),
+];
+
+const IMPORT_TOKENS = [
+  ...['"type":"Headless"', '"type":"ClusterSetIP"', '"ips":["10.42.0.1"]', '"ips":[', '"port":53'],
+  ...['"multicluster.kubernetes.io/service-name":"db"', '"hostname":"db-0"', '"ready":false'],
+  ...['"multicluster.kubernetes.io/source-cluster":"a.b"', '"protocol":"SCTP"', '"name":""'],
+];
+
 const JSON_TOKENS = [
   ...['"', '[', ']', '{', '}', ':', ',', '\n', 'null', '[]', '{}', '"items":[', '"metadata":{'],
   ...['"a":', '"name":', '"namespace":', '"spec":', '"ports":', '"clusterIP":"None"'],
@@ -207,6 +248,30 @@ export const ROWS = {
     });
   },
 
+  // An object in each line: ServiceImports and slices, as projected, indexed, kept in a snapshot and transferred.
+  'service-imports': () => {
+    const sink = new ImportSink();
+    const lines = IMPORTED_OBJECTS.map((object) => JSON.stringify(object));
+    return textTarget({
+      seeds: [lines.join('\n'), ...lines, lines.slice(1).join('\n')],
+      tokens: [...JSON_TOKENS, ...IMPORT_TOKENS],
+      parse: (text) => {
+        let isAccepted = false;
+        try {
+          for (const line of text.split('\n')) {
+            const object = parsedOrNothing(line);
+            if (object !== undefined) isAccepted = sink.put(object) || isAccepted;
+          }
+          sink.check();
+        } finally {
+          sink.clear();
+        }
+        return isAccepted;
+      },
+      refusals: [],
+    });
+  },
+
   // The header of a snapshot, then its lines.
   'snapshot-lines': () => {
     const state = { version: '12', uid: 'u' };
@@ -256,6 +321,14 @@ function chunksOf(text: string): Buffer[] {
   const chunks: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
   return chunks;
+}
+
+function parsedOrNothing(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined; // another parser is for the text
+  }
 }
 
 /** A header as `decodeSnapshot` passes it on. */
@@ -351,6 +424,73 @@ class ClusterSink {
   clear(): void {
     for (const object of this.#stored) this.delete(object);
     this.#stored.length = 0;
+  }
+}
+
+const MAX_NAME_BYTES = 255;
+
+/** ServiceImports and slices in a zone of imports, as its secondaries get it. */
+class ImportSink {
+  readonly #zone = new ImportedZone({
+    domain: 'clusterset.local.',
+    negativeTtlSeconds: 5,
+    changes: { isObserved: true, add: () => undefined },
+  });
+  readonly #cluster = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
+  readonly #resource = serviceImports((key, after) => this.#zone.putImport(key, after));
+  readonly #stores: readonly AnyStore[];
+  readonly #stored: ApiObject[] = [];
+
+  constructor() {
+    const replaceSlice = this.#zone.replaceSlice.bind(this.#zone);
+    const records = allStores(this.#cluster, [{ replaceSlice }]);
+    const state = new ClusterState({ records, readsImports: true });
+    const reject = () => undefined;
+    this.#stores = [
+      new ObjectStore(this.#resource.sink, reject),
+      new ObjectStore(state.endpointSlices, reject),
+    ];
+  }
+
+  /** Whether a ServiceImport was taken. */
+  put(object: unknown): boolean {
+    const stored = object as ApiObject;
+    this.#stored.push(stored);
+    const [imports] = this.#stores as [AnyStore];
+    const { size } = imports;
+    for (const store of this.#stores) store.put(stored);
+    return imports.size > size;
+  }
+
+  /** Throws where a snapshot would be another object, or a record of a transfer has no valid name. */
+  check(): void {
+    const { sink } = this.#resource;
+    for (const object of this.#stores[0]!.objects()) {
+      const again = sink.project('', object, (reason) => {
+        throw new Error(`a snapshot has what is refused: ${reason}`);
+      });
+      const key = `${object.metadata?.namespace}/${object.metadata?.name}`;
+      const copy = Object.assign(again, { version: object.metadata?.resourceVersion ?? '' });
+      if (JSON.stringify(sink.objectOf(key, copy)) !== JSON.stringify(object))
+        throw new Error('a snapshot has another object');
+    }
+    const zone = transferableImports(this.#zone, {
+      cluster: this.#cluster,
+      ttlSeconds: 30,
+      serverAddresses: () => [],
+      isKnown: () => true,
+    });
+    const records = zone.openView().records();
+    for (let next = records.next(); next.done !== true; next = records.next()) {
+      if ((next.value?.owner.length ?? 0) > MAX_NAME_BYTES) throw new Error('a name is too long');
+    }
+  }
+
+  /** Throws where something is left of what was put. */
+  clear(): void {
+    for (const object of this.#stored) for (const store of this.#stores) store.delete(object);
+    this.#stored.length = 0;
+    if (this.#zone.imports.size > 0) throw new Error('an import is left');
   }
 }
 
