@@ -99,13 +99,14 @@ function template(object) {
   return object.kind === 'Deployment' ? lines.flatMap(withNames).join('\n') : lines.join('\n');
 }
 
-/** The arguments for names from outside, after those that they belong to. */
+/** The arguments for names beside the zone of the cluster, after those that they belong to. */
 function withNames(line) {
   const indent = line.slice(0, line.search(/\S/));
   const under = (head, arg) => [head, `${indent}- "${arg}"`, '{{- end }}'];
   if (line.endsWith('- --config-dir=/kube-dns-config')) {
     return [
       line,
+      ...under('{{- with .Values.clustersetDomain }}', '--clusterset-domain={{ . }}'),
       ...under('{{- with .Values.externalDomain }}', '--external-domain={{ . }}'),
       ...under('{{- if .Values.routeDomains }}', '--route-names'),
       ...under('{{- with .Values.searchZone }}', '--search-zone={{ . }}'),
@@ -114,6 +115,7 @@ function withNames(line) {
   if (line.endsWith('- --server=/ip6.arpa/127.0.0.1#10053')) {
     return [
       line,
+      ...under('{{- with .Values.clustersetDomain }}', '--server=/{{ . }}/127.0.0.1#10053'),
       ...under('{{- with .Values.externalDomain }}', '--server=/{{ . }}/127.0.0.1#10053'),
       ...under('{{- range .Values.routeDomains }}', '--server=/{{ . }}/127.0.0.1#10053'),
       ...under('{{- with .Values.searchZone }}', '--server=/{{ . }}/127.0.0.1#10053'),
@@ -146,12 +148,19 @@ data:
 `;
 
 const { objects } = renderKustomization(readTemplate);
-const COMPONENT = join(source, '..', 'components', 'names-from-outside', 'rbac.yaml');
-const roles = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).map((document) => {
-  const object = document.toJS();
-  for (const subject of object.subjects ?? []) subject.namespace = expression('.Release.Namespace');
-  return template(object);
-});
+
+/** The role of a component, and who has it, as a template. */
+function rolesOf(component) {
+  const file = join(source, '..', 'components', component, 'rbac.yaml');
+  const roles = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => {
+    const object = document.toJS();
+    for (const subject of object.subjects ?? [])
+      subject.namespace = expression('.Release.Namespace');
+    return template(object);
+  });
+  return roles.join('---\n');
+}
+
 const [{ spec }] = read('deployment.yaml');
 const { version, description, license } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
@@ -165,10 +174,13 @@ for (const object of objects) {
   write(join('templates', `${file.toLowerCase()}.yaml`), template(object));
 }
 write(join('templates', 'secret.yaml'), SECRET);
-write(
-  join('templates', 'names-from-outside.yaml'),
-  `{{- if .Values.routeDomains }}\n${roles.join('---\n')}{{- end }}\n`,
-);
+for (const [component, value] of [
+  ['names-from-outside', 'routeDomains'],
+  ['clusterset', 'clustersetDomain'],
+]) {
+  const file = join('templates', `${component}.yaml`);
+  write(file, `{{- if .Values.${value} }}\n${rolesOf(component)}{{- end }}\n`);
+}
 write(
   'Chart.yaml',
   stringify({
@@ -193,6 +205,7 @@ const known = (properties, required = []) => ({
   required,
   additionalProperties: false,
 });
+const ZONE_OR_NONE = { type: 'string', pattern: '^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' };
 const byContainer = (schema) =>
   known(Object.fromEntries(images.map((image) => [image.name, schema])));
 const schema = known({
@@ -221,7 +234,8 @@ const schema = known({
   },
   imagePullSecrets: { type: 'array', items: known({ name: TEXT }, ['name']) },
   snapshotSecret: { type: 'boolean' },
-  externalDomain: { type: 'string', pattern: '^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' },
+  clustersetDomain: ZONE_OR_NONE,
+  externalDomain: ZONE_OR_NONE,
   routeDomains: {
     type: 'array',
     items: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
@@ -276,6 +290,9 @@ imagePullSecrets: []
 # The token with which the pods read the snapshots of one another, made once. false: the Secret kube-dns-snapshot is
 # yours, as where the chart is rendered without the cluster (helm template, Argo CD), which would make another each time.
 snapshotSecret: true
+# The zone of services that are imported from other clusters (ServiceImports of multicluster.x-k8s.io), as clusterset.local. It brings a
+# ClusterRole of its own. '': none.
+clustersetDomain: ''
 # A zone with the outside addresses of services: <service>.<namespace>.<zone>. '': none.
 externalDomain: ''
 # The domains of hosts of Ingresses and Gateway routes that are answered inside the cluster, as [example.com], for namespaces with the

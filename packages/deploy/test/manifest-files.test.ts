@@ -97,6 +97,7 @@ describe('manifests/README.md', () => {
       'components/node-snapshot-on-node',
       'components/network-policy',
       'components/names-from-outside',
+      'components/clusterset',
       'components/search-names',
     ]);
     const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
