@@ -7,6 +7,7 @@ import { reasonOf, refusal } from '../errors.js';
 import { asMapping, mappingsOf, textOf, valueAt, type Mapping } from '../manifests/objects.js';
 import { readQuestion, type Question, dashedLabel, hashLabel } from '../question.js';
 import { LineSplitter } from '../up/log.js';
+import { importQuestions, readImports } from './import-questions.js';
 import type { CompareOptions } from './options.js';
 
 /** At the default rate and over three ways these take almost an hour. */
@@ -65,6 +66,14 @@ export async function gatherQuestions(options: CompareOptions, stdin: Readable):
     const objects = await readCluster(reader);
     if (objects.services.length === 0) notes.push('the cluster has no services');
     for (const question of clusterQuestions(objects, domain)) questions.add(question);
+    const { 'clusterset-domain': clusterset } = options;
+    if (clusterset !== undefined) {
+      const imported = await readImports(reader);
+      if (imported === undefined)
+        notes.push('the cluster has no ServiceImports, or they may not be read');
+      const found = imported ?? { imports: [], endpoints: [] };
+      for (const question of importQuestions(found, clusterset)) questions.add(question);
+    }
   }
   for (const question of externalQuestions(external, POD_NAMESPACE, domain))
     questions.add(question);

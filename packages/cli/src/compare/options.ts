@@ -47,6 +47,12 @@ export const COMPARE_FLAGS = withoutEmpty({
   ),
   /** Lower case, without the trailing dot. */
   domain: preset('cluster.local', 'ZONE', 'the zone of the cluster', nameOf),
+  /** The same; undefined for none. */
+  'clusterset-domain': optional(
+    'ZONE',
+    'also ask for the names of imported services in this zone, those of the ServiceImports of the cluster',
+    nameOf,
+  ),
   over: {
     ...preset(
       'udp,tcp,edns',

@@ -39,6 +39,8 @@ export interface HostsEntry {
 export interface DnsSetup {
   readonly port: number;
   readonly domain: string;
+  /** The zone of services that are imported from other clusters; empty for none. */
+  readonly clustersetDomain: string;
   /** The zone of services with an address outside of the cluster; empty for none. */
   readonly externalDomain: string;
   /** Who may transfer the zones of the cluster, `IP` or `IP/bits`. */
@@ -109,6 +111,7 @@ export const DNSMASQ_FORWARD_MAX = 1500;
 export const STOCK_SETUP: DnsSetup = {
   port: 53,
   domain: 'cluster.local',
+  clustersetDomain: '',
   externalDomain: '',
   transferTo: [],
   reverseZones: REVERSE_ZONES,

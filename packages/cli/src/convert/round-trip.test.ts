@@ -170,6 +170,30 @@ describe('a setup', () => {
     expect(notes.lines()).toEqual([expect.stringContaining('--transfer-to=192.0.2.0/24')]);
   });
 
+  it('has the zone of --clusterset-domain in both, and what differs as a note', () => {
+    const setup = { ...STOCK_SETUP, clustersetDomain: 'clusterset.local' };
+    const notes = new Notes();
+    const text = writeCorefile(toCorefile(setup, notes));
+    expect(text).toMatch(
+      /kubernetes cluster\.local clusterset\.local .* \{\s+pods insecure\s+multicluster clusterset\.local\n/,
+    );
+    expect(notes.lines().join()).toMatch(
+      /^[^\n]*--clusterset-domain=clusterset\.local[^]*v1alpha1 alone[^]*serviceimports/,
+    );
+    const words = { kubedns: kubednsArguments(setup), dnsmasq: dnsmasqArguments(setup) };
+    expect(words.dnsmasq).toContain('--server=/clusterset.local/127.0.0.1#10053');
+    const fromPod = new Notes();
+    const configMap = new Map<string, string>();
+    expect(readPodSource({ words, configMap, where: 'ConfigMap' }, fromPod)).toEqual({ ...setup });
+    const fromCoreDns = new Notes();
+    const back = fromCorefile(parseCorefile(text, 'Corefile'), {}, fromCoreDns);
+    expect(back.clustersetDomain).toBe(setup.clustersetDomain);
+    expect(back.domain).toBe(setup.domain);
+    expect(fromCoreDns.lines().join()).toMatch(
+      /multicluster clusterset\.local[^]*v1beta1[^]*1\.0\.0/,
+    );
+  });
+
   it('has the options of dns64 that dnsmasq does not have as notes', () => {
     const notes = new Notes();
     const text = '. {\n dns64 {\n  translate_all\n }\n forward . 192.0.2.1\n}\n';

@@ -86,6 +86,52 @@ describe('transfer', () => {
   });
 });
 
+describe('multicluster of the plugin kubernetes', () => {
+  const multicluster = (zones: string, options: string) =>
+    converted(`.:53 {\nkubernetes ${zones} {\n${options}\n}\nforward . 1.1.1.1\n}\n`);
+
+  it('is --clusterset-domain of kubedns, and a domain that dnsmasq asks it for; what differs is named', () => {
+    const zones = 'k8s.example Clusterset.local. in-addr.arpa';
+    const { setup, words, lines } = multicluster(zones, 'multicluster clusterset.local');
+    expect(setup.domain).toBe('k8s.example');
+    expect(words).toContain('--clusterset-domain=clusterset.local');
+    expect(words).toContain('--server=/clusterset.local/127.0.0.1#10053');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /multicluster clusterset\.local.*v1beta1.*clusters with a dot.*1\.0\.0.*component clusterset/,
+    );
+  });
+
+  it('is not a second domain in a block of its own', () => {
+    const { setup, lines } = converted(
+      '.:53 {\nkubernetes cluster.local\nforward . 1.1.1.1\n}\n' +
+        'clusterset.local {\nkubernetes {\nmulticluster clusterset.local\n}\n}\n',
+    );
+    expect([setup.domain, setup.clustersetDomain]).toEqual(['cluster.local', 'clusterset.local']);
+    expect(lines.join('\n')).not.toContain('one domain');
+  });
+
+  it.each([
+    [
+      'cluster.local a.example b.example',
+      'multicluster a.example b.example',
+      'one zone of --clusterset-domain',
+    ],
+    [
+      'cluster.local',
+      'multicluster clusterset.local',
+      'clusterset.local is not a zone of this kubernetes',
+    ],
+  ])('of %s with %s is named with its reason', (zones, option, reason) => {
+    expect(multicluster(zones, option).lines.join('\n')).toContain(reason);
+  });
+
+  it('without a zone does nothing', () => {
+    const { setup, lines } = multicluster('cluster.local', 'multicluster');
+    expect([setup.clustersetDomain, lines]).toEqual(['', []]);
+  });
+});
+
 describe('each plugin of CoreDNS', () => {
   it.each([...COREDNS_PLUGINS].filter((name) => name !== 'import'))(
     'is carried or named with an option that is not known: %s',

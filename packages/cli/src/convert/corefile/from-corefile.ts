@@ -558,7 +558,13 @@ function readKubernetes(plugin: Directive, zone: string, context: PluginContext)
     const key = readKey(arg);
     return typeof key === 'string' ? plainDomain(arg) : key.zone;
   });
-  const [domain, ...others] = zones.filter((each) => !each.endsWith('.arpa'));
+  const options = plugin.block ?? [];
+  const imported = options.flatMap(({ name, args }) =>
+    name === 'multicluster' ? args.map(plainDomain) : [],
+  );
+  const [domain, ...others] = zones.filter(
+    (each) => !each.endsWith('.arpa') && !imported.includes(each),
+  );
   const isFirst = context.kubernetes === '';
   if (domain !== undefined) {
     if (isFirst || domain === draft.domain) draft.domain = domain;
@@ -578,10 +584,12 @@ function readKubernetes(plugin: Directive, zone: string, context: PluginContext)
   draft.reverseZones = REVERSE_ZONES.filter(
     (each) => draft.reverseZones.includes(each) || reverse.some((name) => name.endsWith(each)),
   );
-  const options = plugin.block ?? [];
   const text = ['kubernetes', ...options.filter(isOfKubedns).map(directiveText)].join('; ');
   if (!isFirst && text !== context.kubernetes) {
     lose(context, plugin, zone, 'kubedns serves all of the cluster in one way');
+  }
+  for (const option of options) {
+    if (option.name === 'multicluster') readMulticluster(option, zone, zones, context);
   }
   if (!isFirst) return;
   context.kubernetes = text;
@@ -589,9 +597,33 @@ function readKubernetes(plugin: Directive, zone: string, context: PluginContext)
   for (const option of options) readKubernetesOption(option, zone, reverse, context);
 }
 
-/** `fallthrough` depends on the zone of a name. */
+/** `fallthrough` depends on the zone of a name, and `multicluster` on the zones of the block. */
 function isOfKubedns({ name }: Directive): boolean {
-  return name !== 'fallthrough';
+  return name !== 'fallthrough' && name !== 'multicluster';
+}
+
+const IMPORTS =
+  'kubedns also reads ServiceImports of v1beta1 and answers names of endpoints of clusters with a dot, dns-version is 1.0.0; ' +
+  'it needs the role of the component clusterset';
+
+/** `multicluster [ZONES…]`, of the zones of its plugin: without one it does nothing. */
+function readMulticluster(
+  option: Directive,
+  zone: string,
+  zones: readonly string[],
+  context: PluginContext,
+): void {
+  const { draft } = context;
+  for (const domain of option.args.map(plainDomain)) {
+    const isOther = draft.clustersetDomain !== '' && draft.clustersetDomain !== domain;
+    if (isOther) lose(context, option, zone, 'kubedns has one zone of --clusterset-domain');
+    else if (!isDnsSubdomain(domain) || !zones.includes(domain)) {
+      lose(context, option, zone, `${domain} is not a zone of this kubernetes`);
+    } else {
+      if (draft.clustersetDomain === '') change(context, option, zone, IMPORTS);
+      draft.clustersetDomain = domain;
+    }
+  }
 }
 
 function readKubernetesOption(
@@ -630,6 +662,8 @@ function readKubernetesOption(
       }
       return;
     }
+    case 'multicluster':
+      return; // see above
     case 'upstream':
       return; // without meaning since CoreDNS 1.7
     default:

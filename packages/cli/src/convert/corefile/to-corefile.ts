@@ -52,8 +52,17 @@ interface Zone {
   readonly forward: ForwardTargets;
 }
 
+/** As of CoreDNS 1.14.7. */
+const MULTICLUSTER =
+  'CoreDNS reads ServiceImports of v1alpha1 alone, and has no names of endpoints of a cluster with a dot; ' +
+  'its ClusterRole needs list and watch of serviceimports in multicluster.x-k8s.io';
+
 function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
   const isRoot = here.zone === '.';
+  const { clustersetDomain } = setup;
+  if (isRoot && clustersetDomain !== '') {
+    notes.change(`--clusterset-domain=${clustersetDomain}`, MULTICLUSTER);
+  }
   const forMain = (directives: readonly Directive[]) => (isRoot ? directives : []);
   const lameduck = directive('lameduck', [`${setup.drainSeconds}s`]);
   return [
@@ -149,7 +158,10 @@ function forwardDirective({ targets, options }: ForwardTargets, setup: DnsSetup)
 /** In every block whose zone contains names of the cluster. */
 function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
   const reverseZones = setup.reverseZones.filter((each) => isWithin(each, zone));
-  const domains = isWithin(setup.domain, zone) ? [setup.domain] : [];
+  const { clustersetDomain } = setup;
+  const imported =
+    clustersetDomain !== '' && isWithin(clustersetDomain, zone) ? [clustersetDomain] : [];
+  const domains = [...(isWithin(setup.domain, zone) ? [setup.domain] : []), ...imported];
   if (domains.length + reverseZones.length === 0) return [];
   const { masterUrl, kubeconfig } = setup;
   return [
@@ -158,6 +170,7 @@ function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
       [...domains, ...reverseZones],
       [
         directive('pods', [setup.pods]),
+        ...(imported.length === 0 ? [] : [directive('multicluster', imported)]),
         ...(reverseZones.length === 0 ? [] : [directive('fallthrough', reverseZones)]),
         directive('ttl', [`${setup.recordTtl}`]),
         ...(setup.namesEndpointsByPod ? [directive('endpoint_pod_names')] : []),

@@ -94,6 +94,9 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
     case 'domain':
       draft.domain = plainDomain(value);
       return;
+    case 'clusterset-domain':
+      draft.clustersetDomain = plainDomain(value);
+      return;
     case 'external-domain':
       draft.externalDomain = plainDomain(value);
       return;
@@ -395,7 +398,10 @@ function askKubedns(domain: string, text: string, reading: Reading): void {
     draft.reverseZones = REVERSE_ZONES.filter(
       (zone) => zone === domain || draft.reverseZones.includes(zone),
     );
-  } else if (domain !== draft.externalDomain && !isWithin(domain, draft.domain)) {
+  } else if (
+    ![draft.clustersetDomain, draft.externalDomain].includes(domain) &&
+    !isWithin(domain, draft.domain)
+  ) {
     notes.change(text, `kubedns forwards ${domain} to its servers, as CoreDNS does by itself`);
   }
 }

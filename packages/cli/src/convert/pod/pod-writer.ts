@@ -67,6 +67,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
   const { pods, recordTtl, drainSeconds, masterUrl, kubeconfig } = setup;
   return [
     `--domain=${setup.domain}.`,
+    ...(setup.clustersetDomain === '' ? [] : [`--clusterset-domain=${setup.clustersetDomain}`]),
     ...(setup.externalDomain === '' ? [] : [`--external-domain=${setup.externalDomain}`]),
     ...(setup.transferTo.length === 0 ? [] : [`--transfer-to=${setup.transferTo.join(',')}`]),
     '--dns-port=10053',
@@ -84,8 +85,9 @@ export function kubednsArguments(setup: DnsSetup): string[] {
   ];
 }
 
-function askedOfKubedns({ domain, reverseZones, externalDomain }: DnsSetup): string[] {
-  return [domain, ...reverseZones, externalDomain].filter((zone) => zone !== '');
+function askedOfKubedns(setup: DnsSetup): string[] {
+  const { domain, reverseZones, clustersetDomain, externalDomain } = setup;
+  return [domain, ...reverseZones, clustersetDomain, externalDomain].filter((zone) => zone !== '');
 }
 
 /** The arguments of the container dnsmasq for a setup: the nanny's, `--`, and dnsmasq's. */
