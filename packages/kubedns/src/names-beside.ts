@@ -2,13 +2,14 @@ import { StartupError } from '@kube-dns/daemon';
 import type { Trace } from '@kube-dns/base';
 import { overlaps } from '@kube-dns/push';
 import type { ExplainedStep } from '@kube-dns/telemetry';
-import { addressText, bindAddress, encodeKey, isInZone } from '@kube-dns/wire';
+import { addressText, bindAddress, encodeKey, isInZone, ROOT_NAME } from '@kube-dns/wire';
 import { IMPORT_READ, ImportedNames } from './answer/imported-names.js';
 import { namingOf, ownAddresses } from './answer/kubedns-answerer.js';
 import { combineLocalNames, type LocalNames } from './answer/local-names.js';
 import { nameServerAddresses } from './answer/zone-answerer.js';
 import type { KubednsFlags } from './config/flags.js';
 import { importedSteps } from './explain/imported-steps.js';
+import { externalNode, hostsNode } from './outside/outside-json.js';
 import { transferableExternal } from './outside/external-transfer.js';
 import { ExternalZone } from './outside/external-zone.js';
 import type { FederatedNames } from './federation/federations.js';
@@ -145,6 +146,7 @@ function externalNames({ flags, zone, changes, isSynced }: BesideOptions): Names
     records: { putService: (key, service) => names.putService(key, service) },
     zones: [names],
     transferable: [transferableExternal(names, flags['record-ttl'])],
+    dump: { apex: names.apex, node: () => externalNode(names) },
   };
 }
 
@@ -182,6 +184,7 @@ function routeNames(options: BesideOptions): NamesBeside | undefined {
       putNamespace: (name, exists, hasHostNames) => names.putNamespace(name, exists, hasHostNames),
     },
     zones: [],
+    dump: { apex: ROOT_NAME, node: () => hostsNode(names.hosts()) },
   };
 }
 

@@ -25,7 +25,7 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { explainPages, queryPages, Telemetry } from '@kube-dns/telemetry';
-import { bindAddress, RCODE, SAFE_UDP_BYTES, type TsigKey } from '@kube-dns/wire';
+import { bindAddress, RCODE, ROOT_NAME, SAFE_UDP_BYTES, type TsigKey } from '@kube-dns/wire';
 import {
   composeAnswerer,
   type KubednsAnswerer,
@@ -44,6 +44,7 @@ import { Federations } from './federation/federations.js';
 import { ProgrammingTimes } from './metrics/metric-families.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { keptFields, type NamesBeside, namesBeside } from './names-beside.js';
+import { hostsNode } from './outside/outside-json.js';
 import { StaticHosts } from './outside/static-hosts.js';
 import { AnnouncedRecords, clusterZones } from './subscription/announced-records.js';
 import { ClusterZones } from './transfer/cluster-zones.js';
@@ -350,10 +351,8 @@ export class KubednsServer {
 
   /** The records as JSON, in pieces. */
   dump(): Iterable<string> {
-    return cacheJson(
-      this.#zone,
-      this.#beside.flatMap(({ dump = [] }) => dump),
-    );
+    const hosts = { apex: ROOT_NAME, node: () => hostsNode(this.#hosts.hosts()) };
+    return cacheJson(this.#zone, [...this.#beside.flatMap(({ dump = [] }) => dump), hosts]);
   }
 
   /** Who is notified which names change, as JSON. */

@@ -76,7 +76,12 @@ beforeAll(async () => {
     hosts('192.0.2.5 db.example.com db'),
   ]);
   api.failRequests({ resource: 'tlsroutes', status: 403 });
-  const flags = ['--external-domain=lb.test', '--route-names', '--config-map=kube-dns'];
+  const flags = [
+    '--external-domain=lb.test',
+    '--route-names',
+    '--search-zone=ap.k8s.io',
+    '--config-map=kube-dns',
+  ];
   kubedns = await startKubedns(api, upstream, flags).ready();
 });
 afterAll(async () => {
@@ -129,6 +134,24 @@ describe('names from outside', () => {
       answers: ['yahoo.com A 203.0.113.1'],
     });
     expect(upstream.asked).toContain('yahoo.com A');
+  });
+
+  it('are on the page /cache, and in explanations', async () => {
+    const [, cache] = await kubedns.get('/cache');
+    for (const text of ['192.0.2.80', '192.0.2.7', '192.0.2.6']) expect(cache).toContain(text);
+    expect(cache).not.toContain('192.0.2.66');
+    const explained = async (name: string) => {
+      const [, body] = await kubedns.get(`/explain?name=${name}&type=A`);
+      return body;
+    };
+    expect(await explained('a.shop.example.com')).toContain('that of HTTPRoute shop/web');
+    expect(await explained('lb.shop.lb.test')).toContain('the name of the service shop/lb');
+    const search = await explained('lb.search.shop.cluster.local.ap.k8s.io');
+    expect(search).toContain('lb.shop.svc.cluster.local: it exists.');
+    const outside = await explained('yahoo.com.search.shop.cluster.local.ap.k8s.io');
+    expect(outside).toContain('yahoo.com.svc.cluster.local: there is no such name.');
+    expect(outside).toContain('yahoo.com: its server is asked.');
+    expect(outside).toContain('203.0.113.1');
   });
 
   it('do without a resource that is denied, which is one line', async () => {

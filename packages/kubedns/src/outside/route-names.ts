@@ -7,6 +7,7 @@ import { type HostRecords, isSameHost, type Service } from '../watch/projections
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { HostAnswers, targetFor } from './host-answers.js';
 import { HostIndex, type HostNode, type HostOwner } from './host-index.js';
+import type { ShownHost } from './outside-json.js';
 import {
   type Gateway,
   gatewayBytes,
@@ -147,6 +148,11 @@ export class RouteNames implements LocalNames {
   /** How many namespaces allow host names. */
   get allowedNamespaces(): number {
     return this.#allowed.size;
+  }
+
+  /** Each host with what it leads to, in any order. */
+  *hosts(): Generator<ShownHost> {
+    for (const { host, claims } of this.index.hosts()) yield { host, records: claims[0]!.records };
   }
 
   /** The names that several objects take, with different records. */

@@ -3,6 +3,7 @@ import { ConfigError, type ConfiguredHosts, isIpAddress } from '@kube-dns/daemon
 import {
   addressBytes,
   type AnswerWriter,
+  decodeName,
   encodeKey,
   encodeReverseName,
   isInZone,
@@ -14,6 +15,7 @@ import type { LocalNames } from '../answer/local-names.js';
 import type { ZoneChanges } from '../subscription/announced-records.js';
 import { type HostRecords, hostRecords, isSameHost } from '../watch/projections.js';
 import { HostAnswers } from './host-answers.js';
+import type { ShownHost } from './outside-json.js';
 import { ReverseNames } from './reverse-names.js';
 
 export interface StaticHostsOptions {
@@ -48,8 +50,8 @@ export class StaticHosts implements LocalNames {
   }
 
   /** Each name with its addresses. */
-  names(): Iterable<[name: Uint8Array, records: HostRecords]> {
-    return this.#names.entries();
+  *hosts(): Generator<ShownHost> {
+    for (const [name, records] of this.#names.entries()) yield { host: decodeName(name), records };
   }
 
   /** Throws a ConfigError for names of the cluster's zone, which are the cluster's alone. */

@@ -97,9 +97,7 @@ function rootOf(zone: ClusterZone, beside: readonly DumpedZone[]): Node {
   );
   const own = () => servicesNode(namespaces);
   const zones = [...(namespaces.length === 0 ? [] : [{ apex: zone.apex, node: own }]), ...beside];
-  return treeOf(
-    zones.map(({ apex, node }) => ({ labels: decodeName(apex).split('.').reverse(), node })),
-  );
+  return treeOf(zones.map(({ apex, node }) => ({ labels: labelsOf(decodeName(apex)), node })));
 }
 
 /** The node of a zone with these namespaces. */
@@ -109,15 +107,45 @@ export function servicesNode(namespaces: Node['children']): Node {
 
 /** The tree above zones; `labels` are those that are left of a zone's name, the first one below the root first. */
 function treeOf(zones: readonly { labels: readonly string[]; node: () => Node }[]): Node {
-  const [first] = zones;
-  if (first?.labels.length === 0) return first.node();
-  const tops = [...new Set(zones.map(({ labels }) => labels[0]!))].sort();
+  const [own, others] = [true, false].map((isOwn) =>
+    zones.filter(({ labels }) => (labels.length === 0) === isOwn),
+  );
+  const tops = [...new Set(others!.map(({ labels }) => labels[0]!))].sort();
   const children = tops.map((top) => {
-    const below = zones.filter(({ labels }) => labels[0] === top);
+    const below = others!.filter(({ labels }) => labels[0] === top);
     const rest = below.map(({ labels, node }) => ({ labels: labels.slice(1), node }));
     return [top, treeOf(rest)] as const;
   });
-  return { children, entries: [] };
+  const nodes = own!.map(({ node }) => node());
+  return merged(
+    tops.length === 0 && nodes.length > 0 ? nodes : [...nodes, { children, entries: [] }],
+  );
+}
+
+/** Nodes of one name as one: hosts may be of any zone. */
+function merged(nodes: readonly Node[]): Node {
+  const [first] = nodes;
+  if (nodes.length === 1) return first!;
+  return {
+    get children() {
+      const byLabel = new Map<string, Node[]>();
+      for (const [label, node] of nodes.flatMap(({ children }) => [...children])) {
+        byLabel.set(label, [...(byLabel.get(label) ?? []), node]);
+      }
+      return sorted(byLabel).map(([label, same]) => [label, merged(same)] as const);
+    },
+    get entries() {
+      return new Map(nodes.flatMap(({ entries }) => [...entries]));
+    },
+  };
+}
+
+/** The labels of a name, the one next to the root first. */
+export function labelsOf(name: string): string[] {
+  return name
+    .split('.')
+    .filter((label) => label !== '')
+    .reverse();
 }
 
 function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {

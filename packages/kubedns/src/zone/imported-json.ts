@@ -28,7 +28,7 @@ export function importedNode(zone: ImportedZone): Node {
 }
 
 /** One name with its addresses and ports: the import itself, or a host of it. */
-interface Target {
+export interface Target {
   /** The labels before the name of the import; empty for itself. */
   readonly leaf: string;
   readonly name: string;
@@ -44,8 +44,8 @@ function serviceNode(service: ImportedService): Node {
       return protocolNodes(targetsOf(service));
     },
     get entries() {
-      return targetsOf(service).flatMap(({ leaf, ipv4, ipv6 }) =>
-        [...textsOf(ipv4), ...textsOf(ipv6)].map(
+      return targetsOf(service).flatMap(({ leaf, ...addresses }) =>
+        addressTexts(addresses).map(
           (host, i) =>
             [numbered(leaf === '' ? host : leaf, leaf === '' ? 0 : i), { host }] as const,
         ),
@@ -65,7 +65,8 @@ function targetsOf({ object, content, name }: ImportedService): Target[] {
     });
 }
 
-function protocolNodes(targets: readonly Target[]): (readonly [string, Node])[] {
+/** Of the named ports of targets: `_<protocol>`, and `_<port>` below it. */
+export function protocolNodes(targets: readonly Target[]): (readonly [string, Node])[] {
   const byProtocol = new Map<string, Map<string, (readonly [string, Entry])[]>>();
   for (const { leaf, name, ports } of targets) {
     for (const { protocol, name: portName, port } of ports.ports) {
@@ -82,6 +83,11 @@ function protocolNodes(targets: readonly Target[]): (readonly [string, Node])[] 
     );
     return [`_${protocol}`, { children, entries: [] }] as const;
   });
+}
+
+/** IPv4 first. */
+export function addressTexts({ ipv4, ipv6 }: Pick<Target, 'ipv4' | 'ipv6'>): string[] {
+  return [...textsOf(ipv4), ...textsOf(ipv6)];
 }
 
 function textsOf(packed: PackedAddresses): string[] {
