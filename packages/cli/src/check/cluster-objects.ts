@@ -18,6 +18,8 @@ export interface ServiceObject {
   readonly clusterIps: readonly string[];
   readonly families: readonly string[];
   readonly ports: readonly string[];
+  /** Where its DNS goes: port 53, as `UDP`, to a number or the name of a port of the pods. */
+  readonly targets: readonly { readonly protocol: string; readonly port: number | string }[];
   readonly externalName: string;
   readonly trafficDistribution: string;
 }
@@ -42,6 +44,7 @@ export interface PodOwner {
   readonly dnsConfig: Mapping;
 }
 
+const DNS_PORT = 53;
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
 /**
@@ -57,6 +60,8 @@ export class ClusterObjects {
   /** By `NAMESPACE/NAME`. */
   readonly endpointCounts = new Map<string, EndpointCount>();
   readonly podOwners: PodOwner[] = [];
+  /** Of pods and of their templates, by namespace: each set of labels once, as JSON. */
+  readonly #podLabels = new Map<string, Set<string>>();
   /** By name. */
   readonly namespaces = new Map<string, Mapping>();
   /** Of the other kinds, whole; workloads, pods and budgets only of the namespace of the DNS. */
@@ -85,6 +90,8 @@ export class ClusterObjects {
   #addOther(kind: string, value: Mapping, namespace: string, name: string): void {
     const isPod = kind === 'Pod';
     const podSpec = isPod ? value.spec : valueAt(value, 'spec', 'template', 'spec');
+    const podLabels = valueAt(isPod ? value : valueAt(value, 'spec', 'template'), 'metadata', 'labels'); // prettier-ignore
+    if (podSpec !== undefined) this.#addPodLabels(namespace, podLabels);
     const dnsConfig = asMapping(valueAt(podSpec, 'dnsConfig'));
     if (dnsConfig !== undefined) {
       const dnsPolicy = textOf(valueAt(podSpec, 'dnsPolicy'));
@@ -94,6 +101,18 @@ export class ClusterObjects {
     const list = this.others.get(kind) ?? [];
     list.push(value);
     this.others.set(kind, list);
+  }
+
+  #addPodLabels(namespace: string, labels: unknown): void {
+    const known = this.#podLabels.get(namespace) ?? new Set();
+    this.#podLabels.set(namespace, known.add(JSON.stringify(asMapping(labels) ?? {})));
+  }
+
+  /** Whether a LabelSelector selects a pod that is there; undefined where no pod of the namespace is known. */
+  hasPods(namespace: string, selector: unknown): boolean | undefined {
+    const known = this.#podLabels.get(namespace);
+    if (known === undefined) return undefined;
+    return [...known].some((labels) => selects(selector, JSON.parse(labels) as Mapping));
   }
 
   #addSlice(value: Mapping, namespace: string): void {
@@ -134,19 +153,27 @@ export class ClusterObjects {
 
   /**
    * The Service that pods ask first, then others that select DNS pods. Upstreams of node caches, which pods do not ask, are
-   * left out.
+   * left out, and Services without an address.
    */
   dnsServices(): ServiceObject[] {
-    const found = this.services.filter(
-      ({ namespace, name, labels, ports, clusterIps }) =>
+    const found = this.#ofDns().filter(({ clusterIps }) => clusterIps[0] !== 'None');
+    const rank = ({ name }: ServiceObject) => Number(name !== 'kube-dns');
+    return found.sort((one, other) => rank(one) - rank(other));
+  }
+
+  /** Those without an address (`clusterIP: None`), which no pod can ask. */
+  headlessDnsServices(): ServiceObject[] {
+    return this.#ofDns().filter(({ clusterIps }) => clusterIps[0] === 'None');
+  }
+
+  #ofDns(): ServiceObject[] {
+    return this.services.filter(
+      ({ namespace, name, labels, ports }) =>
         namespace === this.namespace &&
         (labels['k8s-app'] === 'kube-dns' || name === 'kube-dns') &&
         ports.some((port) => port.endsWith(' 53')) &&
-        !name.endsWith('-upstream') &&
-        clusterIps[0] !== 'None',
+        !name.endsWith('-upstream'),
     );
-    const rank = ({ name }: ServiceObject) => Number(name !== 'kube-dns');
-    return found.sort((one, other) => rank(one) - rank(other));
   }
 }
 
@@ -167,9 +194,21 @@ function serviceOf(value: Mapping, namespace: string, name: string): ServiceObje
     ports: mappingsOf(spec.ports).map(
       ({ protocol, port }) => `${textOf(protocol) || 'TCP'} ${Number(port)}`,
     ),
+    targets: mappingsOf(spec.ports)
+      .filter(({ port }) => Number(port) === DNS_PORT)
+      .map(({ protocol, port, targetPort }) => ({
+        protocol: textOf(protocol) || 'TCP',
+        port: targetPort === undefined ? Number(port) : portOf(targetPort),
+      })),
     externalName: textOf(spec.externalName),
     trafficDistribution: textOf(spec.trafficDistribution),
   };
+}
+
+/** An IntOrString; a number that is written as text is a number here. */
+export function portOf(value: unknown): number | string {
+  const text = typeof value === 'number' ? String(value) : textOf(value);
+  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 /** The later of two versions of the API; '' is none. */

@@ -5,6 +5,8 @@ export interface DnsService {
   readonly clusterIps: readonly string[];
   /** As `UDP 53`. */
   readonly ports: readonly string[];
+  /** Where its DNS goes, as `UDP 5353` or `UDP dns`, that no container of its pods has. */
+  readonly closedTargets: readonly string[];
   /** Empty without one. */
   readonly trafficDistribution: string;
 }
@@ -204,6 +206,8 @@ export interface PolicyFact {
   readonly forbids: 'questions to the DNS pods' | 'questions of its pods';
   /** `UDP`, `TCP`. */
   readonly protocols: readonly string[];
+  /** It allows the address of the DNS Service, and no address of its pods. */
+  readonly allowsService: boolean;
 }
 
 export interface HeadlessFact {
@@ -245,6 +249,8 @@ export interface VersionFact {
 export interface FactValues {
   /** Empty when the cluster has none. */
   readonly dnsServices: readonly DnsService[];
+  /** Names of those without an address (`clusterIP: None`). */
+  readonly headlessDnsServices: readonly string[];
   /** The first of them, which pods ask. */
   readonly dnsService: DnsService;
   readonly workloads: readonly Workload[];

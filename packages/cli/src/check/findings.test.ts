@@ -15,6 +15,7 @@ const service = {
   name: 'kube-dns',
   clusterIps: ['10.96.0.10'],
   ports: ['UDP 53', 'TCP 53'],
+  closedTargets: [],
   trafficDistribution: 'PreferSameZone',
 };
 const workload: Workload = {
@@ -45,9 +46,9 @@ const certificate = { by: 'dnsmasq', server: 'tls://9.9.9.9#853', endsInSeconds:
 /** Of each finding facts that it is in, what it says of them, and facts that it is not in. */
 const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, passes: Values]>> = {
   KD0101: [
-    { dnsServices: [service], dnsService: service, workloads: [workload, coredns] },
+    { dnsServices: [service], headlessDnsServices: [], dnsService: service, workloads: [workload, coredns] },
     'the Service kube-dns selects the pods of deployment/kube-dns, deployment/coredns: answers differ by chance',
-    { dnsServices: [service], dnsService: service, workloads: [workload, { ...coredns, replicas: 0 }] },
+    { dnsServices: [service], headlessDnsServices: [], dnsService: service, workloads: [workload, { ...coredns, replicas: 0 }] },
   ],
   KD0102: [
     { dnsService: service, endpoints: [{ ...endpoint, isReady: false }], nodes, notReady: [] },
@@ -145,7 +146,7 @@ const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, p
     { dnsService: service, nodes, withoutBudget: [], workloads: [workload] },
   ],
   KD0121: [
-    { policies: [{ name: 'shop/default-deny', forbids: 'questions of its pods', protocols: ['UDP', 'TCP'] }] },
+    { policies: [{ name: 'shop/default-deny', forbids: 'questions of its pods', protocols: ['UDP', 'TCP'], allowsService: false }] },
     'the NetworkPolicy shop/default-deny forbids questions of its pods over UDP and TCP',
     { policies: [] },
   ],
@@ -224,7 +225,10 @@ describe.each(Object.entries(FIXTURES))('%s', (code, [fails, says, passes]) => {
 
 /** What the other rules of a finding say. */
 const MORE: readonly (readonly [code: string, values: Values, says: string | undefined])[] = [
-  ['KD0101', { dnsServices: [] }, 'there is no DNS Service: none has the label k8s-app=kube-dns and port 53'],
+  ['KD0101', { dnsServices: [], headlessDnsServices: [] }, 'there is no DNS Service: none has the label k8s-app=kube-dns and port 53'],
+  ['KD0101', { dnsServices: [], headlessDnsServices: ['kube-dns'] }, 'the Service kube-dns has no address (clusterIP: None): no resolv.conf can name it'],
+  ['KD0121', { policies: [{ name: 'shop/egress', forbids: 'questions of its pods', protocols: ['UDP'], allowsService: true }] }, 'the NetworkPolicy shop/egress forbids questions of its pods over UDP: it allows the address of the DNS Service, and most network plugins look at that of the pod behind it'],
+  ['KD0103', { dnsService: { ...service, closedTargets: ['UDP 5353'] } }, 'the Service kube-dns sends port 53 to UDP port 5353, which no container of its pods has'],
   ['KD0101', { dnsService: service, workloads: [] }, 'no Deployment has pods that the Service kube-dns selects'],
   ['KD0102', { endpoints: [endpoint], nodes }, 'all ready endpoints (1) are on the node a: without it there is no DNS'],
   ['KD0102', { endpoints: [endpoint], nodes: [a!] }, undefined],

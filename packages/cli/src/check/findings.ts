@@ -124,9 +124,12 @@ export const FINDINGS: readonly Finding[] = [
     title: 'no DNS deployment answers for the Service, or two do',
     mend: APPLY,
     rules: [
-      rule('the DNS Service', ['dnsServices'], ({ dnsServices }) =>
-        dnsServices.length === 0 ? [NO_SERVICE] : [],
-      ),
+      rule('the DNS Service', ['dnsServices', 'headlessDnsServices'], (facts) => {
+        if (facts.dnsServices.length > 0) return [];
+        const [headless] = facts.headlessDnsServices;
+        if (headless === undefined) return [NO_SERVICE];
+        return [`the Service ${headless} has no address (clusterIP: None): no resolv.conf can name it`]; // prettier-ignore
+      }),
       rule('the deployments of the DNS Service', ['dnsService', 'workloads'], (facts) => {
         const { dnsService: service } = facts;
         const found = running(facts.workloads);
@@ -178,6 +181,12 @@ export const FINDINGS: readonly Finding[] = [
     rules: [
       rule('the ports of the DNS Service', ['dnsService'], ({ dnsService }) =>
         ['UDP', 'TCP'].flatMap((each) => noPort(dnsService, each)),
+      ),
+      rule('the ports of the pods', ['dnsService'], ({ dnsService: { name, closedTargets } }) =>
+        closedTargets.map((each) => ({
+          text: `the Service ${name} sends port 53 to ${each.replace(' ', ' port ')}, which no container of its pods has`,
+          mend: `${KUBECTL} edit service ${name}`,
+        })),
       ),
       rule('questions over UDP and TCP', ['asked'], ({ asked }) => oneWayOnly(asked)),
     ],
@@ -558,10 +567,13 @@ export const FINDINGS: readonly Finding[] = [
     mend: 'kubectl apply -k manifests/components/network-policy',
     rules: [
       rule('the network policies', ['policies'], ({ policies }) =>
-        policies.map(({ name, forbids, protocols }) => {
+        policies.map(({ name, forbids, protocols, allowsService }) => {
           const [namespace = '', policy = ''] = name.split('/');
+          const but = allowsService
+            ? ': it allows the address of the DNS Service, and most network plugins look at that of the pod behind it'
+            : '';
           return {
-            text: `the NetworkPolicy ${name} forbids ${forbids} over ${protocols.join(' and ')}`,
+            text: `the NetworkPolicy ${name} forbids ${forbids} over ${protocols.join(' and ')}${but}`,
             mend: `kubectl -n ${namespace} edit networkpolicy ${policy}`,
           };
         }),

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ClusterObjects } from './cluster-objects.js';
 import { factsOfObjects } from './object-facts.js';
 
@@ -44,4 +44,83 @@ it('a stub domain whose server is nearly an address is a mistake', () => {
       mistakes: ['stubDomains acme.test: 10.0.0.300 is no address'],
     },
   ]);
+});
+
+const NAMESPACE = 'kube-system';
+const labels = { 'k8s-app': 'kube-dns' };
+
+/** A DNS Service with one Deployment and one ready endpoint. */
+function cluster(targetPort?: number | string): ClusterObjects {
+  const objects = new ClusterObjects(NAMESPACE);
+  const metadata = { name: 'kube-dns', namespace: NAMESPACE, labels };
+  const port = { port: 53, protocol: 'UDP', ...(targetPort !== undefined && { targetPort }) };
+  objects.add('Service', { metadata, spec: { clusterIP: '10.96.0.10', selector: labels, ports: [port] } }); // prettier-ignore
+  const containers = [{ name: 'dnsmasq', ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }] }]; // prettier-ignore
+  const template = { metadata: { labels }, spec: { containers } };
+  objects.add('Deployment', { metadata, spec: { template } });
+  const ofService = { labels: { 'kubernetes.io/service-name': 'kube-dns' } };
+  objects.add('EndpointSlice', { metadata: { namespace: NAMESPACE, ...ofService }, addressType: 'IPv4', endpoints: [{ addresses: ['10.244.0.2'] }] }); // prettier-ignore
+  return objects;
+}
+
+it.each([
+  [undefined, []],
+  [53, []],
+  ['dns', []],
+  [5353, ['UDP 5353']],
+  ['dns-udp', ['UDP dns-udp']],
+])('the target port %p of the DNS Service must be one of its pods', (targetPort, closed) => {
+  const { values } = factsOfObjects(cluster(targetPort), () => undefined);
+  expect(values.dnsService!.closedTargets).toEqual(closed);
+});
+
+it('servers that are the DNS Service itself, and hosts of the zone of the cluster, are mistakes', () => {
+  const objects = cluster();
+  const data = {
+    upstreamNameservers: '["10.96.0.10", "9.9.9.9"]',
+    stubDomains: '{"acme.test": ["10.96.0.10:53", "10.96.0.10:5353"]}',
+    hosts: '10.0.0.1 web.acme.test kubernetes.default.svc.cluster.local',
+  };
+  objects.add('ConfigMap', { metadata: { name: 'kube-dns', namespace: NAMESPACE }, data });
+  const { values } = factsOfObjects(objects, () => undefined);
+  expect(values.configs![0]!.mistakes).toEqual([
+    'upstreamNameservers: 10.96.0.10 is the DNS Service itself: questions go in a circle',
+    'stubDomains acme.test: 10.96.0.10:53 is the DNS Service itself: questions go in a circle',
+    'hosts: kubernetes.default.svc.cluster.local is in the zone of the cluster',
+  ]);
+});
+
+it('a DNS Service without an address is none', () => {
+  const objects = new ClusterObjects(NAMESPACE);
+  const metadata = { name: 'kube-dns', namespace: NAMESPACE, labels };
+  objects.add('Service', { metadata, spec: { clusterIP: 'None', ports: [{ port: 53 }] } });
+  const { values } = factsOfObjects(objects, () => undefined);
+  expect(values).toMatchObject({ dnsServices: [], headlessDnsServices: ['kube-dns'] });
+});
+
+describe('a policy of other pods', () => {
+  const facts = (egress: readonly object[], pods: readonly object[] = []) => {
+    const objects = cluster();
+    for (const each of pods) objects.add('Pod', { metadata: { name: 'web', namespace: 'shop', labels: each }, spec: {} }); // prettier-ignore
+    const spec = { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Egress'], egress };
+    objects.add('NetworkPolicy', { metadata: { name: 'egress', namespace: 'shop' }, spec });
+    return factsOfObjects(objects, () => undefined).values.policies;
+  };
+  const to = (cidr: string, ...except: string[]) => [{ to: [{ ipBlock: { cidr, except } }] }];
+
+  it.each([
+    ['everywhere', [{}], []],
+    ['the pods', to('10.244.0.0/16'), []],
+    ['the Service alone', to('10.96.0.0/16'), [{ allowsService: true }]],
+    ['all but the pods', to('0.0.0.0/0', '10.244.0.0/16'), [{ allowsService: true }]],
+    ['nowhere', [], [{ allowsService: false }]],
+  ])('that leads %s', (_, egress, found) => {
+    expect(facts(egress)).toMatchObject(found);
+    expect(facts(egress)).toHaveLength(found.length);
+  });
+
+  it('is no finding where it selects no pod', () => {
+    expect(facts([], [{ app: 'api' }])).toEqual([]);
+    expect(facts([], [{ app: 'api' }, { app: 'web' }])).toHaveLength(1);
+  });
 });

@@ -12,7 +12,13 @@ import {
   valueAt,
   type Mapping,
 } from '../manifests/objects.js';
-import { newer, selects, type ClusterObjects, type ServiceObject } from './cluster-objects.js';
+import {
+  newer,
+  portOf,
+  selects,
+  type ClusterObjects,
+  type ServiceObject,
+} from './cluster-objects.js';
 import type {
   ConfigFact,
   DnsService,
@@ -28,6 +34,7 @@ import { policyFacts } from './policy-facts.js';
 const KINDS_OF = {
   dnsServices: ['Service'],
   dnsService: ['Service'],
+  headlessDnsServices: ['Service'],
   families: ['Service'],
   aliases: ['Service'],
   workloads: ['Deployment'],
@@ -86,16 +93,17 @@ function valuesOf(objects: ClusterObjects): Partial<FactValues> {
   const workloads = service === undefined ? [] : workloadsOf(objects, service);
   const zones = zonesOf(objects, workloads);
   const kubelets = kubeletsOf(objects);
-  const configs = configsOf(objects);
   const zone = zones[0]?.zone ?? 'cluster.local';
+  const clusterIps = services.flatMap((each) => each.clusterIps);
+  const configs = configsOf(objects, zone, clusterIps);
   const headless = objects.services.filter(({ clusterIps }) => clusterIps[0] === 'None');
   const endpoints = service === undefined ? [] : (objects.dnsEndpoints.get(service.name) ?? []);
   const { nodeCache, cachedNodes } = nodeCacheOf(objects);
   const proxyMode = proxyModeOf(objects);
-  const clusterIps = services.flatMap((each) => each.clusterIps);
   return {
-    dnsServices: services.map(dnsServiceOf),
-    ...(service !== undefined && { dnsService: dnsServiceOf(service) }),
+    dnsServices: services.map((each) => dnsServiceOf(each, workloadsOf(objects, each))),
+    ...(service !== undefined && { dnsService: dnsServiceOf(service, workloads) }),
+    headlessDnsServices: objects.headlessDnsServices().map(({ name }) => name),
     workloads: workloads.map(({ workload }) => workload),
     withoutBudget: withoutBudget(objects, workloads),
     endpoints,
@@ -135,7 +143,9 @@ function valuesOf(objects: ClusterObjects): Partial<FactValues> {
     policies: policyFacts(objects.of('NetworkPolicy'), {
       namespace: objects.namespace,
       podLabels: workloads[0]?.labels ?? service?.selector ?? {},
-      addresses: [...clusterIps, ...endpoints.map(({ address }) => address), ...(nodeCache?.localIps ?? [])], // prettier-ignore
+      serviceAddresses: clusterIps,
+      addresses: [...endpoints.map(({ address }) => address), ...(nodeCache?.localIps ?? [])],
+      hasPods: (namespace, selector) => objects.hasPods(namespace, selector),
       labelsOf: (name) => objects.namespaces.get(name) ?? { 'kubernetes.io/metadata.name': name },
     }),
     headless: headless.map((each) => {
@@ -161,9 +171,16 @@ function namesakesOf({ services }: ClusterObjects, target: string): string[] {
   );
 }
 
-function dnsServiceOf(service: ServiceObject): DnsService {
-  const { namespace, name, clusterIps, ports, trafficDistribution } = service;
-  return { namespace, name, clusterIps, ports, trafficDistribution };
+function dnsServiceOf(service: ServiceObject, workloads: readonly FoundWorkload[]): DnsService {
+  const { namespace, name, clusterIps, ports, targets, trafficDistribution } = service;
+  const open = workloads.flatMap((each) => each.ports);
+  // Pods that name none of their ports may listen on any.
+  const isOpen = ({ protocol, port }: (typeof targets)[number]) =>
+    open.length === 0 || open.some((each) => each.protocol === protocol && (each.port === port || each.name === port)); // prettier-ignore
+  const closedTargets = targets
+    .filter((each) => !isOpen(each))
+    .map(({ protocol, port }) => `${protocol} ${port}`);
+  return { namespace, name, clusterIps, ports, closedTargets, trafficDistribution };
 }
 
 function countOf({ endpointCounts }: ClusterObjects, { namespace, name }: ServiceObject) {
@@ -196,6 +213,13 @@ interface FoundWorkload {
   readonly labels: Mapping;
   /** Of all containers, with their variables expanded. */
   readonly args: readonly string[];
+  readonly ports: readonly ContainerPort[];
+}
+
+interface ContainerPort {
+  readonly protocol: string;
+  readonly port: number | string;
+  readonly name: string;
 }
 
 function workloadsOf(objects: ClusterObjects, { selector }: ServiceObject): FoundWorkload[] {
@@ -219,6 +243,13 @@ function workloadOf(kind: string, value: Mapping, labels: Mapping): FoundWorkloa
   return {
     labels,
     args: containers.flatMap(argsOf),
+    ports: containers.flatMap((each) =>
+      mappingsOf(each.ports).map(({ protocol, containerPort, name }) => ({
+        protocol: textOf(protocol) || 'TCP',
+        port: portOf(containerPort),
+        name: textOf(name),
+      })),
+    ),
     workload: {
       name: `${kind.toLowerCase()}/${textOf(valueAt(value, 'metadata', 'name'))}`,
       replicas: typeof replicas === 'number' ? replicas : 1,
@@ -331,26 +362,48 @@ function yamlOf(text: string): unknown {
   }
 }
 
-function configsOf(objects: ClusterObjects): ConfigFact[] {
+function configsOf(
+  objects: ClusterObjects,
+  zone: string,
+  clusterIps: readonly string[],
+): ConfigFact[] {
   const kubeDns = objects.configMap('kube-dns');
   const corefiles = ['coredns', 'node-local-dns'].flatMap((name) => {
     const text = objects.configMap(name)?.get('Corefile');
     return text === undefined ? [] : [{ from: `ConfigMap ${name}`, mistakes: corefileMistakes(text) }]; // prettier-ignore
   });
   if (kubeDns === undefined) return corefiles;
-  return [{ from: 'ConfigMap kube-dns', mistakes: configMistakes(kubeDns) }, ...corefiles];
+  return [
+    { from: 'ConfigMap kube-dns', mistakes: configMistakes(kubeDns, zone, clusterIps) },
+    ...corefiles,
+  ];
 }
 
-function configMistakes(files: ReadonlyMap<string, string>): string[] {
+function configMistakes(
+  files: ReadonlyMap<string, string>,
+  zone: string,
+  clusterIps: readonly string[],
+): string[] {
   const { warnings } = unknownKeys(files);
   try {
-    const { stubDomains } = parseDnsConfig(files);
+    const { stubDomains, upstreamNameservers, hosts } = parseDnsConfig(files);
     const typos = [...stubDomains].flatMap(([domain, servers]) =>
       servers
         .filter(isLikeAddress)
         .map((server) => `stubDomains ${domain}: ${server} is no address`),
     );
-    return [...typos, ...warnings];
+    const circles = [
+      ['upstreamNameservers', upstreamNameservers] as const,
+      ...[...stubDomains].map(([domain, servers]) => [`stubDomains ${domain}`, servers] as const),
+    ].flatMap(([key, servers]) =>
+      servers
+        .filter((server) => isOneOf(server, clusterIps))
+        .map((server) => `${key}: ${server} is the DNS Service itself: questions go in a circle`),
+    );
+    const own = Array.from(hosts.addresses.keys())
+      .filter((host) => host === zone || host.endsWith(`.${zone}`))
+      .map((host) => `hosts: ${host} is in the zone of the cluster`);
+    return [...typos, ...circles, ...own, ...warnings];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [...error.mistakes, ...warnings];
@@ -361,6 +414,11 @@ function configMistakes(files: ReadonlyMap<string, string>): string[] {
 function isLikeAddress(server: string): boolean {
   const host = server.replace(/:\d+$/, '');
   return /^[\d.]+$/.test(host) && isIP(host) === 0;
+}
+
+/** `server` may have a port. */
+function isOneOf(server: string, addresses: readonly string[]): boolean {
+  return addresses.some((each) => server === each || server === `${each}:53` || server === `[${each}]:53`); // prettier-ignore
 }
 
 function corefileMistakes(text: string): string[] {

@@ -14,8 +14,12 @@ import type { PolicyFact } from './facts.js';
 export interface PolicyTarget {
   readonly namespace: string;
   readonly podLabels: Mapping;
-  /** Of the Service, of its endpoints and of node caches. */
+  /** Of the Service. */
+  readonly serviceAddresses: readonly string[];
+  /** Where questions arrive: of its endpoints, and of node caches. */
   readonly addresses: readonly string[];
+  /** Whether a selector selects a pod of a namespace; undefined where that is not known. */
+  readonly hasPods: (namespace: string, selector: unknown) => boolean | undefined;
   /** Labels of a namespace. */
   readonly labelsOf: (namespace: string) => Mapping;
 }
@@ -70,6 +74,7 @@ function ofTheDnsPods(policy: Policy, all: readonly Policy[], target: PolicyTarg
 
 function ofOtherPods(policy: Policy, all: readonly Policy[], target: PolicyTarget): PolicyFact[] {
   if (!policy.types.includes('Egress')) return [];
+  if (target.hasPods(policy.namespace, policy.selector) === false) return [];
   const own = JSON.stringify(policy.selector ?? {});
   const others = all.filter(
     ({ namespace, types, selector }) =>
@@ -77,19 +82,26 @@ function ofOtherPods(policy: Policy, all: readonly Policy[], target: PolicyTarge
       types.includes('Egress') &&
       (isEmpty(selector) || JSON.stringify(selector ?? {}) === own),
   );
-  const rules = others
-    .flatMap(({ egress }) => egress)
-    .filter((rule) => leadsTo(rule, policy.namespace, target));
-  const protocols = PROTOCOLS.filter((each) => !rules.some((rule) => hasPort(rule, each)));
-  return factOf(policy, 'questions of its pods', protocols);
+  const rules = others.flatMap(({ egress }) => egress);
+  const forbidden = (addresses: readonly string[]) => {
+    const leading = rules.filter((rule) => leadsTo(rule, policy.namespace, target, addresses));
+    return PROTOCOLS.filter((each) => !leading.some((rule) => hasPort(rule, each)));
+  };
+  // Without an endpoint there is only the Service to judge by.
+  const { addresses, serviceAddresses } = target;
+  const protocols = forbidden(addresses.length > 0 ? addresses : serviceAddresses);
+  const allowsService = forbidden(serviceAddresses).length === 0;
+  return factOf(policy, 'questions of its pods', protocols, allowsService);
 }
 
 function factOf(
   { namespace, name }: Policy,
   forbids: PolicyFact['forbids'],
   protocols: readonly string[],
+  allowsService = false,
 ): PolicyFact[] {
-  return protocols.length === 0 ? [] : [{ name: `${namespace}/${name}`, forbids, protocols }];
+  if (protocols.length === 0) return [];
+  return [{ name: `${namespace}/${name}`, forbids, protocols, allowsService }];
 }
 
 function isEmpty(selector: unknown): boolean {
@@ -113,11 +125,16 @@ function hasPort({ ports }: Mapping, protocol: 'UDP' | 'TCP'): boolean {
 }
 
 /** A rule without peers leads everywhere. */
-function leadsTo({ to }: Mapping, from: string, target: PolicyTarget): boolean {
+function leadsTo(
+  { to }: Mapping,
+  from: string,
+  target: PolicyTarget,
+  addresses: readonly string[],
+): boolean {
   const peers = mappingsOf(to);
   if (peers.length === 0) return true;
   return peers.some(({ ipBlock, namespaceSelector, podSelector }) => {
-    if (ipBlock !== undefined) return target.addresses.some((each) => isInBlock(each, ipBlock));
+    if (ipBlock !== undefined) return addresses.some((each) => isInBlock(each, ipBlock));
     const isNamespace =
       namespaceSelector === undefined
         ? from === target.namespace
