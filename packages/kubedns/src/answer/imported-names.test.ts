@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeName, readUint32 } from '@kube-dns/wire';
 import { Answers, type AnswersOptions } from '../../test/support/answers.js';
+import { MCS_DNS_CHECKS } from '../../test/fixtures/mcs-dns-checks.js';
 import {
   HEADLESS,
   importedSliceObject,
@@ -56,52 +57,50 @@ function headlessImport(): void {
   cluster.endpointSlices.put(importedSliceObject(ipv6));
 }
 
-/** What mcs-api's conformance/*_dns.go (2026-05) checks in a clusterset, as names, types and what is to be there. */
 describe('the checks of the conformance suite of mcs-api', () => {
-  it.each([
-    // clusterip_service_dns.go: the address of each family, and an SRV record of the bare name.
-    ['clusterip', 'web.default.svc.clusterset.local', 'A', ['A 10.42.0.1']],
-    ['clusterip', 'web.default.svc.clusterset.local', 'AAAA', ['AAAA fd42::1']],
-    [
-      'clusterip',
-      'web.default.svc.clusterset.local',
-      'SRV',
-      ['SRV 10 100 80 web.default.svc.clusterset.local'],
-    ],
-    // The names of the cluster are those of its own services.
-    ['clusterip', 'web.default.svc.cluster.local', 'A', ['A 10.96.0.1']],
-  ])('%s_service_dns: %s %s', async (_, name, type, expected) => {
-    const { cluster } = answers;
-    const ips = ['10.42.0.1', 'fd42::1'];
-    cluster.serviceImports.put(importObject({ ips, ports: HTTP }));
-    cluster.services.put(serviceObject({ clusterIPs: ['10.96.0.1'] }));
-    expect(await texts(name, type)).toEqual(['NOERROR', ...expected]);
+  const slice = (cluster: string, hosts: readonly { ip: string; hostname?: string }[]) => {
+    const isIpv6 = hosts[0]!.ip.includes(':');
+    const endpoints = hosts.map(({ ip, hostname }) => ({
+      addresses: [ip],
+      ...(hostname !== undefined && { hostname }),
+    }));
+    const name = `web-${cluster}-${isIpv6 ? 6 : 4}`;
+    const addressType = isIpv6 ? 'IPv6' : 'IPv4';
+    const object = importedSliceObject({ name, cluster, addressType, endpoints, ports: HTTP });
+    answers.cluster.endpointSlices.put(object);
+  };
+  const objects = {
+    clusterip: () => {
+      const ips = ['10.42.0.1', 'fd42::1'];
+      answers.cluster.serviceImports.put(importObject({ ips, ports: HTTP }));
+      answers.cluster.services.put(serviceObject({ clusterIPs: ['10.96.0.1'] }));
+    },
+    pods: () => {
+      answers.cluster.serviceImports.put(importObject(HEADLESS_IMPORT));
+      slice('east', [{ ip: '10.0.0.1' }, { ip: '10.0.0.2' }]);
+      slice('east', [{ ip: 'fd00::1' }, { ip: 'fd00::2' }]);
+    },
+    'stateful-set': () => {
+      answers.cluster.serviceImports.put(importObject(HEADLESS_IMPORT));
+      for (const [i, cluster] of ['east', 'west'].entries()) {
+        const ips = [`10.${i}.0.1`, `10.${i}.0.2`];
+        slice(
+          cluster,
+          ips.map((ip, pod) => ({ ip, hostname: `web-${pod}` })),
+        );
+      }
+      slice('east', [{ ip: 'fd00::1', hostname: 'web-0' }]);
+    },
+  } as const;
+
+  it.each(MCS_DNS_CHECKS)('$file: $rule: $name $type', async (check) => {
+    objects[check.imported]();
+    const { name, type, answers: expected } = check;
+    expect(await texts(name, type)).toEqual(['NOERROR', ...expected.toSorted()]);
   });
 
-  it.each([
-    // headless_service_dns.go: the ready addresses of all clusters, the names of hosts, an SRV record for each of them.
-    [
-      'web.default.svc.clusterset.local',
-      'A',
-      ['A 10.0.0.1', 'A 10.0.0.2', 'A 10.1.0.1', 'A 10.1.0.2'],
-    ],
-    ['web.default.svc.clusterset.local', 'AAAA', ['AAAA fd00::1']],
-    ['db-0.east.web.default.svc.clusterset.local', 'A', ['A 10.0.0.1']],
-    ['db-0.east.web.default.svc.clusterset.local', 'AAAA', ['AAAA fd00::1']],
-    ['db-0.west.web.default.svc.clusterset.local', 'A', ['A 10.1.0.1']],
-    [
-      'web.default.svc.clusterset.local',
-      'SRV',
-      [
-        'SRV 10 25 80 10-0-0-2.east.web.default.svc.clusterset.local',
-        'SRV 10 25 80 10-1-0-2.west.web.default.svc.clusterset.local',
-        'SRV 10 25 80 db-0.east.web.default.svc.clusterset.local',
-        'SRV 10 25 80 db-0.west.web.default.svc.clusterset.local',
-      ],
-    ],
-  ])('headless_service_dns: %s %s', async (name, type, expected) => {
-    headlessImport();
-    expect(await texts(name, type)).toEqual(['NOERROR', ...expected]);
+  it('are the six of the suite', () => {
+    expect(new Set(MCS_DNS_CHECKS.map(({ rule }) => rule)).size).toBe(6);
   });
 });
 
@@ -169,6 +168,13 @@ describe('an import with addresses', () => {
     for (const other of ['_http._udp', '_https._tcp', '_udp', 'x._http._tcp', 'db-0.east', 'east'])
       expect(await texts(`${other}.${name}`, 'SRV')).toEqual(['NXDOMAIN']);
     expect(await texts(name, 'TXT')).toEqual(['NOERROR']);
+  });
+
+  it('has two at most, as the API allows', async () => {
+    const { cluster } = answers;
+    cluster.serviceImports.put(importObject({ ips: ['10.42.0.1', 'fd42::1', '10.42.0.3'] }));
+    expect(await texts(`web.default.svc.${ZONE}`)).toEqual(['NOERROR', 'A 10.42.0.1']);
+    expect(cluster.rejected.join()).toContain('1 more ips than 2');
   });
 
   it('exists when it has one', async () => {
@@ -282,6 +288,21 @@ describe('the zone of imports', () => {
     cluster.namespaces.delete(namespaceObject('prod'));
     expect(await texts(`web.prod.svc.${ZONE}`)).toEqual(['NXDOMAIN']);
     expect(announced).toContain(`prod.svc.${ZONE}`);
+  });
+
+  it('announces a namespace that comes and goes, also without imports: it exists', async () => {
+    const { namespaces } = answers.cluster;
+    expect(await texts(`new.svc.${ZONE}`)).toEqual(['NXDOMAIN']);
+    namespaces.put(namespaceObject('new'));
+    expect(await texts(`new.svc.${ZONE}`)).toEqual(['NOERROR']);
+    namespaces.delete(namespaceObject('new'));
+    expect(announced.filter((name) => name === `new.svc.${ZONE}`)).toHaveLength(2);
+  });
+
+  it('announces its name server when the DNS service changes', () => {
+    const { services } = answers.cluster;
+    services.put(serviceObject({ namespace: 'kube-system', name: 'kube-dns' }));
+    expect(announced).toContain(`ns.dns.${ZONE}`);
   });
 
   it('gives no name to an address of an import', async () => {
