@@ -14,7 +14,15 @@ import {
 } from '@kube-dns/testkit';
 import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
 import { queryBytes } from './support/messages.js';
-import { HEADLESS, namespaceObject, serviceObject, SHOP, sliceObject } from './support/objects.js';
+import {
+  HEADLESS,
+  importedSliceObject,
+  importObject,
+  namespaceObject,
+  serviceObject,
+  SHOP,
+  sliceObject,
+} from './support/objects.js';
 import { serialsOf } from './support/secondary.js';
 import { secondaryPorts, SecondaryProgram } from './support/secondary-programs.js';
 
@@ -26,6 +34,7 @@ const KEY = {
 const execute = promisify(execFile);
 const ZONE = 'cluster.local';
 const REVERSE = '10.in-addr.arpa';
+const CLUSTERSET = 'clusterset.local';
 const PORTS = [
   { name: 'http', port: 80 },
   { name: 'dns', port: 53, protocol: 'UDP' },
@@ -56,6 +65,20 @@ beforeAll(async () => {
       ports: PORTS,
       endpoints: [{ addresses: ['10.1.5.1'], hostname: 'a' }, '10.1.5.2'],
     }),
+  ]);
+  api.serveVersions('multicluster.x-k8s.io', ['v1beta1']);
+  await api.apply([
+    importObject({ namespace: 'shop', ips: ['10.42.0.1', 'fd42::1'], ports: PORTS }),
+    importObject({ namespace: 'shop', name: 'db', type: 'Headless', ports: PORTS }),
+    ...['c1.region-a', 'west'].map((cluster, i) =>
+      importedSliceObject({
+        namespace: 'shop',
+        service: 'db',
+        cluster,
+        ports: PORTS,
+        endpoints: [{ addresses: [`10.5.${i}.1`], hostname: 'db-0' }, `10.5.${i}.2`],
+      }),
+    ),
   ]);
 });
 afterEach(async () => {
@@ -97,10 +120,11 @@ async function startWith(...args: string[]): Promise<KubednsProcess> {
 /** All three secondaries of a primary, which notifies them. */
 async function startSecondaries(
   zones: readonly string[],
+  ...args: readonly string[]
 ): Promise<{ kubedns: KubednsProcess; port: number }> {
   const ports = await secondaryPorts();
   const notified = [...ports.values()].map((port) => `127.0.0.1#${port}`).join(',');
-  const kubedns = await startWith(`--transfer-key=${keyPath}`, `--notify=${notified}`);
+  const kubedns = await startWith(`--transfer-key=${keyPath}`, `--notify=${notified}`, ...args);
   const port = await kubedns.port();
   const start = { zones, primaryPort: port, key: KEY };
   started = await Promise.all(
@@ -111,7 +135,7 @@ async function startSecondaries(
 
 /** Waits until every secondary has what the primary has, record by record. */
 async function expectSame(port: number, zone: string, limitMs = 60_000): Promise<number> {
-  const serial = (await serialAt(port, zone === ZONE ? zone : ZONE))!;
+  const serial = (await serialAt(port, zone === REVERSE ? ZONE : zone))!;
   for (const secondary of started) {
     const { name } = secondary;
     await until(
@@ -142,7 +166,32 @@ describe('secondaries', () => {
       expect([name, complaints.filter((line) => !line.includes('not exist'))]).toEqual([name, []]);
     }
   });
+
+  unless(programs, it)(
+    'have the zone of imports, with the cluster in names of endpoints, and follow it',
+    async () => {
+      const { port } = await startSecondaries([CLUSTERSET], `--clusterset-domain=${CLUSTERSET}`);
+      const isKnown = async () =>
+        (await dig(port, `db.shop.svc.${CLUSTERSET}`, 'A')).includes('10.5.0.1');
+      await until('the imports', isKnown);
+      expect(await expectSame(port, CLUSTERSET)).toBe(RECORDS_OF_IMPORTS);
+      for (const { port: own } of started) {
+        const host = await dig(own, `db-0.c1.region-a.db.shop.svc.${CLUSTERSET}`, 'A', '+short');
+        expect(host.trim()).toBe('10.5.0.1');
+      }
+      const name = `new.shop.svc.${CLUSTERSET}`;
+      await api.apply(importObject({ namespace: 'shop', name: 'new' }));
+      await until('the new import', async () => (await dig(port, name, 'A')).includes('10.42.0.1'));
+      expect(await expectSame(port, CLUSTERSET)).toBe(RECORDS_OF_IMPORTS + 1);
+    },
+  );
 });
+
+/**
+ * SOA, NS, `dns-version`, the address of the name server; of `web` two addresses and four SRV; of `db` four addresses, those of
+ * its four hosts, and eight SRV each of the name and of both ports together.
+ */
+const RECORDS_OF_IMPORTS = 3 + 1 + 6 + 4 + 4 + 8 + 8;
 
 /** The services change one after the other: all changes up to one are there, and none after it. */
 function expectOneState(lines: readonly string[], count: number): void {
@@ -175,9 +224,9 @@ describe('dig', () => {
   });
 
   unless(checkers, it)('prints a zone that no checker of zones complains of', async () => {
-    const kubedns = await startWith();
+    const kubedns = await startWith(`--clusterset-domain=${CLUSTERSET}`);
     const port = await kubedns.port();
-    for (const zone of [ZONE, REVERSE, 'ip6.arpa']) {
+    for (const zone of [ZONE, REVERSE, 'ip6.arpa', CLUSTERSET]) {
       const file = folder.file(`${zone}.zone`, await dig(port, zone, 'AXFR', '+onesoa'));
       expect(await outputOf('named-checkzone', ['-i', 'full-sibling', zone, file])).toMatch(
         /^zone .*\nOK$/,
