@@ -84,6 +84,8 @@ describe('a request for a transfer', () => {
       'NOTAUTH',
       'malformed',
     ],
+    ['of a zone of other servers', {}, 'example.com', 'AXFR', {}, 'NOTAUTH', 'malformed'],
+    ['of one, to others', { to: '10.0.0.0/8' }, 'example.com', 'IXFR', {}, 'REFUSED', 'refused'],
     ['for one address', {}, '1.0.0.10.in-addr.arpa', 'AXFR', {}, 'NOTAUTH', 'malformed'],
     ['of changes without an SOA', {}, ZONE, 'IXFR', {}, 'FORMERR', 'malformed'],
     ['without a signature', { key: KEY }, ZONE, 'AXFR', {}, 'REFUSED', 'refused'],
@@ -219,7 +221,7 @@ describe('other questions', () => {
       [ZONE, 'SOA'],
       ['10.in-addr.arpa', 'SOA'],
       [ZONE, 'A'],
-      ['example.com', 'AXFR'],
+      ['example.com', 'SOA'],
     ] as const)
       expect(() => secondary.ask(name, type)).toThrow('the question is passed on');
   });

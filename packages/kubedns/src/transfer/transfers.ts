@@ -145,8 +145,9 @@ export class Transfers {
   #answer(query: Query, out: Uint8Array, client: Client, answerer: Answerer): number {
     const { zones, networks } = this.#options;
     const isTransfer = query.type === TYPE.AXFR || query.type === TYPE.IXFR;
-    const isOfZones = query.class === CLASS.IN && zones.concerns(query.name, query.nameLength);
-    if (!isOfZones) return answerer.answer(query, out, client);
+    // A transfer of any zone is answered here: a server that trusts this address would give its zones to all who ask here.
+    const isAnswered = isTransfer || zones.concerns(query.name, query.nameLength);
+    if (query.class !== CLASS.IN || !isAnswered) return answerer.answer(query, out, client);
     if (!networks.has(client.address)) {
       if (!isTransfer) return this.#answerPlain(query, out, client, answerer);
       this.#warn(client, query);
