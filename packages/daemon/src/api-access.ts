@@ -142,8 +142,16 @@ export function denialAdvice(status: number, path: string, asker: Asker, verbs: 
   if (status === UNAUTHORIZED) return `; ${credentialsOf(asker)}`;
   if (status !== FORBIDDEN) return '';
   const resource = path.replace(/^.*\//, '');
-  return `; it needs ${verbs} on ${resource}: see the ClusterRole in manifests/kube-dns/rbac.yaml`;
+  const folder = FOLDERS.find(([group]) => path.includes(`/${group}/`))?.[1] ?? 'kube-dns';
+  return `; it needs ${verbs} on ${resource}: see the ClusterRole in manifests/${folder}/rbac.yaml`;
 }
+
+/** Where the ClusterRole of a group of the API is, if it is not with the others. */
+const FOLDERS = [
+  ['multicluster.x-k8s.io', 'components/clusterset'],
+  ['networking.k8s.io', 'components/names-from-outside'],
+  ['gateway.networking.k8s.io', 'components/names-from-outside'],
+] as const;
 
 function credentialsOf(asker: Asker): string {
   const user = asker.getCurrentUser();

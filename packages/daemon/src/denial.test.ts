@@ -23,3 +23,13 @@ it.each([
 ])('a refusal with %i of %j says what to do', (status, user, advice) => {
   expect(denialAdvice(status, '/api/v1/services', asker(user), 'list and watch')).toBe(advice);
 });
+
+it.each([
+  ['/apis/multicluster.x-k8s.io/v1alpha1/serviceimports', 'components/clusterset'],
+  ['/apis/networking.k8s.io/v1/ingresses', 'components/names-from-outside'],
+  ['/apis/gateway.networking.k8s.io/v1/httproutes', 'components/names-from-outside'],
+  ['/apis/discovery.k8s.io/v1/endpointslices', 'kube-dns'],
+])('the ClusterRole for %s is in the folder %s', (path, folder) => {
+  const advice = denialAdvice(403, path, asker(ME), 'list and watch');
+  expect(advice).toContain(`see the ClusterRole in manifests/${folder}/rbac.yaml`);
+});
