@@ -165,6 +165,7 @@ const ABOUT_KUBEDNS = [bench.KUBEDNS_SCALE, bench.KUBEDNS_CHANGES, bench.KUBEDNS
 const ABOUT_LOAD = [bench.DNS, bench.DNSMASQ_LOAD];
 const OTHERS = [
   bench.ROUTE_HOSTS,
+  bench.NAMES_BESIDE,
   bench.FAN_OUT,
   bench.INTERNALS,
   bench.NODE_CACHE,

@@ -11,6 +11,7 @@ import { POD_CHANGES } from './commands/pod-changes.js';
 import { OVERLOAD } from './commands/overload.js';
 import { PAGE } from './commands/page.js';
 import { QUERY_LOG } from './commands/query-log.js';
+import { NAMES_BESIDE } from './commands/names-beside.js';
 import { ROUTE_HOSTS } from './commands/route-hosts.js';
 import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 
@@ -28,6 +29,7 @@ const COMMANDS = [
   commandEntry(POD_CHANGES),
   commandEntry(QUERY_LOG),
   commandEntry(ROUTE_HOSTS),
+  commandEntry(NAMES_BESIDE),
   commandEntry(SUBSCRIPTION_COST),
 ];
 
