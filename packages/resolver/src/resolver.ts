@@ -258,7 +258,9 @@ export class Resolver implements ChangeSink, Dns64Host {
     inner: InnerAnswerer,
   ): number {
     const hit = this.#lookup(query, out);
-    if (hit !== undefined && !hit.isStale) {
+    // Servers know nothing of the names below the prefix: what they have denied for another type is no answer here.
+    const isRight = hit !== undefined && (dns64.isMade(hit.reasons) || !dns64.isReverse(query));
+    if (isRight && !hit.isStale) {
       const { length } = hit;
       this.#giveFresh(hit, query, out, client);
       this.counters.cached++;

@@ -236,6 +236,19 @@ describe('a reverse name below the prefix', () => {
     expect(testbed.upstream.requests.map(({ name }) => name)).toEqual(['1.2.0.192.in-addr.arpa']);
   });
 
+  it('is one too where the server has denied the whole name for another type', async () => {
+    const PTR = { answers: [{ type: 'PTR' as const, ttl: 70, data: 'host.example' }] };
+    await start({ PTR, A: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa')] } });
+    expect(await ask(testbed.port, { name: NAME, type: 'A' })).toMatchObject({ rcode: 'NXDOMAIN' });
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await reverse()).toMatchObject({
+        rcode: 'NOERROR',
+        texts: ['CNAME 1.2.0.192.in-addr.arpa', 'PTR host.example'],
+      });
+    }
+    expect(asked()).toEqual(['A', 'PTR']);
+  });
+
   it('is a CNAME to nothing where that has no name', async () => {
     await start({ PTR: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'in-addr.arpa')] } });
     expect(await reverse()).toMatchObject({

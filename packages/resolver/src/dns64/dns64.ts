@@ -148,6 +148,11 @@ export class Dns64 {
     return this.#options.servesIpv4 || address.includes(':');
   }
 
+  /** Whether it is a reverse name below the prefix. */
+  isReverse(name: NameOf): boolean {
+    return this.#ipv4Of(name) !== undefined;
+  }
+
   /** Whether these reasons are those of an answer that was made. */
   isMade(reasons: Uint8Array): boolean {
     const own = this.#reason;
@@ -389,7 +394,7 @@ export class Dns64 {
     this.#host.storeMade(Buffer.from(out.buffer, out.byteOffset, length), this.#reason);
   }
 
-  #ipv4Of({ name, nameLength }: Query): Uint8Array | undefined {
+  #ipv4Of({ name, nameLength }: NameOf): Uint8Array | undefined {
     const { size, isWhole, bytes } = this.#reverse.read(name, nameLength);
     return size === IPV6_BYTES && isWhole ? ipv4In(this.#options.prefix, bytes) : undefined;
   }
