@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { decodeName } from '@kube-dns/wire';
+import { decodeName, encodeKey } from '@kube-dns/wire';
 import { askLocal } from '../../test/support/local-answers.js';
 import { serviceObject } from '../../test/support/objects.js';
 import { type ApiObject, keyOf, ObjectStore, type Projection } from '../watch/store.js';
@@ -71,6 +71,7 @@ class Objects {
   readonly names: RouteNames;
   readonly #stores = new Map<string, ObjectStore<ApiObject, Projection>>();
   settled: ReadonlySet<string> | undefined;
+  nowMs = 0;
 
   constructor() {
     this.names = new RouteNames({
@@ -84,6 +85,7 @@ class Objects {
       },
       isSynced: () => true,
       isSettled: (name) => this.settled?.has(name) ?? true,
+      now: () => this.nowMs,
     });
     const records = allStores(this.zone, [
       {
@@ -242,6 +244,25 @@ describe('the hosts of --route-names', () => {
     expect(objects.names.isSynced).toBe(true);
     objects.settled = new Set();
     expect(objects.names.isSynced).toBe(true);
+  });
+
+  it('may be any name until all is listed, for 10 s after the start: none is forwarded', () => {
+    const find = () => {
+      const name = encodeKey('not-listed.example.com');
+      return objects.names.find(name, name.length);
+    };
+    objects.settled = new Set(['ingresses']);
+    expect([find(), objects.names.isSynced]).toEqual([true, false]);
+    objects.nowMs = 9_999;
+    expect(find()).toBe(true);
+    objects.nowMs = 10_000;
+    expect(find()).toBe(false);
+
+    objects = new Objects();
+    objects.settled = new Set();
+    expect(find()).toBe(true);
+    objects.settled = undefined;
+    expect(find()).toBe(false);
   });
 
   it('are the same from the objects of a snapshot', () => {

@@ -61,7 +61,15 @@ export interface RouteNamesOptions {
   /** Whether the objects of a resource are known, or will not be: it is not installed, or access to it is denied. */
   readonly isSettled: (name: OptionalName) => boolean;
   readonly random?: () => number;
+  /** In milliseconds. */
+  readonly now?: () => number;
 }
+
+/**
+ * So long after the start any name may be a host that is not listed yet, and has no answer: another server would deny it, and
+ * caches would keep that. Then the API server is away or denies something, and what it does not say is forwarded.
+ */
+const FIRST_LISTS_MS = 10_000;
 
 /** An object that takes host names, whether or not its namespace allows it. */
 interface Source {
@@ -133,12 +141,18 @@ export class RouteNames implements LocalNames {
   readonly #byNamespace = new Dependents();
   readonly #byGateway = new Dependents();
   readonly #byService = new Dependents();
+  readonly #now: () => number;
+  readonly #firstListsEndMs: number;
   #isSettled = false;
-  #found!: HostNode;
+  #isWaiting = true;
+  /** Undefined for one that may be a host. */
+  #found: HostNode | undefined;
 
   constructor(options: RouteNamesOptions) {
     this.#options = options;
     this.#answers = new HostAnswers(options.ttlSeconds, options.random);
+    this.#now = options.now ?? (() => performance.now());
+    this.#firstListsEndMs = this.#now() + FIRST_LISTS_MS;
     this.resources = [
       ...ROUTES.map(({ kind, ...served }) => this.#routes(kind, served)),
       this.#gatewayResource(),
@@ -320,18 +334,24 @@ export class RouteNames implements LocalNames {
 
   find(name: Uint8Array, length: number, trace?: Trace): boolean {
     const node = this.index.find(name, length);
-    if (node === undefined) return false;
     this.#found = node;
+    if (node === undefined) return this.#mayBeHost;
     trace?.note(HOST_FOUND, findingOf(node));
     return true;
   }
 
+  get #mayBeHost(): boolean {
+    if (!this.#isWaiting) return false;
+    this.#isWaiting = !this.isSynced && this.#now() < this.#firstListsEndMs;
+    return this.#isWaiting;
+  }
+
   targetOf(type: number): Uint8Array | undefined {
-    return targetFor(this.#found.claims[0]!.records, type);
+    return targetFor(this.#found!.claims[0]!.records, type);
   }
 
   answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void {
-    const { records } = this.#found.claims[0]!;
+    const { records } = this.#found!.claims[0]!;
     if (this.#answers.add(records, type, owner, writer)) return;
     // The domain has no SOA here: the cluster's is under the name itself, and limits how long this is cached (RFC 2308 section 3).
     const { zone, negativeTtlSeconds } = this.#options;
