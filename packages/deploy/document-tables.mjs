@@ -172,6 +172,7 @@ const OTHERS = [
   bench.OVERLOAD,
   bench.POD_CHANGES,
   bench.QUERY_LOG,
+  bench.STRONGEST,
   bench.SUBSCRIPTION_COST,
 ];
 const benchCommands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...OTHERS, bench.PAGE];
@@ -224,6 +225,8 @@ export const DOCUMENTS = {
     'query-log-options': options(atMost(optionsOf(bench.QUERY_LOG))),
     'fan-out-options': options(atMost(optionsOf(bench.FAN_OUT))),
     'overload-options': options(atMost(optionsOf(bench.OVERLOAD))),
+    'strongest-scenarios': named(bench.SCENARIOS),
+    'strongest-options': options(atMost(optionsOf(bench.STRONGEST))),
     'subscription-cost-options': options(atMost(optionsOf(bench.SUBSCRIPTION_COST))),
     'page-options': options(
       exactly(['only', ...optionsOf(bench.PAGE).filter((name) => !(name in bench.DNS.options))]),

@@ -13,5 +13,7 @@ export { POD_CHANGES } from './commands/pod-changes.js';
 export { QUERY_LOG } from './commands/query-log.js';
 export { NAMES_BESIDE } from './commands/names-beside.js';
 export { ROUTE_HOSTS } from './commands/route-hosts.js';
+export { STRONGEST } from './commands/strongest.js';
+export { SCENARIOS } from './strongest/scenarios.js';
 export { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 export { WORKLOADS } from './workloads/workloads.js';

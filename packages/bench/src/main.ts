@@ -13,6 +13,7 @@ import { PAGE } from './commands/page.js';
 import { QUERY_LOG } from './commands/query-log.js';
 import { NAMES_BESIDE } from './commands/names-beside.js';
 import { ROUTE_HOSTS } from './commands/route-hosts.js';
+import { STRONGEST } from './commands/strongest.js';
 import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 
 const COMMANDS = [
@@ -30,6 +31,7 @@ const COMMANDS = [
   commandEntry(QUERY_LOG),
   commandEntry(ROUTE_HOSTS),
   commandEntry(NAMES_BESIDE),
+  commandEntry(STRONGEST),
   commandEntry(SUBSCRIPTION_COST),
 ];
 

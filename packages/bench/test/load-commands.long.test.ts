@@ -244,3 +244,44 @@ describe('our node-cache (skipped without dnsperf)', () => {
     TIMEOUT_MS,
   );
 });
+
+describe('ours beside the strongest (skipped without dnsperf and unbound)', () => {
+  unless(needsPrograms('dnsperf', 'unbound'), it)(
+    'is measured with two servers, and has a page',
+    async () => {
+      const short = ['--runs=1', '--seconds=0.3', '--part-seconds=0.2', '--warm-up=0', '--polite'];
+      const few = ['--names=50', '--servers=ours,unbound,coredns'];
+      const only = '--only=hits,hits-tcp-single,dot';
+      const out = join(folder, 'page');
+      const output = await measure(['strongest', only, ...few, ...short, `--out=${out}`]);
+      const parts = (name: string) => [
+        name,
+        `${name}, 50 % of its rate`,
+        `${name}, 100 % of its rate`,
+      ];
+      const titles = [...parts('hits'), 'hits-tcp-single', ...parts('dot')];
+      expect(Object.keys(output.results)).toEqual(titles);
+      for (const [title, scores] of Object.entries(output.results)) {
+        const ours = title.startsWith('dot') ? ['our dnsmasq'] : ['our dnsmasq', 'our node-cache'];
+        expect(scores.map(({ subject }) => subject)).toEqual([...ours, 'unbound']);
+        for (const { metrics } of scores) {
+          expect(metrics.queriesPerSecond).toBeGreaterThan(0);
+          expect(metrics.wrong).toBe(0);
+          if (title.endsWith('rate')) expect(metrics.p50Ms).toBeGreaterThan(0);
+        }
+      }
+      expect(output.notes).toContain('Not here: coredns (--coredns=PATH).');
+      const page = await readFile(join(out, 'strongest.md'), 'utf8');
+      for (const title of titles) expect(page).toContain(`## ${title}\n`);
+      expect(page).toContain('  num-threads: 1\n');
+      // The same page of what is kept.
+      const again = join(folder, 'again');
+      const kept = join(folder, 'figures.json');
+      const bench = startBench(['strongest', `--from=${kept}`, `--out=${again}`]);
+      expect(await bench.ended).toBe(0);
+      const cpu = 'strongest-cpu.svg';
+      expect(await readFile(join(again, cpu), 'utf8')).toBe(await readFile(join(out, cpu), 'utf8'));
+    },
+    TIMEOUT_MS,
+  );
+});

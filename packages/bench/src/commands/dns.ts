@@ -114,7 +114,7 @@ function peersOf(values: Values): Programs['peers'] {
 }
 
 /** Other programs of the machine are not in the figures then, as far as they can be kept out. */
-function takePrecedence({ owned, report }: CommandContext): void {
+export function takePrecedence({ owned, report }: CommandContext): void {
   const precedence = Precedence.take();
   if (typeof precedence !== 'string') owned.add(precedence);
   else

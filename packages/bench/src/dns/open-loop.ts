@@ -456,7 +456,8 @@ function resultOf(windows: readonly LoadWindow[], repeatedPercent: number): Open
   };
 }
 
-function queriesOf(file: Uint8Array): readonly Buffer[] {
+/** The queries of a file of `encodeQuestionFile`. */
+export function queriesOf(file: Uint8Array): readonly Buffer[] {
   const reader = new FrameReader();
   reader.push(Buffer.from(file));
   const queries: Buffer[] = [];

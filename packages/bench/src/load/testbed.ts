@@ -202,8 +202,12 @@ export class ServerTestbed {
 
   /** That, and the original node-cache likewise. */
   async cachesWith(options: PeerOptions): Promise<readonly Subject[]> {
-    const coredns = await this.corednsWith(options);
-    return [...coredns, ...(await this.#peer('node-cache', { apiUrl: '' }, options))];
+    return [...(await this.corednsWith(options)), ...(await this.nodeCacheWith(options))];
+  }
+
+  /** The original node-cache likewise; none where no path was given for it. */
+  nodeCacheWith(options: PeerOptions): Promise<readonly Subject[]> {
+    return this.#peer('node-cache', { apiUrl: '' }, options);
   }
 
   async #peer(

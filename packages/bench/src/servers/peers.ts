@@ -56,6 +56,8 @@ export interface PeerOptions {
   readonly stock?: { readonly upstreamPort?: number };
   /** A CoreDNS or node-cache with these in place of the cluster. */
   readonly directives?: readonly string[];
+  /** GOMAXPROCS; default: 1 where it is pinned to a core, else what the program finds out. */
+  readonly processors?: number;
 }
 
 interface PeerStart extends PeerOptions {
@@ -134,7 +136,7 @@ export class PeerProgram implements Closable {
 
   /** Starts it and waits until it has the address of this name. Throws a MeasureError. */
   static async start(name: PeerName, path: string, start: PeerStart): Promise<PeerProgram> {
-    const { apiUrl, knownName, isOnOneCore } = start;
+    const { apiUrl, knownName, isOnOneCore, processors = isOnOneCore ? 1 : undefined } = start;
     const owned = new Owned();
     try {
       const { path: folder } = owned.add(new TemporaryFolder());
@@ -144,7 +146,7 @@ export class PeerProgram implements Closable {
         coredns: () => corednsArgs(port, folder, start),
         'node-cache': () => nodeCacheArgs(port, folder, start),
       }[name];
-      const env = isOnOneCore ? { GOMAXPROCS: '1' } : {};
+      const env = processors === undefined ? {} : { GOMAXPROCS: String(processors) };
       const how = { env, isForeign: true };
       const server = owned.add(new RunningProgram(name, path, await args(), how));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { SCENARIOS } from '../strongest/scenarios.js';
+import { sizesOf } from './strongest.js';
+
+const ALL = SCENARIOS.map(({ name }) => name);
+const GIVEN = {
+  runs: 5,
+  seconds: 3,
+  'part-seconds': 2,
+  'warm-up': 2,
+  'warm-up-answers': 1_000,
+  quick: false,
+  only: ALL,
+};
+
+describe('the sizes of strongest', () => {
+  it('are those that are given', () => {
+    const { plan, only } = sizesOf(GIVEN);
+    const warmUp = { seconds: 2, answers: 1_000 };
+    expect(plan).toEqual({ runs: 5, seconds: 3, partSeconds: 2, warmUp });
+    expect(only).toEqual(ALL);
+  });
+
+  it('are smaller with --quick, with fewer scenarios', () => {
+    const { plan, only } = sizesOf({ ...GIVEN, quick: true });
+    expect(plan).toMatchObject({ runs: 3, seconds: 1, partSeconds: 0.5 });
+    expect(only).toEqual(['hits', 'hits-tcp', 'misses', 'dot', 'zone', 'zone-negative']);
+  });
+
+  it('have the scenarios of --only with --quick, too', () => {
+    expect(sizesOf({ ...GIVEN, quick: true, only: ['cores'] }).only).toEqual(['cores']);
+  });
+});

@@ -1,0 +1,278 @@
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import {
+  type CorePlan,
+  type DnsperfOptions,
+  dnsperfOutput,
+  MeasureError,
+  type Owned,
+  parseDnsperf,
+  parseLatencies,
+  pinProcess,
+  Remote,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
+import { errorText } from '@kube-dns/base';
+import { RCODE } from '@kube-dns/wire';
+import { LatencyHistogram, type OpenLoopMethods } from '../dns/open-loop.js';
+import type { SingleQuestionsMethods } from '../dns/single-questions.js';
+import { coldNote, startOpenLoop, warmUp, type WarmUpPlan } from '../load/run-contest.js';
+import { type Metrics, NO_METRICS, type Score } from '../load/scores.js';
+import { encodeQuestionFile, inRandomOrder } from '../queries.js';
+import type { Contestant } from './contestants.js';
+import { familyUsage } from './family.js';
+import type { ScenarioTrial } from './scenarios.js';
+
+/** How often and how long each server has each load. */
+export interface MeasurePlan {
+  readonly runs: number;
+  /** As fast as it answers. */
+  readonly seconds: number;
+  /** At each part of its own rate; 0: at none. */
+  readonly partSeconds: number;
+  readonly warmUp: WarmUpPlan;
+  readonly cores: CorePlan | undefined;
+}
+
+/** Parts of the rate at which a server answered as fast as it can, in per cent. */
+export const PARTS = [50, 100] as const;
+
+/** The title of a load in tables. */
+export function loadTitle(trial: string, percent?: number): string {
+  return percent === undefined ? trial : `${trial}, ${percent} % of its rate`;
+}
+
+interface MeasureTools {
+  readonly owned: Owned;
+  readonly progress: (text: string) => void;
+  readonly note: (text: string) => void;
+}
+
+const SOCKETS = 4;
+const IN_FLIGHT = 200;
+const PRIME_SECONDS = 5;
+
+/** Another load, which needs a connection for each question: dnsperf opens few a second. */
+async function startSingles(
+  owned: Owned,
+  cores: CorePlan | undefined,
+): Promise<Remote<SingleQuestionsMethods>> {
+  const entry = new URL('../dns/single-questions.js#SingleQuestions', import.meta.url);
+  const remote = owned.add(new Remote<SingleQuestionsMethods>('the TCP clients', entry));
+  await pinProcess(remote.pid, cores?.load);
+  return remote;
+}
+
+/** Gives each server each load in turn, run after run. The scores of one load have its title as trial. */
+export async function measureAll(
+  contestants: readonly Contestant[],
+  trials: readonly ScenarioTrial[],
+  plan: MeasurePlan,
+  { owned, progress, note }: MeasureTools,
+): Promise<readonly Score[]> {
+  const folder = owned.add(new TemporaryFolder());
+  const isShared = plan.cores !== undefined && plan.cores.load === plan.cores.upstream;
+  const yields = isShared && trials.some(({ isForwarded = false }) => isForwarded);
+  const hasRates = plan.partSeconds > 0 && trials.some((trial) => trial.isFullOnly !== true);
+  const openLoop = hasRates ? await startOpenLoop(owned, plan.cores, yields) : undefined;
+  const isSingle = trials.some((trial) => trial.isSingle === true);
+  const singles = isSingle ? await startSingles(owned, plan.cores) : undefined;
+  const loads = trials.map((trial, i) => {
+    const file = join(folder.path, String(i));
+    const questions = encodeQuestionFile(inRandomOrder(trial.questions));
+    writeFileSync(file, questions);
+    return new ScenarioLoad(trial, { file, questions, openLoop, singles }, plan, owned);
+  });
+  for (const load of loads) {
+    for (const each of contestants.filter((one) => load.isFor(one))) {
+      progress(`${load.trial.name}, warming up: ${each.name}`);
+      const answers = await load.warmUp(each).catch((error: unknown) => {
+        if (!(error instanceof MeasureError)) throw error;
+        return 0;
+      });
+      const cold = coldNote(plan.warmUp, answers);
+      if (cold !== undefined) note(`${load.trial.name}, ${each.name}: ${cold}`);
+    }
+  }
+  const scores: Score[] = [];
+  for (let run = 1; run <= plan.runs; run++) {
+    for (const load of loads) {
+      for (const each of contestants.filter((one) => load.isFor(one))) {
+        progress(`${load.trial.name}, run ${run} of ${plan.runs}: ${each.name}`);
+        try {
+          for (const [trial, metrics] of await load.measure(each)) {
+            scores.push({ subject: each.name, trial, run, metrics });
+          }
+        } catch (error) {
+          // dnsperf itself fails at some answers, and a server may end; the others are measured all the same.
+          if (!(error instanceof MeasureError)) throw error;
+          note(`${load.trial.name}, run ${run}, ${each.name}: not measured, ${errorText(error)}`);
+        }
+      }
+    }
+  }
+  return scores;
+}
+
+/** What asks the questions of a trial. */
+interface LoadSource {
+  readonly file: string;
+  readonly questions: Uint8Array;
+  readonly openLoop: Remote<OpenLoopMethods> | undefined;
+  readonly singles: Remote<SingleQuestionsMethods> | undefined;
+}
+
+/** What a server answered, and the CPU time that it took. */
+type CpuMetrics = Pick<Metrics, 'userUs' | 'systemUs' | 'cpuUs'>;
+
+class ScenarioLoad {
+  readonly trial: ScenarioTrial;
+  readonly #source: LoadSource;
+  readonly #plan: MeasurePlan;
+  readonly #owned: Owned;
+
+  constructor(trial: ScenarioTrial, source: LoadSource, plan: MeasurePlan, owned: Owned) {
+    this.trial = trial;
+    this.#source = source;
+    this.#plan = plan;
+    this.#owned = owned;
+  }
+
+  isFor({ trials }: Contestant): boolean {
+    return trials?.includes(this.trial.name) ?? true;
+  }
+
+  /** Returns the number of answers. */
+  warmUp(each: Contestant): Promise<number> {
+    const ask = async (seconds: number, passes: number | undefined) => {
+      const limits = { seconds, ...(passes !== undefined && { passes }) };
+      return parseDnsperf(await this.#dnsperf(each, limits)).completed;
+    };
+    return warmUp(ask, this.#plan.warmUp, { questions: this.trial.questions.length });
+  }
+
+  /** The metrics by the title of the load: as fast as it answers, then at parts of that rate. */
+  async measure(each: Contestant): Promise<readonly (readonly [string, Metrics])[]> {
+    const { name, isPrimed = false, isFullOnly = false } = this.trial;
+    const { isOverTcp = false, isSingle = false } = this.trial;
+    if (isPrimed) await this.#dnsperf(each, { seconds: PRIME_SECONDS, passes: 1 });
+    const full = isSingle ? await this.#singly(each) : await this.#atFullSpeed(each);
+    each.check();
+    const measured: (readonly [string, Metrics])[] = [[loadTitle(name), full]];
+    const isKnown = full.queriesPerSecond >= 1;
+    if (isFullOnly || this.#plan.partSeconds === 0 || !isKnown) return measured;
+    for (const percent of PARTS) {
+      const rate = (full.queriesPerSecond * percent) / 100;
+      const metrics = isOverTcp ? await this.#overTcp(each, rate) : await this.#openly(each, rate);
+      measured.push([loadTitle(name, percent), metrics]);
+      each.check();
+    }
+    return measured;
+  }
+
+  async #atFullSpeed(each: Contestant): Promise<Metrics> {
+    const seen = cpuMeter(each);
+    const output = await this.#dnsperf(each, { seconds: this.#plan.seconds });
+    const { completed, ...result } = parseDnsperf(output);
+    return { ...this.#dnsperfMetrics({ completed, ...result }), ...seen(completed) };
+  }
+
+  async #singly(each: Contestant): Promise<Metrics> {
+    const { singles, questions } = this.#source;
+    if (singles === undefined) return NO_METRICS;
+    const { sockets: connections = SOCKETS, rcodes: names } = this.trial;
+    const rcodes = names.map((name) => RCODE[name]);
+    const load = { port: each.port, seconds: this.#plan.seconds, connections, questions, rcodes };
+    const seen = cpuMeter(each);
+    const { answered, sent, wrong, elapsedMs, answers } = await singles.call('run', load);
+    const { p50Ms, p99Ms, p999Ms } = answers;
+    const answeredPercent = (100 * answered) / sent;
+    const queriesPerSecond = (1_000 * answered) / elapsedMs;
+    const known = { queriesPerSecond, answeredPercent, wrong, p50Ms, p99Ms, p999Ms };
+    return { ...NO_METRICS, ...seen(answered), ...known };
+  }
+
+  #dnsperfMetrics({
+    queriesPerSecond,
+    sent,
+    completed,
+    rcodes,
+    answerBytes,
+  }: ReturnType<typeof parseDnsperf>): Metrics {
+    const right = this.trial.rcodes.reduce((sum, rcode) => sum + (rcodes[rcode] ?? 0), 0);
+    const answeredPercent = (100 * completed) / sent;
+    const wrong = completed - right;
+    return { ...NO_METRICS, queriesPerSecond, answeredPercent, wrong, answerBytes };
+  }
+
+  /** dnsperf waits for answers once 200 questions are under way: a closed loop. */
+  async #overTcp(each: Contestant, perSecond: number): Promise<Metrics> {
+    const seen = cpuMeter(each);
+    const seconds = this.#plan.partSeconds;
+    const options = { seconds, perSecond: Math.max(1, Math.round(perSecond)) };
+    const output = await this.#dnsperf(each, { ...options, printsLatencies: true });
+    const result = parseDnsperf(output);
+    const cpu = seen(result.completed);
+    const times = new LatencyHistogram();
+    for (const ms of parseLatencies(output)) times.add(ms);
+    const { p50Ms, p99Ms, p999Ms } = times.percentiles();
+    const metrics = this.#dnsperfMetrics(result);
+    const openAnsweredPercent = metrics.answeredPercent;
+    return { ...metrics, ...cpu, p50Ms, p99Ms, p999Ms, openAnsweredPercent };
+  }
+
+  async #openly(each: Contestant, rate: number): Promise<Metrics> {
+    const { openLoop, questions } = this.#source;
+    if (openLoop === undefined) return NO_METRICS;
+    const { sockets = SOCKETS, rcodes: names } = this.trial;
+    const rcodes = names.map((name) => RCODE[name]);
+    const seconds = this.#plan.partSeconds;
+    const seen = cpuMeter(each);
+    const load = { port: each.port, rate, seconds, sockets, questions, rcodes };
+    const { answers, answered, sent, wrong, ownDelays, sentInTimePercent } = await openLoop.call(
+      'run',
+      load,
+    );
+    return {
+      ...NO_METRICS,
+      ...seen(answered),
+      queriesPerSecond: answered / seconds,
+      p50Ms: answers.p50Ms,
+      p99Ms: answers.p99Ms,
+      p999Ms: answers.p999Ms,
+      openAnsweredPercent: (100 * answered) / sent,
+      ownP999Ms: ownDelays.p999Ms,
+      sentInTimePercent,
+      wrong,
+    };
+  }
+
+  #dnsperf({ port }: Contestant, options: Omit<DnsperfOptions, 'file' | 'owned'>): Promise<string> {
+    const { sockets = SOCKETS, isOverTcp = false, isUnpinned = false } = this.trial;
+    return dnsperfOutput(
+      { host: '127.0.0.1', port },
+      {
+        clients: sockets,
+        outstanding: Math.max(IN_FLIGHT, sockets),
+        ...options,
+        file: this.#source.file,
+        isBinary: true,
+        isOverTcp,
+        core: isUnpinned ? undefined : this.#plan.cores?.load,
+        owned: this.#owned,
+      },
+    );
+  }
+}
+
+/** From now on; the function it returns divides what was used since then by the number of answers. */
+function cpuMeter({ pids }: Contestant): (answers: number) => CpuMetrics {
+  const before = familyUsage(pids);
+  return (answers) => {
+    const now = familyUsage(pids);
+    if (answers === 0) return NO_METRICS;
+    const userUs = (1_000 * (now.userMs - before.userMs)) / answers;
+    const systemUs = (1_000 * (now.systemMs - before.systemMs)) / answers;
+    return { userUs, systemUs, cpuUs: userUs + systemUs };
+  };
+}
