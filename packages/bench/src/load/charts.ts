@@ -88,6 +88,8 @@ export interface Group<T> {
 interface Chart<T> {
   readonly title: string;
   readonly note: string;
+  /** Whether the longest bar of each group has the whole width; default: the longest of all. */
+  readonly isScaledByGroup?: boolean;
   readonly groups: readonly Group<T>[];
 }
 
@@ -102,16 +104,30 @@ const PLOT = WIDTH - LEFT - RIGHT;
 /** How much lighter each further part of a bar is. */
 const SHADES = [1, 0.55, 0.28] as const;
 
-/** Horizontal bars from 0, those of a chart on one scale; what is NaN is left out. */
-export function barChart({ title, note, groups: all }: Chart<BarRow>): string {
+/** Horizontal bars from 0; what is NaN is left out. */
+export function barChart({
+  title,
+  note,
+  groups: all,
+  isScaledByGroup = false,
+}: Chart<BarRow>): string {
   const isKnown = ({ parts }: BarRow) => !Number.isNaN(sum(parts));
   const groups = all
     .map((group) => ({ ...group, rows: group.rows.filter(isKnown) }))
     .filter((group) => group.rows.length > 0);
-  const rows = groups.flatMap((group) => group.rows);
-  const longest = Math.max(...rows.map(({ parts, limit = 0 }) => Math.max(sum(parts), limit)), 0);
-  const scale = (value: number) => (longest === 0 ? 0 : (value / longest) * PLOT);
-  return layOut({ title, note, groups }, ({ side, parts, text, limit }, y) => {
+  const longestOf = (rows: readonly BarRow[]) =>
+    Math.max(...rows.map(({ parts, limit = 0 }) => Math.max(sum(parts), limit)), 0);
+  const longestOfAll = longestOf(groups.flatMap(({ rows }) => rows));
+  const longests = new Map(
+    groups.flatMap(({ rows }) => {
+      const longest = isScaledByGroup ? longestOf(rows) : longestOfAll;
+      return rows.map((row) => [row, longest] as const);
+    }),
+  );
+  return layOut({ title, note, groups }, (row, y) => {
+    const { side, parts, text, limit } = row;
+    const longest = longests.get(row) ?? 0;
+    const scale = (value: number) => (longest === 0 ? 0 : (value / longest) * PLOT);
     const bars: string[] = [];
     let x = LEFT;
     for (const [i, part] of parts.entries()) {

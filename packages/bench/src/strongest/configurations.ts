@@ -284,7 +284,7 @@ export const PEERS: Readonly<Record<PeerWord, Peer>> = {
     package: 'unbound',
     versionFlag: '-V',
     advice:
-      'one thread and one slab for each core, a cache of RRsets twice that of messages, many outgoing ports, large socket buffers, no validation (its page "Performance Tuning")',
+      'one thread and one slab for each core, a cache of RRsets twice that of messages, many outgoing ports, large socket buffers, no validation (NLnet Labs, "Howto Optimise")',
     kinds: ['cache', 'forward'],
     configure: configureUnbound,
     check: { program: 'unbound-checkconf', args: ({ folder }) => [join(folder, UNBOUND_FILE)] },
@@ -325,8 +325,7 @@ export const PEERS: Readonly<Record<PeerWord, Peer>> = {
     program: 'nsd',
     package: 'nsd',
     versionFlag: '-v',
-    advice:
-      'one server process for each core, no limit of the rate of answers (its page "Performance tuning")',
+    advice: 'one server process for each core, no limit of the rate of answers (nsd.conf(5))',
     kinds: ['zone'],
     configure: configureNsd,
     check: { program: 'nsd-checkconf', args: ({ folder }) => [join(folder, NSD_FILE)] },
@@ -335,7 +334,7 @@ export const PEERS: Readonly<Record<PeerWord, Peer>> = {
     program: 'knotd',
     package: 'knot',
     versionFlag: '-V',
-    advice: 'one UDP and one TCP worker for each core, no journal (its page "Performance Tuning")',
+    advice: 'one UDP and one TCP worker for each core, no journal (knot.conf(5))',
     kinds: ['zone'],
     configure: configureKnot,
     check: {

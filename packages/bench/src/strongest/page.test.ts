@@ -105,8 +105,20 @@ describe('the page', () => {
     const pictures = [...files.keys()].filter((name) => name.endsWith('.svg'));
     expect(pictures).toEqual(['strongest-cpu.svg', 'strongest-tail-50.svg']);
     for (const name of pictures) expect(page).toContain(`](${name})`);
-    expect(files.get('strongest-cpu.svg')).toContain('10.0, 1.50 × ours');
+    const cpu = files.get('strongest-cpu.svg')!;
+    expect(cpu).toContain('10.0, 1.50 × ours');
+    expect(cpu).toContain('width="180" height="14" class="peer"');
     expect(files.get('strongest-tail-50.svg')).toContain('0.050 / 0.20 / 12');
+  });
+
+  it('draws the CPU times of each scenario on a scale of its own', () => {
+    const cpu = (cpuUs: number) => ({ cpuUs, userUs: cpuUs, systemUs: 0 });
+    const tables = {
+      hits: [score('peer', 'hits', 1, cpu(5))],
+      zone: [score('peer', 'zone', 1, cpu(500))],
+    };
+    const svg = strongestPage([reportOf(tables, '')], []).get('strongest-cpu.svg')!;
+    expect(svg.match(/width="450" height="14"/g)).toHaveLength(2);
   });
 
   it('takes of a table that is there twice the last one', () => {

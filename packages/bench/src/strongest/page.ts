@@ -174,8 +174,14 @@ function cpuPlot(logs: Logs): readonly Plot[] {
       }),
     }));
   const title = 'CPU time per answer, as fast as each server answers, µs';
-  const note = 'dark: user; lighter: system; of all processes of the server';
-  return plot('strongest-cpu.svg', title, () => barChart({ title, note, groups }), groups);
+  const note =
+    'dark: user; lighter: system; of all processes of the server; each scenario on a scale of its own';
+  return plot(
+    'strongest-cpu.svg',
+    title,
+    () => barChart({ title, note, groups, isScaledByGroup: true }),
+    groups,
+  );
 }
 
 function tailPlot(logs: Logs, percent: (typeof PARTS)[number]): readonly Plot[] {

@@ -356,10 +356,6 @@ const COUNTS = [1, 2] as const;
 /** More than processes, so that the kernel divides them. */
 const CORES_SOCKETS = 64;
 
-function inWords(count: number, what: string, plural: string): string {
-  return `${count} ${count === 1 ? what : plural}`;
-}
-
 /** Two processes of ours have one port. */
 async function ourProcesses(
   testbed: ServerTestbed,
@@ -375,7 +371,7 @@ async function ourProcesses(
   if (first === undefined) throw new MeasureError('no process of our dnsmasq');
   const pids = subjects.map(({ pid }) => pid);
   const check = () => subjects.forEach((subject) => subject.check());
-  const name = `${OUR_DNSMASQ}, ${inWords(count, 'process', 'processes')}`;
+  const name = `${OUR_DNSMASQ} × ${count}`;
   return { ...first, name, pids, check };
 }
 
@@ -404,7 +400,7 @@ const CORES: ScenarioGroup = {
       if (servers.includes('unbound')) {
         const place = { owned, core: undefined, knownName, threads: count };
         const peer = await startPeer('unbound', task, place);
-        const name = `unbound, ${inWords(count, 'thread', 'threads')}`;
+        const name = `unbound, ${count} thread${count === 1 ? '' : 's'}`;
         if (peer !== undefined) contestants.push({ ...peer, name });
       }
       if (servers.includes('coredns')) {
