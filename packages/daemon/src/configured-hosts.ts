@@ -7,9 +7,15 @@ export interface ConfiguredHosts {
   readonly addresses: ReadonlyMap<string, readonly string[]>;
   /** Each address with the first name of the first line that has it: the name of its PTR record. */
   readonly canonical: ReadonlyMap<string, string>;
+  /** The number of the first line of each name. */
+  readonly lines: ReadonlyMap<string, number>;
 }
 
-export const NO_HOSTS: ConfiguredHosts = { addresses: new Map(), canonical: new Map() };
+export const NO_HOSTS: ConfiguredHosts = {
+  addresses: new Map(),
+  canonical: new Map(),
+  lines: new Map(),
+};
 
 /** Reading a configuration is one turn of the event loop, which must not take more than 50 ms. */
 const MAX_HOSTS = 4_096;
@@ -30,6 +36,7 @@ export function readHosts(text: string, note: (mistake: string) => void): Config
   }
   const addresses = new Map<string, string[]>();
   const canonical = new Map<string, string>();
+  const lines = new Map<string, number>();
   let count = 0;
   let mistakes = 0;
   const refuse = (number: number, reason: string) => {
@@ -46,6 +53,7 @@ export function readHosts(text: string, note: (mistake: string) => void): Config
       else if (++count > MAX_HOSTS) break;
       else {
         if (!canonical.has(address)) canonical.set(address, host);
+        if (!lines.has(host)) lines.set(host, i + 1);
         const known = addresses.get(host) ?? [];
         if (known.length === 0) addresses.set(host, known);
         if (known.length >= MAX_ADDRESSES)
@@ -56,5 +64,5 @@ export function readHosts(text: string, note: (mistake: string) => void): Config
   }
   if (mistakes > MAX_MISTAKES) note(`${mistakes - MAX_MISTAKES} more lines are wrong`);
   if (count > MAX_HOSTS) note(`more than ${MAX_HOSTS} names`);
-  return { addresses, canonical };
+  return { addresses, canonical, lines };
 }

@@ -99,7 +99,7 @@ export {
   type SnapshotHeader,
   type SnapshotRules,
 } from './snapshot.js';
-export { CookieSecretFile, readTlsCa, readTsigKey } from './startup-files.js';
+export { CookieSecretFile, readTlsCa, readTsigKey, weakness } from './startup-files.js';
 export { limitedClientRows, overloadProblems } from './status/overload-status.js';
 export { openStatusPaths, STATUS_FLAG, statusPage } from './status/status-page.js';
 export {

@@ -53,6 +53,16 @@ export function readTsigKey(path: string, exitCode: number): TsigKey | undefined
   }
 }
 
+/** Fewer can be found by trying. */
+const LEAST_SECRET_BYTES = 16;
+
+/** What is wrong with the secret of the key of a flag; undefined where nothing is. */
+export function weakness(flag: string, key: TsigKey | undefined): string | undefined {
+  const { length } = key?.secret ?? { length: LEAST_SECRET_BYTES };
+  if (length >= LEAST_SECRET_BYTES) return undefined;
+  return `${flag}: a secret of ${8 * length} bits can be guessed: make one with tsig-keygen`;
+}
+
 interface CookieSecretFileOptions {
   /** '' is no file: the secret stays as it is. */
   readonly path: string;

@@ -107,6 +107,11 @@ const SOURCES: readonly ((options: BesideOptions) => NamesBeside | undefined)[] 
 
 /** The sources that the flags ask for. */
 export function namesBeside(options: BesideOptions): readonly NamesBeside[] {
+  const { 'clusterset-domain': imported, 'external-domain': external } = options.flags;
+  if (external !== '' && imported === external) {
+    const problem = `--clusterset-domain and --external-domain are both ${external}`;
+    throw new StartupError(problem, EXIT_FATAL);
+  }
   const sources = SOURCES.flatMap((create) => create(options) ?? []);
   return [...sources, ...searchNames(options, sources)];
 }

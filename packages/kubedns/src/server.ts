@@ -6,6 +6,7 @@ import {
   type Log,
   readTlsCa,
   readTsigKey,
+  weakness,
 } from '@kube-dns/daemon';
 import {
   ChangeFeed,
@@ -238,7 +239,10 @@ export class KubednsServer {
       rules: { networks: flags.subscribers, limit: subscriberLimit(), log },
     });
     const transferKey = readTsigKey(flags['transfer-key'], EXIT_FATAL);
-    const key = readTsigKey(flags['notify-key'], EXIT_FATAL) ?? transferKey;
+    const notifyKey = readTsigKey(flags['notify-key'], EXIT_FATAL);
+    const key = notifyKey ?? transferKey;
+    const weak = [weakness('--transfer-key', transferKey), weakness('--notify-key', notifyKey)];
+    for (const each of weak) if (each !== undefined) log.warn(each);
     const zones = beside.flatMap((each) => each.zones.map(toldZone));
     const messages = new NotifyMessages(toldZone(zone), flags['record-ttl'], key, Date.now, zones);
     this.#notifier = new Notifier({

@@ -87,6 +87,21 @@ describe('a start that fails', () => {
     }
   });
 
+  it.each([
+    [
+      ['--external-domain=a.test', '--clusterset-domain=a.test.'],
+      '--clusterset-domain and --external-domain are both a.test.',
+    ],
+    [
+      ['--external-domain=x.cluster.local'],
+      '--external-domain: x.cluster.local. is in the zone of the cluster',
+    ],
+  ])('because of %j ends with 255 and one line', async (args, problem) => {
+    const kubedns = start(args);
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([`kubedns: ${problem}`]);
+  });
+
   it('because the readiness port is in use ends with 255 and one line', async () => {
     const { port, close } = await boundTcp();
     try {

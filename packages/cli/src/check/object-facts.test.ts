@@ -86,7 +86,7 @@ it('servers that are the DNS Service itself, and hosts of the zone of the cluste
   expect(values.configs![0]!.mistakes).toEqual([
     'upstreamNameservers: 10.96.0.10 is the DNS Service itself: questions go in a circle',
     'stubDomains acme.test: 10.96.0.10:53 is the DNS Service itself: questions go in a circle',
-    'hosts: kubernetes.default.svc.cluster.local is in the zone of the cluster',
+    'hosts: line 1: kubernetes.default.svc.cluster.local is in the zone of the cluster',
   ]);
 });
 

@@ -400,9 +400,9 @@ function configMistakes(
         .filter((server) => isOneOf(server, clusterIps))
         .map((server) => `${key}: ${server} is the DNS Service itself: questions go in a circle`),
     );
-    const own = Array.from(hosts.addresses.keys())
-      .filter((host) => host === zone || host.endsWith(`.${zone}`))
-      .map((host) => `hosts: ${host} is in the zone of the cluster`);
+    const own = Array.from(hosts.lines)
+      .filter(([host]) => host === zone || host.endsWith(`.${zone}`))
+      .map(([host, line]) => `hosts: line ${line}: ${host} is in the zone of the cluster`);
     return [...typos, ...circles, ...own, ...warnings];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

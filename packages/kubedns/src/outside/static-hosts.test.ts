@@ -61,7 +61,7 @@ describe('the names of the key hosts', () => {
   it('are none of the zone of the cluster', () => {
     const wrong = configured('192.0.2.1 web.default.svc.cluster.local');
     expect(() => hosts.check(wrong)).toThrow(
-      'hosts: web.default.svc.cluster.local is in the zone of the cluster',
+      'hosts: line 1: web.default.svc.cluster.local is in the zone of the cluster',
     );
   });
 });

@@ -55,14 +55,14 @@ export class StaticHosts implements LocalNames {
   }
 
   /** Throws a ConfigError for names of the cluster's zone, which are the cluster's alone. */
-  check({ addresses }: ConfiguredHosts): void {
+  check({ lines }: ConfiguredHosts): void {
     const { apex } = this.#options.zone;
-    const mistakes = Array.from(addresses.keys()).filter((host) => {
+    const mistakes = Array.from(lines).flatMap(([host, line]) => {
       const name = encodeKey(host);
-      return isInZone(name, name.length, apex);
+      if (!isInZone(name, name.length, apex)) return [];
+      return [`hosts: line ${line}: ${host} is in the zone of the cluster`];
     });
-    if (mistakes.length === 0) return;
-    throw new ConfigError(mistakes.map((host) => `hosts: ${host} is in the zone of the cluster`));
+    if (mistakes.length > 0) throw new ConfigError(mistakes);
   }
 
   /** Puts other names in place of the present ones, and announces those that change. */
