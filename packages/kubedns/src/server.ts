@@ -278,7 +278,7 @@ export class KubednsServer {
         await inTurns(upstreams.applying(applied));
         federations.apply(applied.federations);
         zone.hasFederations = federations.isActive;
-        hosts.apply(applied.hosts);
+        await inTurns(hosts.applying(applied.hosts));
         clusterVersion.depend('hosts', JSON.stringify([...applied.hosts.addresses].sort()));
         clusterVersion.depend('federations', JSON.stringify([...applied.federations].sort()));
         this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeName, encodeKey } from '@kube-dns/wire';
 import { askLocal } from '../../test/support/local-answers.js';
@@ -244,6 +245,20 @@ describe('the hosts of --route-names', () => {
     expect(objects.names.isSynced).toBe(true);
     objects.settled = new Set();
     expect(objects.names.isSynced).toBe(true);
+  });
+
+  it('of a namespace come in turns of the event loop where there are thousands', async () => {
+    const host = (n: number) => `h${n}.example.com`;
+    for (let n = 0; n < 5_000; n++) {
+      objects.put('ingresses', ingress(host(n), '192.0.2.1', { name: `i${n}`, namespace: 'many' }));
+    }
+    objects.names.putNamespace('many', true, true);
+    const isThere = (n: number) => askLocal(objects.names, host(n), 'A') !== undefined;
+    expect([isThere(0), isThere(4_999)]).toEqual([true, false]);
+    while (!isThere(4_999)) await setImmediate();
+    objects.names.putNamespace('many', true, false);
+    while (isThere(4_999)) await setImmediate();
+    expect(isThere(2_500)).toBe(false);
   });
 
   it('may be any name until all is listed, for 10 s after the start: none is forwarded', () => {

@@ -1,4 +1,4 @@
-import { type Trace, TraceKind } from '@kube-dns/base';
+import { inTurns, type Trace, TraceKind } from '@kube-dns/base';
 import { type AnswerWriter, encodeKey, SECTION, TYPE } from '@kube-dns/wire';
 import type { LocalNames } from '../answer/local-names.js';
 import type { ZoneChanges } from '../subscription/announced-records.js';
@@ -214,7 +214,7 @@ export class RouteNames implements LocalNames {
         change: (key, _before, after) => {
           if (after?.records === undefined) this.#gateways.delete(key);
           else this.#gateways.set(key, after.records);
-          for (const source of this.#byGateway.of(key)) this.#apply(source);
+          this.#applyAll(this.#byGateway.of(key));
         },
       },
     };
@@ -260,7 +260,7 @@ export class RouteNames implements LocalNames {
         recordsAt: (place) => (hosts[place]!.isInside ? this.#clusterRecords(key) : outside),
       });
     }
-    for (const source of this.#byService.of(key)) this.#apply(source);
+    this.#applyAll(this.#byService.of(key));
   }
 
   putNamespace(name: string, exists: boolean, hasHostNames = false): void {
@@ -268,7 +268,7 @@ export class RouteNames implements LocalNames {
     if (isAllowed === this.#allowed.has(name)) return;
     if (isAllowed) this.#allowed.add(name);
     else this.#allowed.delete(name);
-    for (const source of this.#byNamespace.of(name)) this.#apply(source);
+    this.#applyAll(this.#byNamespace.of(name));
   }
 
   #put(id: string, after: Source | undefined): void {
@@ -290,6 +290,19 @@ export class RouteNames implements LocalNames {
       if (!kept.has(host)) this.#remove(host, before!.owner);
     }
     if (after !== undefined) this.#apply(after);
+  }
+
+  /** At once, or in turns of the event loop: a namespace may have thousands of hosts. */
+  #applyAll(sources: Iterable<Source>): void {
+    const all = [...sources];
+    if (all.length > 0) void inTurns(this.#applying(all));
+  }
+
+  *#applying(sources: readonly Source[]): Iterator<void> {
+    for (const source of sources) {
+      if (this.#sources.get(source.owner.id) === source) this.#apply(source);
+      yield;
+    }
   }
 
   /** Brings the index to what the source leads to now. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { atOnce } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { decodeName } from '@kube-dns/wire';
 import { askLocal } from '../../test/support/local-answers.js';
@@ -7,6 +8,10 @@ import { StaticHosts } from './static-hosts.js';
 
 function configured(text: string) {
   return parseDnsConfig(new Map([['hosts', text]])).hosts;
+}
+
+function apply(text: string): void {
+  atOnce(hosts.applying(configured(text)));
 }
 
 let announced: string[];
@@ -27,9 +32,7 @@ beforeEach(() => {
 
 describe('the names of the key hosts', () => {
   it('are answered with their addresses, other types with NODATA, others not', () => {
-    hosts.apply(
-      configured('192.0.2.1 Db.example.com db # the database\n2001:db8::1 db.example.com'),
-    );
+    apply('192.0.2.1 Db.example.com db # the database\n2001:db8::1 db.example.com');
     expect(askLocal(hosts, 'db.example.com', 'A')!.answers).toEqual(['db.example.com A 192.0.2.1']);
     expect(askLocal(hosts, 'DB.example.com', 'AAAA')!.answers).toHaveLength(1);
     expect(askLocal(hosts, 'db', 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [] });
@@ -39,7 +42,7 @@ describe('the names of the key hosts', () => {
   });
 
   it('have PTR records: the first name of a line', () => {
-    hosts.apply(configured('192.0.2.1 db.example.com db\n192.0.2.1 other'));
+    apply('192.0.2.1 db.example.com db\n192.0.2.1 other');
     const reverse = '1.2.0.192.in-addr.arpa';
     expect(askLocal(hosts, reverse, 'PTR')!.answers).toEqual([`${reverse} PTR db.example.com`]);
     expect(askLocal(hosts, reverse, 'A')).toMatchObject({ rcode: 'NOERROR', answers: [] });
@@ -47,13 +50,13 @@ describe('the names of the key hosts', () => {
   });
 
   it('are announced when they change', () => {
-    hosts.apply(configured('192.0.2.1 a.example\n192.0.2.2 b.example'));
+    apply('192.0.2.1 a.example\n192.0.2.2 b.example');
     announced = [];
-    hosts.apply(configured('192.0.2.1 a.example\n192.0.2.3 b.example'));
+    apply('192.0.2.1 a.example\n192.0.2.3 b.example');
     expect(new Set(announced.filter((name) => !name.endsWith('arpa')))).toEqual(
       new Set(['b.example']),
     );
-    hosts.apply(configured(''));
+    apply('');
     expect(hosts.size).toBe(0);
     expect(askLocal(hosts, 'a.example', 'A')).toBeUndefined();
   });

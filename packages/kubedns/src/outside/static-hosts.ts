@@ -65,8 +65,8 @@ export class StaticHosts implements LocalNames {
     if (mistakes.length > 0) throw new ConfigError(mistakes);
   }
 
-  /** Puts other names in place of the present ones, and announces those that change. */
-  apply({ addresses, canonical }: ConfiguredHosts): void {
+  /** Puts other names in place of the present ones, all at the last step, and announces those that change. */
+  *applying({ addresses, canonical }: ConfiguredHosts): Iterator<void> {
     const before = this.#names;
     const names = new NameTable<HostRecords>();
     const reverse = new ReverseNames();
@@ -76,9 +76,11 @@ export class StaticHosts implements LocalNames {
         ignore,
       );
       if (records !== undefined) names.set(encodeKey(host), records);
+      yield;
     }
     for (const [address, host] of canonical) {
       if (isIpAddress(address)) reverse.add(reverseOf(address), encodeKey(host));
+      yield;
     }
     this.#announce(before, names, [this.#reverse, reverse]);
     this.#names = names;
