@@ -17,7 +17,7 @@ interface SingleQuestionsPlan {
 }
 
 /** From the first packet of a connection to the answer, in ms. */
-interface SingleQuestionsResult {
+export interface SingleQuestionsResult {
   readonly sent: number;
   readonly answered: number;
   readonly wrong: number;

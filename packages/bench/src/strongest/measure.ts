@@ -15,7 +15,7 @@ import {
 import { errorText } from '@kube-dns/base';
 import { RCODE } from '@kube-dns/wire';
 import { LatencyHistogram, type OpenLoopMethods } from '../dns/open-loop.js';
-import type { SingleQuestionsMethods } from '../dns/single-questions.js';
+import type { SingleQuestionsMethods, SingleQuestionsResult } from '../dns/single-questions.js';
 import { coldNote, startOpenLoop, warmUp, type WarmUpPlan } from '../load/run-contest.js';
 import { type Metrics, NO_METRICS, type Score } from '../load/scores.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries.js';
@@ -143,7 +143,13 @@ class ScenarioLoad {
   }
 
   /** Returns the number of answers. */
-  warmUp(each: Contestant): Promise<number> {
+  async warmUp(each: Contestant): Promise<number> {
+    const { seconds: ownSeconds, answers: wanted } = this.#plan.warmUp;
+    if (this.trial.isSingle === true && ownSeconds > 0) {
+      // As many answers as of other loads would take a quarter of a minute.
+      await this.#askSingly(each, ownSeconds);
+      return wanted;
+    }
     const ask = async (seconds: number, passes: number | undefined) => {
       const limits = { seconds, ...(passes !== undefined && { passes }) };
       return parseDnsperf(await this.#dnsperf(each, limits)).completed;
@@ -178,18 +184,22 @@ class ScenarioLoad {
   }
 
   async #singly(each: Contestant): Promise<Metrics> {
-    const { singles, questions } = this.#source;
-    if (singles === undefined) return NO_METRICS;
-    const { sockets: connections = SOCKETS, rcodes: names } = this.trial;
-    const rcodes = names.map((name) => RCODE[name]);
-    const load = { port: each.port, seconds: this.#plan.seconds, connections, questions, rcodes };
     const seen = cpuMeter(each);
-    const { answered, sent, wrong, elapsedMs, answers } = await singles.call('run', load);
+    const result = await this.#askSingly(each, this.#plan.seconds);
+    const { answered, sent, wrong, elapsedMs, answers } = result;
     const { p50Ms, p99Ms, p999Ms } = answers;
     const answeredPercent = (100 * answered) / sent;
     const queriesPerSecond = (1_000 * answered) / elapsedMs;
     const known = { queriesPerSecond, answeredPercent, wrong, p50Ms, p99Ms, p999Ms };
     return { ...NO_METRICS, ...seen(answered), ...known };
+  }
+
+  #askSingly({ port }: Contestant, seconds: number): Promise<SingleQuestionsResult> {
+    const { singles, questions } = this.#source;
+    if (singles === undefined) throw new MeasureError('the TCP clients were not started');
+    const { sockets: connections = SOCKETS, rcodes: names } = this.trial;
+    const rcodes = names.map((name) => RCODE[name]);
+    return singles.call('run', { port, seconds, connections, questions, rcodes });
   }
 
   #dnsperfMetrics({
