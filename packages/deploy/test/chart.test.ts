@@ -77,6 +77,14 @@ it('the chart has values for resources, tolerations and pull secrets, a schema t
     expect(deployment).toContain(
       '{{- if .Values.imagePullSecrets }}\n      imagePullSecrets: {{ toJson .Values.imagePullSecrets }}\n{{- end }}\n',
     );
+    expect(values.clustersetDomain).toBe('');
+    const arg = (text: string) =>
+      `{{- with .Values.clustersetDomain }}\n            - "${text}"\n{{- end }}\n`;
+    expect(deployment).toContain(arg('--clusterset-domain={{ . }}'));
+    expect(deployment).toContain(arg('--server=/{{ . }}/127.0.0.1#10053'));
+    expect(read('templates/clusterset.yaml')).toMatch(
+      /^\{\{- if \.Values\.clustersetDomain \}\}\n[^]*serviceimports[^]*---[^]*\{\{- end \}\}\n$/,
+    );
     expect(read('templates/NOTES.txt')).toContain('at {{ .Values.clusterIP }}.');
   } finally {
     await folder.close();
