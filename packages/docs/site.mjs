@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { Marked } from 'marked';
 import MiniSearch from 'minisearch';
 import { REFERENCES, referenceText } from './reference.mjs';
-import { SEARCH_OPTIONS } from './theme/search-options.mjs';
+import { optionsScript, SEARCH_OPTIONS } from './theme/search-options.mjs';
 
 const THEME = fileURLToPath(new URL('theme/', import.meta.url));
 const { resolve } = createRequire(import.meta.url);
@@ -40,7 +40,12 @@ const GROUPS = [
   ],
   [
     'When something is wrong',
-    ['manifests/TROUBLESHOOTING.md', 'docs/client-view.md', 'packages/proofs/FAULTS.md'],
+    [
+      'manifests/TROUBLESHOOTING.md',
+      'docs/client-view.md',
+      'docs/start-errors.md',
+      'packages/proofs/FAULTS.md',
+    ],
   ],
   [
     'Programs',
@@ -187,10 +192,18 @@ function partsOf({ file, html, title }) {
         url: `${outputOf(file)}#${id}`,
         page: title,
         title: textOf(inner.replaceAll(/<[^>]*>/g, '')),
+        keys: keysOf(part),
         text: textOf(part.slice(head.length)),
       },
     ];
   });
+}
+
+/** The names in the first column of the tables of a part. */
+function keysOf(part) {
+  const cells = [...part.matchAll(/<tr>\s*<td[^>]*>([^]*?)<\/td>/g)].map(([, cell]) => cell);
+  const names = cells.flatMap((cell) => cell.match(/<code>[^]*?<\/code>/g) ?? []);
+  return textOf(names.join(' '));
 }
 
 const labelOf = ({ file, title }) => LABELS[file] ?? title.replace('@kube-dns/', '');
@@ -284,7 +297,6 @@ export function buildSite(root, out) {
   const search = new MiniSearch(SEARCH_OPTIONS);
   search.addAll([...pages.values()].flatMap(partsOf));
   write(out, 'assets/search-index.js', `globalThis.searchIndex = ${JSON.stringify(search)};\n`);
-  const options = `globalThis.searchOptions = ${JSON.stringify(SEARCH_OPTIONS)};\n`;
   const library = readFileSync(
     resolve('minisearch').replace(/cjs\/index\.cjs$/, 'umd/index.js'),
     'utf8',
@@ -292,7 +304,7 @@ export function buildSite(root, out) {
   write(
     out,
     'assets/search.js',
-    `${library.replace(/^\/\/# sourceMappingURL.*$/m, '')}\n${options}`,
+    `${library.replace(/^\/\/# sourceMappingURL.*$/m, '')}\n${optionsScript()}`,
   );
   for (const name of ['page.css', 'page.js'])
     copyFileSync(join(THEME, name), join(out, 'assets', name));

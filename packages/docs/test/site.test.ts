@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { RunningProgram, TemporaryFolder } from '@kube-dns/testkit';
 
 interface Index {
-  search(text: string, options: { combineWith: 'AND' }): readonly { readonly id: string }[];
+  search(query: unknown, options: unknown): readonly { readonly id: string }[];
 }
 
 const folder = new TemporaryFolder();
@@ -74,16 +74,31 @@ it('a cell of a table says what its column is, for a screen without room for col
   expect(read('assets/page.css')).toContain('content: attr(data-label)');
 });
 
-it('the index finds a word of a page under its heading', () => {
-  const context: { MiniSearch?: { loadJS(data: unknown, options: unknown): Index } } & Record<
-    string,
-    unknown
-  > = {};
+/** The addresses that a search shows, the best first. */
+function search(text: string): string[] {
+  const context: {
+    MiniSearch?: { loadJS(data: unknown, options: unknown): Index };
+    queryOf?: (text: string) => unknown;
+  } & Record<string, unknown> = {};
   for (const name of ['search', 'search-index'])
     runInNewContext(read(`assets/${name}.js`), context);
   const index = context.MiniSearch!.loadJS(context.searchIndex, context.searchOptions);
-  const found = index.search('NodeHosts disable=coredns', { combineWith: 'AND' });
-  expect(found.map(({ id }) => id)).toContain('docs/platforms.html#k3s');
+  return index.search(context.queryOf!(text), context.queryOptions).map(({ id }) => id);
+}
+
+it('the index finds a word of a page under its heading', () => {
+  expect(search('NodeHosts disable=coredns')).toContain('docs/platforms.html#k3s');
+});
+
+it.each([
+  ['stubDomains', /^reference\/configuration\.html|^packages\/kubedns\/index\.html#configuration/],
+  ['stub domain', /^docs\/try\.html#a-stub-domain$/],
+  ['exit codes', /^docs\/start-errors\.html#exit-codes$/],
+  ['--drain-time', /^reference\/flags\.html#/],
+  ['KubeDnsSnapshotFails', /^manifests\/TROUBLESHOOTING\.html#kubednssnapshotfails$/],
+  ['KD0106', /^manifests\/TROUBLESHOOTING\.html#kd0106$/],
+])('a search for %s shows first where it is explained', (text, wanted) => {
+  expect(search(text)[0]).toMatch(wanted);
 });
 
 it('is served on loopback, and no other file with it', async () => {

@@ -70,12 +70,7 @@ async function find() {
     results.hidden = true;
     return;
   }
-  const found = (await loadIndex()).search(text, {
-    prefix: true,
-    fuzzy: (term) => (term.length > 5 ? 0.15 : false),
-    combineWith: 'AND',
-    boost: { title: 4, page: 2 },
-  });
+  const found = (await loadIndex()).search(globalThis.queryOf(text), globalThis.queryOptions);
   if (input.value.trim() !== text) return;
   results.replaceChildren(...found.slice(0, MOST_RESULTS).map(rowOf));
   if (found.length === 0) results.textContent = 'Nothing is found.';

@@ -86,7 +86,9 @@ it('.github/workflows/release.yml makes its files with npm run release, after .c
   const at = (text: string) => commands.findIndex((each) => each.startsWith(text));
   expect(at('.ci/run')).toBeGreaterThan(-1);
   expect(at('npm run release -- --dry-run')).toBeGreaterThan(at('.ci/run'));
-  expect(commands.join()).toContain('npm publish --provenance');
+  // Without ./ npm takes the path for a repository of GitHub.
+  expect(commands.join()).toMatch(/npm publish --provenance --access=public "\.\/release\//);
+  expect(commands.join()).toContain('test "$GITHUB_REF_NAME" = "v$(node -p');
 });
 
 it('.github/workflows/ci.yml only calls .ci/run', () => {
