@@ -243,6 +243,32 @@ withKubectl('the component snapshot-on-node', () => {
   });
 });
 
+withKubectl('the component clusterset', () => {
+  it('switches the zone of imports on in both containers, beside hosts of routes, with a role for ServiceImports alone', async () => {
+    await withComponents('kube-dns', ['names-from-outside', 'clusterset'], (objects) => {
+      expect(objects.flatMap(fieldFaults)).toEqual([]);
+      const deployment = kubeDns(objects);
+      expect(containerOf(deployment, 'kubedns').args).toContain(
+        '--clusterset-domain=clusterset.local',
+      );
+      expect(containerOf(deployment, 'dnsmasq').args).toContain(
+        '--server=/clusterset.local/127.0.0.1#10053',
+      );
+      const ofName = objects.filter(({ metadata }) => metadata.name === 'kube-dns-clusterset');
+      expect(ofName.map(({ kind }) => kind).sort()).toEqual(['ClusterRole', 'ClusterRoleBinding']);
+      expect(ofName.find(({ kind }) => kind === 'ClusterRole')).toMatchObject({
+        rules: [
+          {
+            apiGroups: ['multicluster.x-k8s.io'],
+            resources: ['serviceimports'],
+            verbs: ['list', 'watch'],
+          },
+        ],
+      });
+    });
+  });
+});
+
 withKubectl('the component node-snapshot-on-node', () => {
   it.each(['cilium', 'iptables'])(
     'keeps the answers of node-cache in a folder of the node: %s',
