@@ -96,13 +96,13 @@ export class LoopProbes implements ReplyHandler {
    */
   #probe(query: UpstreamQuery, nowMs: number): void {
     if (query.isProbed || query.state === 'queued') return;
-    query.isProbed = query.isPinned = true;
+    query.isProbed = true;
+    if (this.#probes.length >= MAX_PROBES) return;
     const question = Buffer.from(query.question.copy());
     const name = query.group.isUnqualified
       ? ROOT_NAME
       : question.subarray(0, -QUESTION_FIXED_BYTES);
-    const isRoom = name.length + LABEL_BYTES < MAX_NAME_BYTES && this.#probes.length < MAX_PROBES;
-    if (!isRoom || isProbe(question)) return;
+    if (name.length + LABEL_BYTES >= MAX_NAME_BYTES || isProbe(question)) return;
     const label = Buffer.from(randomBytes(RANDOM_BYTES).toString('hex'));
     const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), PROBE_PREFIX, label, name]);
     const end = question.subarray(-QUESTION_FIXED_BYTES);
@@ -119,6 +119,7 @@ export class LoopProbes implements ReplyHandler {
       sent,
       endsAtMs: nowMs + PROBE_MS,
     };
+    query.isPinned = true;
     this.#probes.push(probe);
     this.#byQuestion.set(probe.question, probe);
   }
