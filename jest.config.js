@@ -1,14 +1,20 @@
 import process from 'node:process';
 import './packages/testkit/tools-path.mjs';
 
-/** Where each package is one file, see joined-packages.mjs. */
-const joined = process.env.KUBE_DNS_JOINED_PACKAGES;
+/** Where each package is one file, and several test files are one, see joined.mjs. */
+const joined = process.env.KUBE_DNS_JOINED;
 
 /** One configuration for all packages; `packages/testkit/run-tests.mjs` chooses the files. */
 export default {
-  roots: ['<rootDir>/packages'],
+  roots: ['<rootDir>/packages', ...(joined === undefined ? [] : [joined])],
+  testSequencer: '<rootDir>/packages/testkit/test-sequencer.mjs',
   testEnvironment: '<rootDir>/packages/testkit/test-environment.mjs',
-  testRegex: [String.raw`packages/[\w-]+/(src|test)/.*\.test\.ts$`],
+  testRegex: [
+    String.raw`packages/[\w-]+/(src|test)/.*\.test\.ts$`,
+    String.raw`/joined-\d+/tests/.*\.test\.mjs$`,
+  ],
+  // That of jest leaves out node_modules/, where the joined test files are.
+  testPathIgnorePatterns: [],
   extensionsToTreatAsEsm: ['.ts'],
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   modulePathIgnorePatterns: [String.raw`<rootDir>/packages/[\w-]+/dist/`],

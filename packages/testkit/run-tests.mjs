@@ -1,7 +1,7 @@
 // `npm test`: the files of one lane, in one run of jest for all packages. The reporter beside this file prints the
 // progress, the failures and the total, and leaves it in test-results-LANE.json.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { onEnd, QUICK, ROOT, startJest } from './jest-command.mjs';
@@ -18,7 +18,7 @@ without one all files of the lane run.
   --title=TEXT        only tests with this text, a regular expression, in their title
   --lane=LANE,...     quick (npm test), peers, long, images; test:all has all but images. With a PATTERN
                       that no file of the lane has, the other lanes are searched
-  --workers=N         files at once (as many as this machine has cores, at least 2)
+  --workers=N         files at once (one more than this machine has cores: many tests wait)
   --name=NAME         the total is left in test-results-NAME.json (the lanes' names)
   --again             files with a failed test run once more, alone; what passes then is printed as unstable
                       and counted as passed. Not with more than ${MAX_AGAIN} such files
@@ -90,12 +90,7 @@ function testFiles() {
   );
 }
 
-/** A regular expression that matches this part of a path. */
-function literally(pattern) {
-  return pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-/** The lanes to run, with their files: those that were asked for, or else those that have a file with the pattern. */
+/** The files to run: those of the lanes that were asked for, or else of those that have a file with the pattern. */
 function select({ patterns, lanes }) {
   const matching = testFiles().filter(
     (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
@@ -103,13 +98,13 @@ function select({ patterns, lanes }) {
   const filesOf = (names) =>
     matching.filter((file) => names.some((lane) => new RegExp(LANES[lane]).test(file)));
   const files = filesOf(lanes);
-  if (files.length > 0) return { lanes, files };
+  if (files.length > 0) return files;
   const others = Object.keys(LANES).filter((lane) => filesOf([lane]).length > 0);
   if (others.length === 0) {
     throw new UsageError(`no test file has ${patterns.join(' or ')} in its path`);
   }
   say(`tests: these are of the lane ${others.join(' and ')}`);
-  return { lanes: others, files: matching };
+  return matching;
 }
 
 /**
@@ -124,32 +119,49 @@ function prepare(files) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** More files than that are run sooner when packages are joined before; it takes a second. */
+/** More files than that are run sooner when they, and the packages, are joined before; it takes seconds. */
 const MANY_FILES = 20;
 
-/** The environment of jest for so many files, and an end of what was made for it. */
+/** What a run inside a test of another run does not inherit. */
+const NOT_JOINED = { KUBE_DNS_JOINED: undefined, KUBE_DNS_TEST_FILES: undefined };
+
+/** What jest runs for these files, its environment, and an end of what was made for it. */
 async function joinFor(files) {
-  if (files.length <= MANY_FILES) return { env: {}, remove: () => undefined };
+  if (files.length <= MANY_FILES) return { run: files, env: NOT_JOINED, remove: () => undefined };
   // Not before it is installed.
-  const { joinPackages } = await import('./joined-packages.mjs');
+  const { isJoinable, joinPackages, joinTests } = await import('./joined.mjs');
   const folder = `${ROOT}node_modules/.cache/joined-${process.pid}`;
-  await joinPackages(ROOT, folder);
+  const isQuick = new RegExp(QUICK);
+  // Those of the other lanes last longer than all that is saved.
+  const together = files.filter((file) => isQuick.test(file) && isJoinable(ROOT + file));
+  const [joined] = await Promise.all([
+    joinTests(ROOT, folder, together),
+    joinPackages(ROOT, folder),
+  ]);
+  const alone = files.filter((file) => !together.includes(file));
   return {
-    env: { KUBE_DNS_JOINED_PACKAGES: folder },
+    run: [...largestFirst(alone), ...joined],
+    env: { KUBE_DNS_JOINED: folder, KUBE_DNS_TEST_FILES: String(files.length) },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-/** Runs jest with its output shown; resolves with its status. */
-function runJest(lanes, { patterns, workers, title, slowest }, resultFile, joined = {}) {
+/** What is long is begun early, so that no worker is the last for long. */
+function largestFirst(files) {
+  const sizes = new Map(files.map((file) => [file, statSync(ROOT + file).size]));
+  return files.toSorted((one, other) => sizes.get(other) - sizes.get(one));
+}
+
+/** Runs jest for these files with its output shown; resolves with its status. */
+function runJest(files, { workers, title, slowest }, resultFile, env = NOT_JOINED) {
   const { ended, stop } = startJest(
     [
-      `--testRegex=${lanes.map((lane) => `(${LANES[lane]})`).join('|')}`,
-      `--maxWorkers=${workers ?? Math.max(2, availableParallelism())}`,
+      '--runTestsByPath',
+      `--maxWorkers=${workers ?? availableParallelism() + 1}`,
       ...(title === undefined ? [] : [`--testNamePattern=${title}`]),
-      ...patterns.map(literally),
+      ...files,
     ],
-    { ...joined, KUBE_DNS_TEST_RESULTS: resultFile, KUBE_DNS_TEST_SLOWEST: String(slowest) },
+    { ...env, KUBE_DNS_TEST_RESULTS: resultFile, KUBE_DNS_TEST_SLOWEST: String(slowest) },
   );
   onEnd(stop);
   return ended;
@@ -159,13 +171,15 @@ function runJest(lanes, { patterns, workers, title, slowest }, resultFile, joine
  * Runs the files with failed tests once more, one after the other and with nothing beside them: what passes then was unstable,
  * and its failure stays printed. Changes the results, and resolves with the status.
  */
-async function runFailedAgain(lanes, options, resultFile, status) {
+async function runFailedAgain(options, resultFile, status) {
   const first = readResult(resultFile);
   const files = [...new Set(failedTests(first).map(({ file }) => file))];
   if (files.length === 0 || files.length > MAX_AGAIN) return status;
+  // The name of joined files of which one cannot run.
+  if (!files.every((file) => existsSync(ROOT + file))) return status;
   say(`once more, alone: ${files.join(' ')}`);
   const againFile = `${ROOT}test-results-once-more.json`;
-  const statusAgain = await runJest(lanes, { ...options, patterns: files, workers: 1 }, againFile);
+  const statusAgain = await runJest(files, { ...options, workers: 1 }, againFile);
   if (!existsSync(againFile)) return status;
   const again = readResult(againFile);
   rmSync(againFile);
@@ -214,18 +228,18 @@ async function main(args) {
     return 0;
   }
   if (options.count !== undefined) return count(options.count);
-  const { lanes, files } = select(options);
+  const files = select(options);
   prepare(files);
   const resultFile = `${ROOT}test-results-${options.name ?? options.lanes.join('-')}.json`;
   rmSync(resultFile, { force: true });
-  const { env, remove } = await joinFor(files);
+  const { run, env, remove } = await joinFor(files);
   process.once('exit', remove);
-  const status = await runJest(lanes, options, resultFile, env);
+  const status = await runJest(run, options, resultFile, env);
   if (!existsSync(resultFile)) {
     say(`failed: jest ended with ${status} before the tests did, see above`);
     return 1;
   }
-  return options.again ? runFailedAgain(lanes, options, resultFile, status) : status;
+  return options.again ? runFailedAgain(options, resultFile, status) : status;
 }
 
 // What reads the output may stop reading, as `head` does.

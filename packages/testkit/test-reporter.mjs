@@ -8,6 +8,8 @@ const MAX_MESSAGE = 3_000;
 const LINE_EVERY_MS = 15_000;
 /** Between two drawings of the line on a terminal. */
 const DRAW_EVERY_MS = 200;
+/** Tests of several files that joined.mjs made one: each is in a `describe` with its path. */
+const JOINED = /\/joined-\d+\/tests\//;
 /** The end of the title of a skipped test, see `unless` of src/skipping.ts. */
 const REASON = /\(skipped: ([^)]*)\)/;
 
@@ -20,8 +22,9 @@ export default class TestReporter {
   #skipped = new Map();
   #tests = [];
   #files = [];
-  #packages = new Map();
   #shown = new Set();
+  /** The files of which a test has ended. */
+  #seen = new Set();
   #lastFolder = '';
   #started = Date.now();
   #lastDrawn = Date.now();
@@ -33,30 +36,28 @@ export default class TestReporter {
 
   onRunStart(results) {
     this.#started = Date.now();
-    this.fileCount = results.numTotalTestSuites;
-  }
-
-  onTestFileStart({ path }) {
-    this.#lastFolder = folderOf(this.#pathOf(path));
+    this.fileCount = Number(process.env.KUBE_DNS_TEST_FILES ?? results.numTotalTestSuites);
   }
 
   onTestCaseResult({ path }, result) {
-    if (result.status === 'failed') this.#showFailure(this.#pathOf(path), result);
+    const { file, test } = this.#ownFile(path, result);
+    this.#seen.add(file);
+    this.#lastFolder = folderOf(file);
+    if (test.status === 'failed') this.#showFailure(file, test);
     this.#progress();
   }
 
   onTestFileResult({ path }, result) {
     const file = this.#pathOf(path);
     const { testResults, testExecError, failureMessage, perfStats, console: printed } = result;
-    this.#files.push({ file, ms: perfStats.end - perfStats.start });
-    const folder = folderOf(file);
-    this.#packages.set(folder, (this.#packages.get(folder) ?? 0) + 1);
+    if (JOINED.test(path)) this.#addJoined(path, testResults);
+    else this.#files.push({ file, ms: perfStats.end - perfStats.start });
     if (testResults.length === 0 && (testExecError || failureMessage)) {
       this.#total.failed++;
       this.#print(`failed: ${file}: it cannot run\n${messageOf(failureMessage ?? '')}`);
       this.#tests.push({ file, title: '', status: 'failed', ms: 0 });
     }
-    for (const test of testResults) this.#count(file, test);
+    for (const result of testResults) this.#count(this.#ownFile(path, result));
     if (result.numFailingTests > 0 && printed) {
       this.#print(
         printed
@@ -89,7 +90,24 @@ export default class TestReporter {
     return this.#total.failed > 0 ? new Error('a test has failed') : undefined;
   }
 
-  #count(file, test) {
+  /** The file that a test is from, and the test with its title there. */
+  #ownFile(path, test) {
+    if (!JOINED.test(path)) return { file: this.#pathOf(path), test };
+    const [file] = test.ancestorTitles;
+    return { file, test: { ...test, fullName: test.fullName.slice(file.length + 1) } };
+  }
+
+  /** The files that were joined, each with the time of its tests. */
+  #addJoined(path, results) {
+    const times = new Map();
+    for (const result of results) {
+      const { file } = this.#ownFile(path, result);
+      times.set(file, (times.get(file) ?? 0) + (result.duration ?? 0));
+    }
+    for (const [file, ms] of times) this.#files.push({ file, ms });
+  }
+
+  #count({ file, test }) {
     const { status, fullName, duration } = test;
     const kind = status === 'passed' || status === 'failed' ? status : 'skipped';
     // Tests that --title leaves out are pending, too.
@@ -133,7 +151,7 @@ export default class TestReporter {
     this.#lastDrawn = now;
     const { passed, failed } = this.#total;
     const seconds = Math.round((now - this.#started) / 1_000);
-    const text = `tests: ${this.#lastFolder}: ${this.#files.length} of ${plural(this.fileCount, 'file')}, ${passed} passed, ${failed} failed, ${seconds} s`;
+    const text = `tests: ${this.#lastFolder}: ${this.#seen.size} of ${plural(this.fileCount, 'file')}, ${passed} passed, ${failed} failed, ${seconds} s`;
     if (isTerminal)
       process.stdout.write(`\r\u001b[K${text.slice(0, (process.stdout.columns ?? 80) - 1)}`);
     else process.stdout.write(`${text}\n`);

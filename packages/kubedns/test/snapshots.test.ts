@@ -83,6 +83,7 @@ class Replica {
         silenceMs: 60_000,
         listMs: 120_000,
         retryMs: 50,
+        firstWriteMs: 20,
         writeMs: 20,
         ...options.pace,
       },
@@ -387,7 +388,7 @@ describe('the file', () => {
   });
 
   it('has the last changes at the end', async () => {
-    const pace = { writeMs: 3_600_000 };
+    const pace = { firstWriteMs: 3_600_000, writeMs: 3_600_000 };
     const replica = await own(new Replica({ path, pace })).start().synced();
     await api.apply(NEW);
     await until('the change', () => replica.at(NEW_NAME) !== undefined);

@@ -168,6 +168,54 @@ describe('npm test', () => {
   });
 });
 
+describe('many test files', () => {
+  const COUNT = 24;
+  const folder = () => join(root.path, 'packages/many/src');
+  const BAD = 'packages/many/src/bad.test.ts';
+
+  beforeAll(() => {
+    mkdirSync(folder(), { recursive: true });
+    for (let number = 0; number < COUNT; number++) {
+      const text = `
+        // Some files begin with a comment; some have an import of several lines.
+        import { beforeEach, expect,
+          it } from '@jest/globals';
+        // Or with one behind it.
+        let calls = 0;
+        beforeEach(() => void calls++);
+        it('has its own hooks', () => expect(calls).toBe(1));`;
+      writeFileSync(join(folder(), `a${number}.test.ts`), text);
+    }
+    const bad = [
+      `import { expect, it } from '@jest/globals';`,
+      ``,
+      `it('fails', () => expect(import.meta.filename).toBe('elsewhere'));`,
+    ];
+    writeFileSync(join(root.path, BAD), bad.join('\n'));
+  });
+  afterAll(() => rmSync(folder(), { recursive: true }));
+
+  it('are joined: each test has the file, the line and the hooks that it has alone', () => {
+    const { status, lines } = run('--again', '--name=many', 'many/src');
+    expect(status).toBe(1);
+    const text = lines.join('\n');
+    expect(text).toContain(`failed: ${BAD}: fails\n`);
+    expect(text).toContain(`Received: "${join(root.path, BAD)}"`);
+    expect(text).toMatch(/ at .*\/bad\.test\.ts:3:\d+\)?$/m);
+    expect(text).toMatch(RegExp(`^${COUNT} passed, 1 failed, \\d+ s$`, 'm'));
+    expect(lines).toContain(`once more, alone: ${BAD}`);
+    const file = join(root.path, 'test-results-many.json');
+    const { tests, files } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly tests: readonly { readonly file: string; readonly title: string }[];
+      readonly files: readonly { readonly file: string }[];
+    };
+    expect(tests).toContainEqual(
+      expect.objectContaining({ file: 'packages/many/src/a7.test.ts', title: 'has its own hooks' }),
+    );
+    expect(new Set(files.map((each) => each.file)).size).toBe(COUNT + 1);
+  });
+});
+
 describe('the end of .ci/run', () => {
   const write = (name: string, passed: number, failed: number, skipped: number) =>
     writeFileSync(
