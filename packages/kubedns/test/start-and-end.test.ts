@@ -96,6 +96,14 @@ describe('a start that fails', () => {
       ['--external-domain=x.cluster.local'],
       '--external-domain: x.cluster.local. is in the zone of the cluster',
     ],
+    [
+      ['--external-domain=a.test', '--search-zone=x.a.test'],
+      '--search-zone=x.a.test.: it is, or is in, or has in it, another zone of this server',
+    ],
+    [
+      [`--search-zone=${'x'.repeat(60)}.${'y'.repeat(60)}`],
+      `--search-zone=${'x'.repeat(60)}.${'y'.repeat(60)}.: with cluster.local. before it, it leaves no space for names`,
+    ],
   ])('because of %j ends with 255 and one line', async (args, problem) => {
     const kubedns = start(args);
     expect(await kubedns.program.ended).toBe(255);
