@@ -3,6 +3,7 @@ import { SRV_PRIORITY, SRV_TOTAL_WEIGHT } from '../answer/service-answerer.js';
 import {
   type AddressSize,
   countOf,
+  type EndpointGroup,
   IPV4_BYTES,
   IPV6_BYTES,
   type PackedAddresses,
@@ -62,9 +63,14 @@ function* recordsOfSet(entry: ZoneService, { name, ttlSeconds }: Writing): Recor
   for (let host = 0; host < set.hostCount; host++) {
     const owner = hostName(set, host, name);
     const ports = set.portsOf(host);
-    all.push({ name: entry.isHeadless ? owner : name, ports });
-    if (owner === undefined) continue;
+    const first = owner === undefined ? host : set.find(owner, 0);
+    // Another host has this name: the records with it as a target are there.
+    const target = first === host ? owner : undefined;
+    all.push({ name: entry.isHeadless ? target : name, ports });
+    // A configured label is no other host's.
+    if (owner === undefined || (first !== host && set.labels[first] !== '')) continue;
     yield* hostAddresses(set, host, owner, ttlSeconds);
+    if (target === undefined) continue;
     yield* srvRecords(owner, [{ name: owner, ports }], ttlSeconds);
     yield* portRecords(owner, [{ name: owner, ports }], name, ttlSeconds);
   }
@@ -144,18 +150,21 @@ function* recordsOfLarge(entry: ZoneService, { name, ttlSeconds }: Writing): Rec
     for (const label of group.labels ?? [])
       if (label !== '') times.set(label, (times.get(label) ?? 0) + 1);
   }
+  const repeated = new RepeatedEndpoints(groups);
+  for (const group of groups) yield* repeated.addAll(group);
   const seen = new Seen();
   for (const group of groups) {
     const { size, bytes, labels, ports } = group;
     const numbers = numbersOf(ports);
     for (let i = 0; i < countOf(group); i++) {
       yield undefined;
+      seen.isNeeded = repeated.mayHave(group, i);
       const address = bytes.slice(i * size, (i + 1) * size);
       const label = labels?.[i] ?? '';
       const owner = hostName(group, i, name);
       if (seen.add(address)) yield addressRecord(name, group, i, ttlSeconds);
       if (owner === undefined) continue;
-      const host = label === '' ? address : label;
+      const host = Buffer.from(owner.subarray(0, 1 + owner[0]!)).toString('latin1');
       if (seen.add(`${host}/${address}`)) yield addressRecord(owner, group, i, ttlSeconds);
       const share = times.get(label) ?? 1;
       for (const port of numbers) {
@@ -178,12 +187,68 @@ function* recordsOfLarge(entry: ZoneService, { name, ttlSeconds }: Writing): Rec
   }
 }
 
-/** What a large service had so far. */
+/** For so many endpoints one of sixteen has the bit of another one by chance. */
+const BITS_PER_ENDPOINT = 16;
+/** Spreads numbers (Knuth): addresses differ in a few bits. */
+const SPREAD = 0x9e37_79b1;
+
+/**
+ * Which endpoints of a large service may be there twice, or share a label, in two bits for each: to know what was sent of the others
+ * would take as much memory as the records themselves.
+ */
+class RepeatedEndpoints {
+  readonly #shift: number;
+  readonly #once: Uint8Array;
+  readonly #again: Uint8Array;
+
+  constructor(groups: readonly EndpointGroup[]) {
+    const total = groups.reduce((sum, group) => sum + countOf(group), 0);
+    const bits = Math.max(3, Math.ceil(Math.log2(Math.max(1, total) * BITS_PER_ENDPOINT)));
+    this.#shift = 32 - bits;
+    this.#once = new Uint8Array(2 ** (bits - 3));
+    this.#again = new Uint8Array(2 ** (bits - 3));
+  }
+
+  /** Adds the endpoints of a group. */
+  *addAll(group: EndpointGroup): Generator<undefined, void> {
+    for (let i = 0; i < countOf(group); i++) {
+      yield undefined;
+      this.#add(this.#bitOf(group.numbers![i]!));
+      this.#add(this.#bitOf(~group.hashes![i]!));
+    }
+  }
+
+  mayHave(group: EndpointGroup, i: number): boolean {
+    const again = this.#again;
+    return (
+      hasBit(again, this.#bitOf(group.numbers![i]!)) ||
+      hasBit(again, this.#bitOf(~group.hashes![i]!))
+    );
+  }
+
+  #add(bit: number): void {
+    const bits = hasBit(this.#once, bit) ? this.#again : this.#once;
+    bits[bit >>> 3]! |= 1 << (bit & 7);
+  }
+
+  #bitOf(number: number): number {
+    return Math.imul(number, SPREAD) >>> this.#shift;
+  }
+}
+
+function hasBit(bits: Uint8Array, bit: number): boolean {
+  return (bits[bit >>> 3]! & (1 << (bit & 7))) !== 0;
+}
+
+/** What a large service had so far of endpoints that may be there twice. */
 class Seen {
+  /** Whether the endpoint of the next keys is one of these. */
+  isNeeded = true;
   readonly #keys = new Set<string>();
 
   /** False when it was added before. */
   add(key: string): boolean {
+    if (!this.isNeeded) return true;
     const before = this.#keys.size;
     return this.#keys.add(key).size > before;
   }
