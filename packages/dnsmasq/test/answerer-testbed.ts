@@ -13,6 +13,7 @@ import {
   type AnswerCounters,
   type CachingRules,
   type Dns64Options,
+  type PrefetchOptions,
   Resolver,
   ServerStatistics,
 } from '@kube-dns/resolver';
@@ -54,6 +55,7 @@ export interface AnswererSetup {
   readonly logsQueries?: boolean;
   readonly stale?: StaleOptions;
   readonly dns64?: Dns64Options;
+  readonly prefetch?: PrefetchOptions;
 }
 
 /** An answerer behind a port, in front of a scripted server, with clocks that stand still. */
@@ -71,6 +73,7 @@ export class AnswererTestbed {
   #clockMs = 1_000_000;
   /** Does what is due. */
   #tick: () => void = () => undefined;
+  #settle: () => Promise<void> = () => Promise.resolve();
   readonly #closers: (() => unknown)[];
 
   private constructor(upstream: ScriptedNameServer) {
@@ -125,6 +128,7 @@ export class AnswererTestbed {
         maxTtlSeconds,
         nowSeconds: () => this.now,
         ...(stale && { maxStaleSeconds: stale.maxAgeSeconds, staleTtlSeconds: stale.ttlSeconds }),
+        countsHits: setup.prefetch !== undefined,
         ...setup.cache,
       },
       forwarding: { maxInFlight, plan: retryPlan(TIMEOUT_MS), maxUdpBytes: 1232, now },
@@ -138,11 +142,13 @@ export class AnswererTestbed {
       policy,
       observer: queryLog,
       dns64: setup.dns64,
+      prefetch: setup.prefetch,
     });
     const { cache, counters, forwarder } = resolver;
     if (queryLog !== undefined) forwarder.exchanges.add(queryLog);
     this.cache = cache;
     this.counters = counters;
+    this.#settle = () => resolver.settle();
     this.#tick = () => {
       forwarder.tick();
       upstreams.probeDown();
@@ -181,6 +187,11 @@ export class AnswererTestbed {
     await until('the question', () => requests.length >= before + questions);
     this.pass(ms);
     return result;
+  }
+
+  /** Waits until what is asked of servers is answered. */
+  settle(): Promise<void> {
+    return this.#settle();
   }
 
   async close(): Promise<void> {

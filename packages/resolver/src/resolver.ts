@@ -463,11 +463,11 @@ export class Resolver implements ChangeSink, Dns64Host {
     client.answersFrom(SOURCE.CACHE);
     this.#observer?.answered(out.subarray(0, hit.length), 'cached');
     const prefetch = this.#prefetchOptions;
-    // What is made is of other answers, which are asked for before they expire.
     if (prefetch === undefined || hit.hits < prefetch.hits) return;
-    if (this.#dns64?.isMade(hit.reasons) !== true) {
-      this.#prefetch(prefetch, hit, query, client);
-    }
+    // In place of AAAA records that are made there is a new negative answer then, of which the next client gets what is made. A
+    // reverse name that is made would get an answer that it does not have.
+    if (query.type === TYPE.PTR && this.#dns64?.isMade(hit.reasons) === true) return;
+    this.#prefetch(prefetch, hit, query, client);
   }
 
   /** Undefined when the client gets it now; else what it gets unless the servers, which are to be asked, reply in time. */

@@ -210,6 +210,19 @@ describe('what is cached', () => {
     expect(asked()).toEqual(['AAAA', 'A', 'AAAA', 'A']);
   });
 
+  it('is asked for before it expires, and made of A records that are there', async () => {
+    const prefetch = { hits: 2, percent: 10 };
+    await start({ A: a() }, {}, { prefetch });
+    for (let i = 0; i < 3; i++) await get();
+    testbed.now += 28;
+    expect((await get()).texts).toEqual([MADE]);
+    await testbed.settle();
+    expect(asked()).toEqual(['AAAA', 'A', 'AAAA']);
+    testbed.now += 5;
+    expect((await get()).texts).toEqual([MADE]);
+    expect(asked()).toEqual(['AAAA', 'A', 'AAAA']);
+  });
+
   it('is given expired while no server replies', async () => {
     const stale = { timeoutMs: 100, maxAgeSeconds: 3_600, ttlSeconds: 30 };
     await start({ A: a() }, {}, { stale });
