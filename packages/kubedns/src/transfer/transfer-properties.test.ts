@@ -85,7 +85,7 @@ describe('whatever changes between transfers', () => {
           }
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 
@@ -96,7 +96,7 @@ describe('whatever changes between transfers', () => {
         for (const part of parts) apply(cluster, part);
         await expectConsistent(cluster);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

@@ -180,7 +180,8 @@ export class Secondary {
 
   /** Until the transfers wait for their clients, or are complete. */
   async settle(): Promise<void> {
-    for (let turns = 0; turns < 200; turns++) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 200 && this.transfers.running > 0; turns++)
+      await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
