@@ -208,7 +208,7 @@ function searchNames(options: BesideOptions, sources: readonly NamesBeside[]): N
     const problem = `--search-zone=${domain}: with ${flags.domain} before it, it leaves no space for names`;
     throw new StartupError(problem, EXIT_FATAL);
   }
-  const { pods, wildcards, federate } = namingOf(options);
+  const { pods, wildcards, zonal, federate } = namingOf(options);
   const own = ownAddresses(bindAddress(flags['dns-bind-address']));
   const names = new SearchNames({
     domain,
@@ -217,6 +217,7 @@ function searchNames(options: BesideOptions, sources: readonly NamesBeside[]): N
     reading: {
       pods,
       wildcards,
+      zonal,
       federate,
       hiddenNamespaces: [...flags['hidden-namespaces']],
       random: Math.random,

@@ -186,6 +186,7 @@ export class KubednsServer {
         beside.flatMap(({ records = [] }) => records),
       ),
       readsImports: flags['clusterset-domain'] !== '',
+      readsZones: flags.zonal,
       optional: beside.flatMap(({ resources }) => resources),
       onOptionalKnown: () => feed.flush('configuration'),
       version: clusterVersion,
@@ -216,7 +217,7 @@ export class KubednsServer {
       shape: {
         endpointNames: flags['endpoint-names'],
         hiddenNamespaces: [...flags['hidden-namespaces']].sort(),
-        namesBeside: beside.map(({ id }) => id).sort(),
+        namesBeside: [...beside.map(({ id }) => id), ...(flags.zonal ? ['zonal'] : [])].sort(),
       },
       watch,
       version: clusterVersion,
@@ -492,5 +493,6 @@ function answerShape(flags: KubednsFlags): readonly unknown[] {
     flags['clusterset-domain'],
     flags['search-zone'],
     flags['search-extra'],
+    flags.zonal,
   ];
 }

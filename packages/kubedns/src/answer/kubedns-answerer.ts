@@ -341,6 +341,7 @@ export function namingOf({
     zone,
     pods: flags.pods,
     wildcards: flags.wildcards,
+    zonal: flags.zonal,
     federate: (name: ZoneName) => federatedTarget(federations, name, zone),
   };
 }

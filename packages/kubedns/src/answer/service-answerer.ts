@@ -31,6 +31,7 @@ import {
   type ZoneService,
 } from '../zone/zone-service.js';
 import { MAX_DRAWS, Shuffle } from './shuffle.js';
+import { findZone } from '../zone/zonal-names.js';
 
 /** Labels of a service's name before the apex: itself, its namespace, `svc`. */
 export const SERVICE_LABELS = 3;
@@ -51,7 +52,17 @@ const FAMILIES = [IPV4_BYTES, IPV6_BYTES] as const;
 const addressRdata = new Uint8Array(IPV6_BYTES);
 
 /** The part of a service that a name asks for; `absent` when the name does not exist. */
-export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
+export type Part =
+  | 'service'
+  | 'host'
+  | 'protocol'
+  | 'port'
+  | 'host-port'
+  /** The service itself, with the endpoints of one zone, or of all where a zone is preferred that has none. */
+  | 'zonal'
+  /** A zone without endpoints, or a name above those of zones. */
+  | 'zonal-empty'
+  | 'absent';
 
 /** What a service lacks that a name asks for; `below-service`: no name of a service has so many labels. */
 export type MissingPart = 'host' | 'port' | 'below-service';
@@ -84,6 +95,8 @@ export class ServiceQuestion {
   /** The ports that the last `findPorts` found: they are next to each other in the list. */
   firstPort = 0;
   portCount = 0;
+  /** The zone whose endpoints alone are asked for; undefined: those of all. */
+  zone: string | undefined;
   #name!: Uint8Array;
   /** Offsets of the labels of port and protocol. */
   #portAt = ANY_PORT;
@@ -103,15 +116,43 @@ export class ServiceQuestion {
     return this.#index.portsAt(this.number);
   }
 
+  /** The set that answers are made of, where they are not made from the slices. */
+  get endpoints(): EndpointSet {
+    const { service, zone } = this;
+    return zone === undefined ? service.endpoints : service.endpointsOfZone(zone);
+  }
+
+  /** Reads the labels before those of a headless service, which are those of a zonal name: see `isZonal`. */
+  readZonal(number: number, name: ZoneName): void {
+    this.number = number;
+    this.#name = name.bytes;
+    this.nameAt = name.startOf(SERVICE_LABELS - 1);
+    this.hostCount = 0;
+    this.isSingle = false;
+    this.usesSlices = this.service.isLarge;
+    this.zone = undefined;
+    this.part = 'zonal-empty';
+    if (name.count < SERVICE_LABELS + 3) return;
+    const directive = SERVICE_LABELS + 1;
+    this.zone = findZone(this.service, name.bytes, name.startOf(directive));
+    if (this.zone !== undefined || name.is(directive, 'prefer')) this.part = 'zonal';
+  }
+
   /** Reads the labels before those of an existing service, which has this number. */
   read(number: number, name: ZoneName): void {
     this.number = number;
+    this.zone = undefined;
     this.#name = name.bytes;
     this.nameAt = name.count < SERVICE_LABELS ? 0 : name.startOf(SERVICE_LABELS - 1);
     this.hostCount = 0;
     this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
     this.usesSlices = !this.isSingle && usesSlices(this.service, name);
     this.part = this.#partOf(name);
+  }
+
+  /** Whether the endpoints of a group of a slice are in the zone that it asks for, if any. */
+  takes(group: EndpointGroup): boolean {
+    return this.zone === undefined || group.zone === this.zone;
   }
 
   /** Whether it asks for a port: by its name and protocol. */
@@ -363,11 +404,12 @@ export class ServiceAnswerer {
       this.#index.copyAddress(question.number, this.#address);
       return writer.add(SECTION.ANSWER, owner, TYPE.A, this.#ttlSeconds, this.#address);
     }
-    if (part !== 'service' && part !== 'host') return false;
+    if (part !== 'service' && part !== 'host' && part !== 'zonal') return false;
     const before = writer.answerCount();
     if (question.usesSlices) this.#addEndpoints(question, size, owner, writer);
-    else if (part === 'service') {
-      const addresses = question.service.addresses(size);
+    else if (part !== 'host') {
+      const addresses =
+        part === 'service' ? question.service.addresses(size) : question.endpoints.addresses(size);
       this.#addAddresses(addresses, undefined, 0, countOf(addresses), owner, writer);
     } else {
       const set = question.service.endpoints;
@@ -429,7 +471,7 @@ export class ServiceAnswerer {
     writer: AnswerWriter,
   ): boolean {
     const { part, number } = question;
-    if (part === 'protocol') return false;
+    if (part === 'protocol' || part === 'zonal-empty') return false;
     const before = writer.answerCount();
     const isSingle = question.isSingle && (part === 'service' || part === 'port');
     const records = this.#records;
@@ -525,7 +567,9 @@ class NumberedRecords {
     }
     for (const { groups } of question.service.slices) {
       for (const group of groups) {
-        if (group.size === size) this.#addRun(group, 0, countOf(group), NO_PORTS);
+        if (group.size === size && question.takes(group)) {
+          this.#addRun(group, 0, countOf(group), NO_PORTS);
+        }
       }
     }
   }
@@ -544,10 +588,13 @@ class NumberedRecords {
       this.#addHosts(question, undefined, 0, 1, question.ports);
     } else if (question.usesSlices) {
       for (const { groups } of question.service.slices) {
-        for (const group of groups) this.#addHosts(question, group, 0, countOf(group), group.ports);
+        for (const group of groups) {
+          if (question.takes(group))
+            this.#addHosts(question, group, 0, countOf(group), group.ports);
+        }
       }
     } else {
-      const { endpoints } = question.service;
+      const { endpoints } = question;
       for (let host = 0, first = 0; host < endpoints.hostCount; first = host) {
         const ports = endpoints.portsOf(first);
         do host++;

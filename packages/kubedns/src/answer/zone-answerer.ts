@@ -26,12 +26,15 @@ import {
   ServiceAnswerer,
   ServiceQuestion,
 } from './service-answerer.js';
+import { isZonal } from '../zone/zonal-names.js';
 
 export interface ZoneQuestionOptions {
   readonly zone: ClusterZone;
   readonly pods: PodMode;
   /** Whether `*` is a wildcard; else no name with it exists. */
   readonly wildcards: boolean;
+  /** Whether headless services have zonal names: see zonal-names.ts. */
+  readonly zonal: boolean;
   /** Their services are never answered. */
   readonly hiddenNamespaces: readonly string[];
   readonly random: () => number;
@@ -168,7 +171,7 @@ export class ZoneQuestion {
     return name.count < SERVICE_LABELS || this.#couldBeOfService();
   }
 
-  /** Whether it is `S.N`, `H.S.N`, `_PROTOCOL.S.N`, `_PORT._PROTOCOL.S.N` or `H._PORT._PROTOCOL.S.N`. */
+  /** Whether it is `S.N`, `H.S.N`, `_PROTOCOL.S.N`, `_PORT._PROTOCOL.S.N`, `H._PORT._PROTOCOL.S.N`, or zonal. */
   #couldBeOfService(): boolean {
     const { name } = this;
     const { hiddenNamespaces } = this.#options;
@@ -177,6 +180,7 @@ export class ZoneQuestion {
     const below = name.count - SERVICE_LABELS;
     if (below === 0) return true;
     const hasProtocol = name.isService(SERVICE_LABELS);
+    if (this.#options.zonal && isZonal(name, SERVICE_LABELS)) return true;
     if (below === 1) return hasProtocol || name.isDnsLabel(SERVICE_LABELS);
     if (!hasProtocol || !name.isService(SERVICE_LABELS + 1)) return false;
     return below === 2 || (below === 3 && name.isDnsLabel(SERVICE_LABELS + 2));
@@ -238,7 +242,13 @@ export class ZoneQuestion {
     const number = index.find(bytes, name.startOf(SERVICE_LABELS - 1), length - services.length);
     if (number === NO_SERVICE) return this.#absent('service');
     if (!index.isSingle(number)) {
-      const kind = this.#kindOfService(index.serviceAt(number), count);
+      const service = index.serviceAt(number);
+      // Also without a ready endpoint: that a zone has none is no error, and is to be seen as such.
+      if (this.#options.zonal && service.isHeadless && isZonal(name, SERVICE_LABELS)) {
+        this.service.readZonal(number, name);
+        return 'service';
+      }
+      const kind = this.#kindOfService(service, count);
       if (kind !== 'service') return kind;
     }
     this.service.read(number, name);
@@ -306,6 +316,8 @@ export interface ZoneAnswererOptions {
   readonly federate?: ZoneQuestionOptions['federate'];
   /** Whether `*` is a wildcard; it is unless said otherwise. */
   readonly wildcards?: boolean;
+  /** Whether headless services have names by zone; they have none unless said otherwise. */
+  readonly zonal?: boolean;
   /** Their services are never answered; there are none unless said otherwise. */
   readonly hiddenNamespaces?: ReadonlySet<string>;
   /** Whether the zone is that of a snapshot, so that other names may exist by now; never unless said otherwise. */
@@ -342,9 +354,9 @@ export class ZoneAnswerer {
   constructor(options: ZoneAnswererOptions) {
     this.#options = options;
     const { zone, ttlSeconds, federate } = options;
-    const { pods = 'insecure', wildcards = true, random = Math.random } = options;
+    const { pods = 'insecure', wildcards = true, zonal = false, random = Math.random } = options;
     const hiddenNamespaces = [...(options.hiddenNamespaces ?? [])];
-    const reading = { zone, pods, wildcards, hiddenNamespaces, random, federate };
+    const reading = { zone, pods, wildcards, zonal, hiddenNamespaces, random, federate };
     this.#question = new ZoneQuestion(reading);
     this.#isFromSnapshot = options.isFromSnapshot ?? (() => false);
     this.#services = new ServiceAnswerer(zone.index, ttlSeconds, random);

@@ -221,6 +221,10 @@ export const KUBEDNS_FLAGS = {
     'ask upstream servers with cookies (RFC 7873), and take no reply without',
   ),
   wildcards: boolFlag(true, 'answer names with a label * for all that match; false: NXDOMAIN'),
+  zonal: boolFlag(
+    false,
+    'answer <zone>.pin._zone.<service>.<namespace>.svc.<domain> with the endpoints of a headless service in that zone of the cloud; with prefer in place of pin, all where it has none',
+  ),
 } satisfies FlagSpec;
 
 export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;

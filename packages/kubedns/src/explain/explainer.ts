@@ -34,6 +34,7 @@ import {
   type ServiceKey,
 } from './service-steps.js';
 import { counted, listed, nameText } from './words.js';
+import { zonalSteps, zoneNamed } from './zonal-steps.js';
 
 interface ExplainerOptions {
   readonly flags: KubednsFlags;
@@ -138,12 +139,23 @@ export class Explainer {
     const verdict = await answered;
     if (key !== undefined && areLabels(key)) {
       const objects = await this.#objects.read(key.namespace, key.name);
-      const seen = { key, held, objects, names: flags['endpoint-names'] };
+      const readsZones = flags.zonal;
+      const seen = { key, held, objects, names: flags['endpoint-names'], readsZones };
       const isThere = held?.service !== undefined || typeof objects !== 'string';
       if (absence === undefined || isThere) steps.push(...serviceSteps(seen));
       const isAnswered = verdict.answers.length > 0;
       const labels = reading.labels.slice(SERVICE_LABELS);
-      steps.push(...leftOutSteps(seen, { labels, type, missing: reading.missing, isAnswered }));
+      const zonal = held && zonalSteps({ labels, type, isOn: flags.zonal, held });
+      steps.push(
+        // Of a zonal name: what is left out of the service itself.
+        ...leftOutSteps(
+          seen,
+          zonal === undefined
+            ? { labels, type, missing: reading.missing, isAnswered }
+            : { labels: [], type, missing: undefined, isAnswered: true },
+        ),
+        ...(zonal ?? []),
+      );
     }
     if (absence !== undefined) steps.push(...absenceSteps(absence));
     steps.push(...following, ...exchangeSteps(trace));
@@ -610,6 +622,13 @@ function serviceText({ labels, part }: ZoneReading): string {
       return `It stands between ${of} and its ports: it exists without records.`;
     case 'port':
       return `It is the port ${port} over ${protocol.toUpperCase()} of ${of}.`;
+    case 'zonal':
+    case 'zonal-empty': {
+      const zone = zoneNamed(rest);
+      if (zone === undefined)
+        return `It stands above the names of the zones of ${of}: it exists without records.`;
+      return `It asks for the endpoints of ${of} in the zone ${zone}, which the name says, not the client: the answer is the same for all clients.`;
+    }
     case 'host-port':
       return `It is the port ${port} over ${protocol.toUpperCase()} of the endpoint ${rest[2] ?? ''} of ${of}.`;
     default:

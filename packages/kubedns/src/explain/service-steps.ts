@@ -34,6 +34,8 @@ interface SeenService {
   /** A text when the API server did not give them. */
   readonly objects: ApiObjects | string;
   readonly names: EndpointNames;
+  /** Whether the slices that are held have zones. */
+  readonly readsZones: boolean;
 }
 
 /** A service and its slices at one moment. */
@@ -171,12 +173,12 @@ function memorySteps(name: string, held: HeldService | undefined): ExplainedStep
 /** Where the objects of the API are not those that answers are made of: their events have not arrived, or make no sense. */
 function differences(
   name: string,
-  { held, names }: SeenService,
+  { held, names, readsZones }: SeenService,
   { service, slices, hasMoreSlices }: ApiObjects,
 ): ExplainedStep[] {
   const steps: ExplainedStep[] = [];
   const differs = (text: string, of: string) => steps.push({ step: 'differs', text, of });
-  const reading = { names, onRejected: () => undefined };
+  const reading = { names, readsZones, onRejected: () => undefined };
   try {
     const now = service && projectService(service, reading);
     if (now === undefined && held?.service !== undefined) {

@@ -25,7 +25,7 @@ type Kind = 'services' | 'endpointSlices' | 'endpoints' | 'namespaces';
 function storedTwice(kind: Kind, object: ApiObject, endpointNames: EndpointNames): Projection[] {
   const ignore = () => undefined;
   const records = { putService: ignore, replaceSlice: ignore, putNamespace: ignore };
-  const state = new ClusterState({ records, endpointNames });
+  const state = new ClusterState({ records, endpointNames, readsZones: true });
   const sink = state[kind] as unknown as ObjectSink<ApiObject, Projection>;
   const key = keyOf(object)!;
   const stored = sink.project(key, object, ignore);
@@ -66,6 +66,19 @@ describe('the fields of an object', () => {
           { addresses: ['10.0.0.2'], pod: 'db-1' },
           { addresses: ['10.0.0.3', 'fd00::3'], pod: 'not.a.label' },
           { addresses: ['::1'] },
+        ],
+      }),
+    ],
+    [
+      'one with zones',
+      'endpointSlices',
+      sliceObject({
+        ports: PORTS,
+        endpoints: [
+          { addresses: ['10.0.0.1'], zone: 'Eu-1b' },
+          { addresses: ['10.0.0.2'], zone: 'corp.example' },
+          { addresses: ['10.0.0.1'], zone: 'corp.example' },
+          { addresses: ['10.0.0.3'] },
         ],
       }),
     ],

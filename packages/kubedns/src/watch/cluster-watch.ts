@@ -64,6 +64,8 @@ export interface ClusterWatchOptions {
   readonly optional?: readonly OptionalResource[];
   /** Whether slices of imported services are read as such; they are not unless given. */
   readonly readsImports?: boolean;
+  /** Whether the zones of endpoints are stored; they are not unless given. */
+  readonly readsZones?: boolean;
   /** Called when all objects of an optional resource are known, which none are where the API server does not have it. */
   readonly onOptionalKnown?: (name: OptionalName) => void;
   /** None unless given. */

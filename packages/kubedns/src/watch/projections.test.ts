@@ -7,6 +7,7 @@ import {
 } from '../../test/support/objects.js';
 import {
   countOf,
+  isSameSlice,
   projectEndpoints,
   projectEndpointSlice,
   projectService,
@@ -171,6 +172,45 @@ describe('projectEndpoints', () => {
     const { groups } = project(endpointsObject({ subsets }));
     expect(groups.reduce((sum, group) => sum + countOf(group), 0)).toBe(4_096);
     expect(rejected).toEqual(['1024 more endpoints than 4096', '44 more subsets than 256']);
+  });
+});
+
+describe('projectEndpointSlice with zones', () => {
+  const zoned = (...zones: unknown[]) => {
+    const endpoints = zones.map((zone, i) => ({
+      addresses: [`10.0.0.${i}`],
+      zone: zone as string,
+    }));
+    return sliceObject({ endpoints });
+  };
+  const project = (object: ReturnType<typeof sliceObject>, readsZones = true) =>
+    projectEndpointSlice(object, { ...reading, readsZones });
+
+  it('has a group for each zone, in lower case, in any order of endpoints', () => {
+    const { groups } = project(zoned('Eu-1b', 'eu-1a', 'eu-1b', '', null));
+    expect(groups.map(({ zone, bytes }) => [zone, bytes.length / 4])).toEqual([
+      [undefined, 2],
+      ['eu-1a', 1],
+      ['eu-1b', 2],
+    ]);
+    const [one, other] = [zoned('a', 'b'), zoned('a', 'b')];
+    other.endpoints!.reverse();
+    expect(isSameSlice(project(one), project(other))).toBe(true);
+    expect(isSameSlice(project(zoned('a', 'b')), project(zoned('b', 'a')))).toBe(false);
+    expect(rejected).toEqual([]);
+  });
+
+  it('has an endpoint whose zone is no value of a label without a zone, and says so', () => {
+    const { groups } = project(zoned('a b', 7, 'x'.repeat(64), '-a', 'a.', { toString: 1 }));
+    expect(groups.map(({ zone, bytes }) => [zone, bytes.length / 4])).toEqual([[undefined, 6]]);
+    expect(rejected).toHaveLength(6);
+    expect(rejected[0]).toBe('endpoint 10.0.0.0: zone "a b" is not the value of a label');
+  });
+
+  it('does not store zones unless they are wanted', () => {
+    const [group, ...others] = project(zoned('a', 'b', 7), false).groups;
+    expect(Object.keys(group!).sort()).toEqual(['bytes', 'labels', 'ports', 'size']);
+    expect([others, rejected]).toEqual([[], []]);
   });
 });
 

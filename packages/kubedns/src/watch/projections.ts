@@ -1,4 +1,5 @@
 import type {
+  V1Endpoint,
   V1Endpoints,
   V1EndpointSlice,
   V1Namespace,
@@ -36,6 +37,8 @@ export interface ObjectReading {
   readonly names: EndpointNames;
   /** Whether slices of imported services are read as such; they are not unless given. */
   readonly readsImports?: boolean;
+  /** Whether the zones of endpoints are stored; they are not unless given. */
+  readonly readsZones?: boolean;
   readonly onRejected: (reason: string) => void;
   /** Which fields of services are stored that the cluster's own zone does without; none unless given. */
   readonly keeps?: KeptFields | undefined;
@@ -440,8 +443,10 @@ function labelsOf(
   return addresses.filter((text) => text.includes(':') === isIpv6).map(dashedLabel);
 }
 
-/** Ready endpoints of one family that serve the same ports. */
+/** Ready endpoints of one family that serve the same ports; where zones are stored, of one zone. */
 export interface EndpointGroup extends PackedAddresses {
+  /** Their zone of the cloud, lower case; undefined where they have none, or zones are not stored. */
+  readonly zone?: string;
   /** The label of each endpoint, lower case, empty where it is generated; undefined when all are. */
   readonly labels: readonly string[] | undefined;
   ports: PortList;
@@ -473,6 +478,7 @@ interface EndpointFields {
   readonly address: string;
   readonly hostname: string | null | undefined;
   readonly pod: string | undefined;
+  readonly zone?: string | undefined;
 }
 
 /** Without its groups; a group without its content; a string without its characters: as measured. */
@@ -517,14 +523,30 @@ export function projectEndpointSlice(
   const limit = new CountLimit('endpoints', MAX_ENDPOINTS);
   const listed = presentOnly(object.endpoints ?? [], 'an endpoint', reading);
   const ready = listed.filter(({ conditions }) => conditions?.ready !== false);
-  const endpoints = ready.flatMap(({ addresses, hostname, targetRef }) => {
+  const endpoints = ready.flatMap((endpoint) => {
+    const { addresses, hostname, targetRef } = endpoint;
     const pod = podOf(targetRef);
-    return limit.take(addresses).map((address) => ({ address, hostname, pod }));
+    const zone = reading.readsZones === true ? zoneOf(endpoint, reading) : undefined;
+    return limit.take(addresses).map((address) => ({ address, hostname, pod, zone }));
   });
   limit.report(reading);
   const groups = groupEndpoints(endpoints, readPorts(ports), reading);
   const slice = { version: '', listNumber: 0, service, groups };
   return imported === undefined ? slice : { ...slice, imported };
+}
+
+const ZONE = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
+
+/** The zone of an endpoint, lower case: the value of a label of its node. */
+function zoneOf(endpoint: V1Endpoint, { onRejected }: ObjectReading): string | undefined {
+  const { addresses, zone }: { addresses: readonly string[]; zone?: unknown } = endpoint;
+  if (zone === undefined || zone === null || zone === '') return undefined;
+  const text = typeof zone === 'string' ? zone.toLowerCase() : '';
+  if (ZONE.test(text)) return text;
+  onRejected(
+    `endpoint ${addresses.join()}: zone ${JSON.stringify(zone)} is not the value of a label`,
+  );
+  return undefined;
 }
 
 /** The import that a slice is of; what is wrong with it must not harm a service of the cluster that it is of, too. */
@@ -568,6 +590,7 @@ function sliceOf(key: string, slice: EndpointSlice) {
       endpointFields(group).map(({ address, hostname }) => ({
         addresses: [address],
         ...(hostname !== '' && { hostname }),
+        ...(group.zone !== undefined && { zone: group.zone }),
       })),
     ),
     ports: first === undefined ? [] : portFields(first.ports),
@@ -600,7 +623,8 @@ function endpointFields(group: EndpointGroup): { address: string; hostname: stri
 /** The memory of a slice and of its addresses in the zone, in bytes: as measured. */
 export function sliceBytes({ groups }: EndpointSlice): number {
   let bytes = SLICE_BYTES;
-  for (const { labels = [], ports, ...addresses } of groups) {
+  for (const { labels = [], ports, zone, ...addresses } of groups) {
+    if (zone !== undefined) bytes += LABEL_BYTES + zone.length;
     bytes += GROUP_BYTES + countOf(addresses) * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
     for (const label of labels) bytes += LABEL_BYTES + label.length;
   }
@@ -612,13 +636,33 @@ function podOf(target: V1ObjectReference | undefined): string | undefined {
   return target?.kind === 'Pod' ? target.name : undefined;
 }
 
-/** Groups endpoints with the same ports by family. */
+/** Groups endpoints with the same ports by family, and by zone where zones are stored. */
 function groupEndpoints(
   endpoints: readonly EndpointFields[],
   ports: PortList,
   reading: ObjectReading,
 ): EndpointGroup[] {
   const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
+  if (reading.readsZones !== true) return groupsOf(good, ports, reading);
+  const byZone = new Map<string, EndpointFields[]>();
+  for (const endpoint of good) {
+    const { zone = '' } = endpoint;
+    const others = byZone.get(zone);
+    if (others === undefined) byZone.set(zone, [endpoint]);
+    else others.push(endpoint);
+  }
+  // Sorted: a slice that has the same endpoints in another order is the same.
+  return [...byZone.keys()].sort().flatMap((zone) => {
+    const groups = groupsOf(byZone.get(zone)!, ports, reading);
+    return zone === '' ? groups : groups.map((group) => ({ ...group, zone }));
+  });
+}
+
+function groupsOf(
+  good: readonly EndpointFields[],
+  ports: PortList,
+  reading: ObjectReading,
+): EndpointGroup[] {
   const ipv4 = groupOf(good, IPV4_BYTES, ports, reading);
   const ipv6 = groupOf(good, IPV6_BYTES, ports, reading);
   // Literals: an array that grew, as flatMap's, has memory for 16 more groups.
@@ -653,6 +697,7 @@ export function isSameSlice(before: EndpointSlice, after: EndpointSlice): boolea
 
 function isSameGroup(before: EndpointGroup, after: EndpointGroup): boolean {
   if (before.size !== after.size || before.bytes.length !== after.bytes.length) return false;
+  if (before.zone !== after.zone) return false;
   if (!equalPorts(before.ports, after.ports)) return false;
   const keys = keysOf(before);
   return keysOf(after).every((key, i) => key === keys[i]);
@@ -811,6 +856,7 @@ export class ClusterState {
     hiddenNamespaces,
     keeps,
     readsImports = false,
+    readsZones = false,
   }: {
     /** What the objects change: see `allStores` for several. */
     readonly records: RecordStore;
@@ -819,6 +865,8 @@ export class ClusterState {
     readonly keeps?: KeptFields | undefined;
     /** Whether slices of imported services are read as such; they are not unless given. */
     readonly readsImports?: boolean;
+    /** Whether the zones of endpoints are stored; they are not unless given. */
+    readonly readsZones?: boolean;
   }) {
     this.services = {
       project: (_key, object, onRejected) => {
@@ -840,7 +888,7 @@ export class ClusterState {
     };
     this.endpointSlices = {
       project: (_key, object, onRejected) =>
-        projectEndpointSlice(object, { names, onRejected, readsImports }),
+        projectEndpointSlice(object, { names, onRejected, readsImports, readsZones }),
       objectOf: sliceOf,
       ...slices,
     };

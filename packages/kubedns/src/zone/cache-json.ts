@@ -8,6 +8,7 @@ import {
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
 import { writeIpv6Text } from './zone-names.js';
 import type { ServiceIndex } from './service-index.js';
+import { ZONAL_LABEL } from './zonal-names.js';
 import { type EndpointSet, writeHostLabel, type ZoneService } from './zone-service.js';
 
 /** A node of the original's tree (kubernetes/dns pkg/dns/treecache): nodes below it, and records. */
@@ -166,7 +167,7 @@ function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {
 function serviceNode(index: ServiceIndex, service: ZoneService): Node {
   return {
     get children() {
-      return protocolNodes(index, service);
+      return [...protocolNodes(index, service), ...zonalNodes(service)];
     },
     get entries() {
       const set = service.makeSet();
@@ -191,6 +192,26 @@ function protocolNodes(index: ServiceIndex, service: ZoneService): (readonly [st
     });
     return [`_${protocol}`, { children, entries: [] }] as const;
   });
+}
+
+/**
+ * The endpoints of a headless service by zone, where zones are stored: below `_zone` and `pin`. What `prefer` has of a zone is the
+ * same.
+ */
+function zonalNodes(service: ZoneService): (readonly [string, Node])[] {
+  const zones = new Set<string>();
+  for (const { groups } of service.isHeadless ? service.slices : []) {
+    for (const { zone } of groups) if (zone !== undefined) zones.add(zone);
+  }
+  if (zones.size === 0) return [];
+  const children = [...zones].sort().map((zone) => [zone, zoneNode(service, zone)] as const);
+  const pin = { children: [['pin', { children, entries: [] }]], entries: [] } as const;
+  return [[ZONAL_LABEL, pin]];
+}
+
+function zoneNode(service: ZoneService, zone: string): Node {
+  const set = service.makeSet(zone);
+  return { children: [], entries: [...hostEntries(set, (host) => leafOf(set, host))] };
 }
 
 function* portEntries(

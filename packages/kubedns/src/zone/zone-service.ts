@@ -90,9 +90,23 @@ export class ZoneService {
     return (this.#endpoints ??= this.makeSet());
   }
 
-  /** Makes the set for one use without storing it. */
-  makeSet(): EndpointSet {
-    return new EndpointSet(this.#groups());
+  /** The set of those endpoints that are in a zone of the cloud. It is stored with the set of all. */
+  endpointsOfZone(zone: string): EndpointSet {
+    const sets = (this.endpoints.byZone ??= new Map<string, EndpointSet>());
+    let set = sets.get(zone);
+    if (set === undefined) {
+      set = this.makeSet(zone);
+      sets.set(zone, set);
+    }
+    return set;
+  }
+
+  /** Makes the set, of one zone where that is given, for one use without storing it. */
+  makeSet(zone?: string): EndpointSet {
+    const groups = this.#groups();
+    return new EndpointSet(
+      zone === undefined ? groups : groups.filter((group) => group.zone === zone),
+    );
   }
 
   /** The set, where a host of it may have the label at `at`, lower-cased in wire form: no other label makes one. */
@@ -186,6 +200,8 @@ export class EndpointSet {
   /** The numbers of the addresses of all hosts, grouped by slot: a host and a family. `#starts`: where each group begins. */
   readonly numbers: Int32Array;
   readonly #starts: Int32Array;
+  /** Sets of single zones, as they are asked for: these change when this one does. */
+  byZone: Map<string, EndpointSet> | undefined;
 
   constructor(groups: readonly EndpointGroup[]) {
     const families = { [IPV4_BYTES]: new Family(), [IPV6_BYTES]: new Family() };
@@ -471,7 +487,11 @@ class EndpointSearch {
 
   #findsIn(candidate: EndpointGroup, group: EndpointGroup, endpoint: number): boolean {
     const { ports, size } = candidate;
-    if (size !== group.size || !(ports === group.ports || equalPorts(ports, group.ports))) {
+    if (
+      size !== group.size ||
+      candidate.zone !== group.zone ||
+      !(ports === group.ports || equalPorts(ports, group.ports))
+    ) {
       return false;
     }
     for (const count = countOf(candidate); this.#index < count && this.#steps < MAX_STEPS;) {

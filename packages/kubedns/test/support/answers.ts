@@ -69,7 +69,15 @@ export class Answers {
             changes: changes ?? { isObserved: false, add: () => undefined },
           });
     const { imported } = this;
-    this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes, imported);
+    this.cluster = new Cluster(
+      endpointNames,
+      undefined,
+      undefined,
+      undefined,
+      changes,
+      imported,
+      rest.zonal,
+    );
     const { zone } = this.cluster;
     const imports =
       imported &&
@@ -91,6 +99,7 @@ export class Answers {
         reading: {
           pods: 'insecure',
           wildcards: true,
+          zonal: rest.zonal ?? false,
           hiddenNamespaces: [...(rest.hiddenNamespaces ?? [])],
           random: rest.random ?? Math.random,
         },

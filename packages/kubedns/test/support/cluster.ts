@@ -35,6 +35,7 @@ export class Cluster {
     changes?: ZoneChanges,
     /** Gets the slices of imported services. */
     imported?: ImportedZone,
+    readsZones = false,
   ) {
     this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now });
     this.zone.listen(onServiceChange);
@@ -56,6 +57,7 @@ export class Cluster {
       records: allStores(records, beside),
       endpointNames,
       readsImports: imported !== undefined,
+      readsZones,
     });
     const { sink } = serviceImports((key, after) => imported?.putImport(key, after));
     this.serviceImports = new ObjectStore<ApiObject, ServiceImport>(sink, onRejected);

@@ -39,7 +39,14 @@ export const HEADLESS = { clusterIPs: ['None'] };
 
 /** One endpoint of a slice: an address, alone or with more. */
 export type EndpointFields =
-  string | { addresses: string[]; hostname?: string; pod?: string; isReady?: boolean | undefined };
+  | string
+  | {
+      addresses: string[];
+      hostname?: string;
+      pod?: string;
+      isReady?: boolean | undefined;
+      zone?: string;
+    };
 
 /** An EndpointSlice as the API delivers it; `default/web-1` of the service `web` unless said otherwise. */
 export function sliceObject(
@@ -57,12 +64,13 @@ export function sliceObject(
   const { name = 'web-1', namespace = 'default', service = 'web', version, annotations } = fields;
   const endpoints = (fields.endpoints ?? []).map((one) => {
     if (typeof one === 'string') return { addresses: [one] };
-    const { addresses, hostname, pod, isReady } = one;
+    const { addresses, hostname, pod, isReady, zone } = one;
     return {
       addresses,
       ...(hostname !== undefined && { hostname }),
       ...(pod !== undefined && { targetRef: { kind: 'Pod', name: pod } }),
       ...(isReady !== undefined && { conditions: { ready: isReady } }),
+      ...(zone !== undefined && { zone }),
     };
   });
   return fromJson({
