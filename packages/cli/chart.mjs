@@ -58,6 +58,7 @@ function readTemplate(file) {
     if (kind === 'ConfigMap' && metadata.name === 'cluster') {
       for (const name of Object.keys(data)) data[name] = expression(`.Values.${name}`);
     }
+    if (spec?.trafficDistribution !== undefined) spec.trafficDistribution = TRAFFIC;
     if (kind !== 'Deployment') continue;
     spec.replicas = expression('.Values.replicas');
     const pod = spec.template.spec;
@@ -72,6 +73,24 @@ function readTemplate(file) {
 }
 
 const HEAP = '--max-old-space-size=';
+/** Stands for the lines of `trafficLines`. */
+const TRAFFIC = 'TRAFFIC';
+
+/** 1.31 to 1.33 refuse PreferSameZone and know it under its old name, 1.30 drops the field; '' leaves it out. */
+function trafficLines(indent) {
+  const line = (value) => `${indent}trafficDistribution: ${value}`;
+  return [
+    '{{- if ne .Values.trafficDistribution "auto" }}',
+    '{{- with .Values.trafficDistribution }}',
+    line('{{ . }}'),
+    '{{- end }}',
+    '{{- else if semverCompare ">=1.34-0" .Capabilities.KubeVersion.Version }}',
+    line('PreferSameZone'),
+    '{{- else }}',
+    line('PreferClose'),
+    '{{- end }}',
+  ].join('\n');
+}
 
 /** The variable that has the heap of Node, and nothing else. */
 function heapOf({ name, env }) {
@@ -91,6 +110,7 @@ function template(object) {
         '{{- if $2 }}\n$1{{ toJson $2 }}\n{{- end }}',
       )
       .replace(/^(\s*(?:replicas|resources|tolerations): )<<(.*)>>$/, '$1{{ $2 }}')
+      .replace(/^(\s*)trafficDistribution: TRAFFIC$/, (_, indent) => trafficLines(indent))
       .replace(/(?<=[:-] )(<<.*>>)$/, '"$1"')
       .replaceAll('<<', '{{ ')
       .replaceAll('>>', ' }}'),
@@ -109,6 +129,7 @@ function withNames(line) {
       ...under('{{- with .Values.clustersetDomain }}', '--clusterset-domain={{ . }}'),
       ...under('{{- with .Values.externalDomain }}', '--external-domain={{ . }}'),
       ...under('{{- if .Values.routeDomains }}', '--route-names'),
+      ...under('{{- if .Values.zonal }}', '--zonal'),
       ...under('{{- with .Values.searchZone }}', '--search-zone={{ . }}'),
     ];
   }
@@ -236,6 +257,8 @@ const schema = known({
   snapshotSecret: { type: 'boolean' },
   clustersetDomain: ZONE_OR_NONE,
   externalDomain: ZONE_OR_NONE,
+  trafficDistribution: { enum: ['auto', '', 'PreferSameZone', 'PreferSameNode', 'PreferClose'] },
+  zonal: { type: 'boolean' },
   routeDomains: {
     type: 'array',
     items: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' },
@@ -293,6 +316,11 @@ snapshotSecret: true
 # The zone of services that are imported from other clusters (ServiceImports of multicluster.x-k8s.io), as clusterset.local. It brings a
 # ClusterRole of its own. '': none.
 clustersetDomain: ''
+# Which DNS pod a question goes to. auto: one in the zone of its client, where one is ready there. PreferSameNode is for Kubernetes 1.34.
+# '': any.
+trafficDistribution: auto
+# Whether kubedns answers <zone>.pin._zone.<service>.<namespace>.svc.<domain> for headless services.
+zonal: false
 # A zone with the outside addresses of services: <service>.<namespace>.<zone>. '': none.
 externalDomain: ''
 # The domains of hosts of Ingresses and Gateway routes that are answered inside the cluster, as [example.com], for namespaces with the

@@ -85,6 +85,21 @@ it('the chart has values for resources, tolerations and pull secrets, a schema t
     expect(read('templates/clusterset.yaml')).toMatch(
       /^\{\{- if \.Values\.clustersetDomain \}\}\n[^]*serviceimports[^]*---[^]*\{\{- end \}\}\n$/,
     );
+    expect(values.trafficDistribution).toBe('auto');
+    expect(read('templates/service.yaml')).toContain(`
+{{- if ne .Values.trafficDistribution "auto" }}
+{{- with .Values.trafficDistribution }}
+  trafficDistribution: {{ . }}
+{{- end }}
+{{- else if semverCompare ">=1.34-0" .Capabilities.KubeVersion.Version }}
+  trafficDistribution: PreferSameZone
+{{- else }}
+  trafficDistribution: PreferClose
+{{- end }}
+`);
+    expect(deployment).toContain(
+      '\n{{- if .Values.zonal }}\n            - "--zonal"\n{{- end }}\n',
+    );
     expect(read('templates/NOTES.txt')).toContain('at {{ .Values.clusterIP }}.');
   } finally {
     await folder.close();

@@ -97,6 +97,38 @@ withKubectl('the overlay autoscaler', () => {
   });
 });
 
+withKubectl('the overlay daemonset', () => {
+  it('has the pod of the base on every node, and prefers that of the same node', () => {
+    const daemonSet = findObject(overlay('daemonset'), 'DaemonSet', 'kube-dns');
+    const { affinity, topologySpreadConstraints, ...pod } = kubeDns(base()).spec.template
+      .spec as unknown as Record<string, unknown>;
+    expect([affinity, topologySpreadConstraints]).not.toContain(undefined);
+    expect(daemonSet.spec).toEqual({
+      selector: kubeDns(base()).spec.selector,
+      updateStrategy: { rollingUpdate: { maxSurge: '10%', maxUnavailable: 0 } },
+      template: {
+        ...kubeDns(base()).spec.template,
+        spec: {
+          ...pod,
+          priorityClassName: 'system-node-critical',
+          tolerations: [
+            { key: 'CriticalAddonsOnly', operator: 'Exists' },
+            { effect: 'NoSchedule', operator: 'Exists' },
+            { effect: 'NoExecute', operator: 'Exists' },
+          ],
+        },
+      },
+    });
+    const service = findObject(overlay('daemonset'), 'Service', 'kube-dns');
+    expect(service.spec.trafficDistribution).toBe('PreferSameNode');
+    const others = (objects: readonly KubeManifest[]) =>
+      objects
+        .filter(({ kind }) => !['DaemonSet', 'Deployment', 'PodDisruptionBudget'].includes(kind))
+        .filter(({ kind, metadata }) => kind !== 'Service' || metadata.name !== 'kube-dns');
+    expect(others(overlay('daemonset'))).toEqual(others(base()));
+  });
+});
+
 withKubectl('the overlay gke-like', () => {
   it('adds prometheus-to-sd as the fourth container, and changes no other', () => {
     const containers = containersOf(kubeDns(overlay('gke-like')));

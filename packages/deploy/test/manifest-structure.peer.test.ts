@@ -31,10 +31,14 @@ function probesOf({ livenessProbe, readinessProbe }: Container): HttpProbe[] {
 unless(needsPrograms('kubectl'), describe).each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
   const name = NAMES[folder] ?? 'kube-dns';
   const objects = () => kustomized(folder);
-  const deployments = () => objectsOf(objects(), 'Deployment');
+  const kind = folder === 'overlays/daemonset' ? 'DaemonSet' : 'Deployment';
+  const deployments = () => [
+    ...objectsOf(objects(), 'Deployment'),
+    ...objectsOf(objects(), 'DaemonSet'),
+  ];
   const containers = () => deployments().flatMap(containersOf);
   const podSpecs = () => deployments().map(({ spec }) => spec.template.spec);
-  const dns = () => findObject(objects(), 'Deployment', name);
+  const dns = () => findObject(objects(), kind, name);
 
   it('has no unknown or wrongly typed field when it is rendered', () => {
     expect(objects().flatMap(fieldFaults)).toEqual([]);
@@ -140,16 +144,16 @@ unless(needsPrograms('kubectl'), describe).each([...KUSTOMIZATIONS])('manifests/
 
   it('selects its own pods with the service, the budget and the spread', () => {
     const labels = dns().spec.template.metadata.labels;
-    const { spec } = findObject(objects(), 'PodDisruptionBudget', name);
     // The service for clients is GKE's own there.
     const service = folder === 'overlays/gke' ? 'kube-dns-replicas-custom' : name;
     const spread = dns().spec.template.spec.topologySpreadConstraints ?? [];
     const selectors = [
       findObject(objects(), 'Service', service).spec.selector,
-      spec.selector.matchLabels,
+      ...objectsOf(objects(), 'PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
       ...spread.map(({ labelSelector }) => labelSelector.matchLabels),
     ];
-    expect(selectors).toHaveLength(4);
+    // A drain leaves the pods of a DaemonSet alone, and there is one on each node anyway.
+    expect(selectors).toHaveLength(kind === 'DaemonSet' ? 1 : 4);
     for (const selector of selectors) expect(labels).toEqual(selector);
   });
 

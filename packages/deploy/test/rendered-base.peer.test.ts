@@ -43,17 +43,30 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
   }
   const template = (...args: string[]) =>
     inOrder(readObjects(run('helm', 'template', 'kube-dns', join(folder, 'chart'), ...args)));
+  /** The version of Kubernetes decides the name of what the service prefers; this is the one that all know. */
+  const AS_BASE = '--set=trafficDistribution=PreferClose';
 
   const ofBase = (objects: readonly { readonly kind: string }[]) =>
     objects.filter(({ kind }) => kind !== 'Secret');
 
   it('renders what kubectl kustomize renders, and a Secret', () => {
-    const rendered = template('--namespace=kube-system');
+    const rendered = template('--namespace=kube-system', AS_BASE);
     expect(ofBase(rendered)).toEqual(inOrder(kustomized('kube-dns')));
     expect(rendered).toHaveLength(kustomized('kube-dns').length + 1);
-    expect(template('--namespace=kube-system', '--set=snapshotSecret=false')).toEqual(
+    expect(template('--namespace=kube-system', AS_BASE, '--set=snapshotSecret=false')).toEqual(
       inOrder(kustomized('kube-dns')),
     );
+  });
+
+  it.each([
+    ['1.33.9', 'auto', 'PreferClose'],
+    ['1.34.0', 'auto', 'PreferSameZone'],
+    ['1.34.0', 'PreferSameNode', 'PreferSameNode'],
+    ['1.34.0', '', undefined],
+  ])('has for Kubernetes %s and trafficDistribution %j the value %j', (version, value, expected) => {
+    const args = [`--kube-version=${version}`, `--set=trafficDistribution=${value}`];
+    const { spec } = findObject(template(...args), 'Service', 'kube-dns');
+    expect(spec.trafficDistribution).toBe(expected);
   });
 
   it('makes a token of its own for each installation, in the Secret that kubedns mounts', () => {

@@ -541,7 +541,7 @@ export const FINDINGS: readonly Finding[] = [
         return [
           {
             text: `nodes are in ${zones.size} zones, and the Service ${service.name} has no trafficDistribution: questions cross zones`,
-            mend: `${KUBECTL} patch service ${service.name} -p '{"spec":{"trafficDistribution":"PreferSameZone"}}'`,
+            mend: `${KUBECTL} patch service ${service.name} -p '{"spec":{"trafficDistribution":"PreferClose"}}'`,
           },
         ];
       }),

@@ -127,6 +127,7 @@ export interface ManifestKinds {
     readonly spec: {
       readonly clusterIP: string;
       readonly selector: Texts;
+      readonly trafficDistribution?: string;
       readonly ports: readonly { readonly name: string; readonly port: number }[];
     };
   };
@@ -215,6 +216,7 @@ export const KUSTOMIZATIONS = [
   'kube-dns',
   'overlays/autoscaler',
   'overlays/beside',
+  'overlays/daemonset',
   'overlays/gke',
   'overlays/gke-like',
   'overlays/monitoring',
