@@ -87,6 +87,8 @@ export interface DnsSetup {
   readonly localTtl: number;
   readonly pods: 'insecure' | 'disabled';
   readonly namesEndpointsByPod: boolean;
+  /** Whether headless services have names of zones: CoreDNS's option `zonal`. */
+  readonly isZonal: boolean;
   readonly recordTtl: number;
   /** Empty for the pod's service account. */
   readonly masterUrl: string;
@@ -142,6 +144,7 @@ export const STOCK_SETUP: DnsSetup = {
   localTtl: 0,
   pods: 'insecure',
   namesEndpointsByPod: false,
+  isZonal: false,
   recordTtl: 30,
   masterUrl: '',
   kubeconfig: '',

@@ -99,6 +99,7 @@ const setups: fc.Arbitrary<DnsSetup> = fc
       logsQueries: bits[2]!,
       asksInOrder: bits[3]!,
       namesEndpointsByPod: bits[4]!,
+      isZonal: bits[4]! && !bits[7]!,
       isProfiled: bits[5]!,
       filteredTypes: bits[6]! ? (['AAAA'] as const) : [],
       externalDomain: bits[5]! && bits[6]! ? 'outside.example' : '',

@@ -654,6 +654,9 @@ function readKubernetesOption(
     case 'endpoint_pod_names':
       draft.namesEndpointsByPod = true;
       return;
+    case 'zonal':
+      draft.isZonal = true;
+      return;
     case 'fallthrough': {
       // Both sides forward reverse names outside the cluster.
       const others = args.map(plainDomain).filter((each) => !reverse.includes(each));

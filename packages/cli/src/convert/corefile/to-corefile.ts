@@ -174,6 +174,7 @@ function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
         ...(reverseZones.length === 0 ? [] : [directive('fallthrough', reverseZones)]),
         directive('ttl', [`${setup.recordTtl}`]),
         ...(setup.namesEndpointsByPod ? [directive('endpoint_pod_names')] : []),
+        ...(setup.isZonal ? [directive('zonal')] : []),
         ...(masterUrl === '' ? [] : [directive('endpoint', [masterUrl])]),
         ...(kubeconfig === '' ? [] : [directive('kubeconfig', [kubeconfig])]),
       ],

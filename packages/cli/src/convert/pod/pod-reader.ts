@@ -142,6 +142,9 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
     case 'kubecfg-file':
       draft.kubeconfig = value;
       return;
+    case 'zonal':
+      draft.isZonal = value !== 'false';
+      return;
     case 'profiling':
       draft.isProfiled = value !== 'false';
       return;
@@ -596,7 +599,7 @@ export interface GoFlag {
 
 /** Flags that need no value; `--v 2` has one. */
 const GO_SWITCHES =
-  /^(?:logtostderr|alsologtostderr|profiling|version|help|h|one-output|skip-headers|skip-log-headers|add-dir-header|restartDnsmasq|verbose|verify-only|quiet)$/;
+  /^(?:logtostderr|alsologtostderr|profiling|version|help|h|one-output|skip-headers|skip-log-headers|add-dir-header|restartDnsmasq|verbose|verify-only|quiet|zonal)$/;
 
 /** Parses `--flag=value`, `-flag value` and switches, as Go's flag packages do. Never throws. */
 export function readGoFlags(words: readonly string[]): GoFlag[] {

@@ -76,6 +76,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
     ...(kubeconfig === '' ? [] : [`--kubecfg-file=${kubeconfig}`]),
     ...(pods === STOCK_SETUP.pods ? [] : [`--pods=${pods}`]),
     ...(setup.namesEndpointsByPod ? ['--endpoint-names=pod'] : []),
+    ...(setup.isZonal ? ['--zonal'] : []),
     ...(recordTtl === STOCK_SETUP.recordTtl ? [] : [`--record-ttl=${recordTtl}`]),
     ...(drainSeconds === STOCK_SETUP.drainSeconds ? [] : [`--drain-time=${drainSeconds}s`]),
     ...(setup.isProfiled ? ['--profiling'] : []),
