@@ -63,11 +63,14 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
     ['1.34.0', 'auto', 'PreferSameZone'],
     ['1.34.0', 'PreferSameNode', 'PreferSameNode'],
     ['1.34.0', '', undefined],
-  ])('has for Kubernetes %s and trafficDistribution %j the value %j', (version, value, expected) => {
-    const args = [`--kube-version=${version}`, `--set=trafficDistribution=${value}`];
-    const { spec } = findObject(template(...args), 'Service', 'kube-dns');
-    expect(spec.trafficDistribution).toBe(expected);
-  });
+  ])(
+    'has for Kubernetes %s and trafficDistribution %j the value %j',
+    (version, value, expected) => {
+      const args = [`--kube-version=${version}`, `--set=trafficDistribution=${value}`];
+      const { spec } = findObject(template(...args), 'Service', 'kube-dns');
+      expect(spec.trafficDistribution).toBe(expected);
+    },
+  );
 
   it('makes a token of its own for each installation, in the Secret that kubedns mounts', () => {
     const secrets = [template('--namespace=dns'), template('--namespace=dns')].map((objects) =>
