@@ -178,7 +178,8 @@ function* recordsOfLarge(entry: ZoneService, { name, ttlSeconds }: Writing): Rec
         const key = `${portName}/${protocol}`;
         if (portName === '' || !seen.add(`${host}:${key}:${port}`)) continue;
         const ofPort = { weight: weightOf(targets.get(key)!), port, target: owner };
-        yield srvRecord(portOwner(undefined, key, name)!, ofPort, ttlSeconds);
+        const ofService = portOwner(undefined, key, name);
+        if (ofService !== undefined) yield srvRecord(ofService, ofPort, ttlSeconds);
         const below = portOwner(owner, key, name);
         const ofHost = { weight: weightOf(share), port, target: owner };
         if (below !== undefined) yield srvRecord(below, ofHost, ttlSeconds);
