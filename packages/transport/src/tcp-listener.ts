@@ -352,6 +352,11 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     this.#socket.destroy();
   }
 
+  /** Ends a connection whose client does not read: the system drops what is unsent, and the client learns it at once. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   onClose(listener: () => void): void {
     this.#socket.on('close', listener);
   }
@@ -568,7 +573,7 @@ class TcpReplyStream implements ReplyStream {
     const connection = this.#leave();
     if (connection === undefined) return;
     this.#observed?.answered(NO_MESSAGE, 0, SOURCE.NONE, undefined);
-    connection.close();
+    connection.reset();
   }
 
   /** The connection has ended. */

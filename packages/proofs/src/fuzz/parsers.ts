@@ -13,6 +13,7 @@ type Table<Name extends string> = () => Promise<Readonly<Record<Name, CreateTarg
 
 const messages = async () => (await import('./targets/messages.js')).ROWS;
 const servers = async () => (await import('./targets/servers.js')).ROWS;
+const zones = async () => (await import('./targets/zones.js')).ROWS;
 const api = async () => (await import('./targets/api.js')).ROWS;
 const texts = async () => (await import('./targets/texts.js')).ROWS;
 
@@ -25,6 +26,8 @@ export const PARSERS: readonly FuzzParser[] = [
   packet('kubedns-queries', servers),
   packet('kubedns-replies', servers),
   packet('notify', servers),
+  packet('transfer-requests', zones),
+  packet('dns64-replies', zones),
   packet('dso-messages', messages),
   packet('dso-subscribed', messages),
   packet('dso-changed', messages),

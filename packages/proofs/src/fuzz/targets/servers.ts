@@ -137,7 +137,7 @@ const DNSMASQ_NAMES = [
 ];
 const DNSMASQ_TYPES = ['A', 'AAAA', 'TXT', 'SRV', 'MX', 'PTR', 'ANY', 'CNAME'];
 /** This many names are asked for in turn: a cached reply would answer the same question again. */
-const NAMES_IN_TURN = 5_000;
+export const NAMES_IN_TURN = 5_000;
 
 const KUBEDNS_QUESTIONS = [
   ['web.default.svc.cluster.local', 'A'],
@@ -198,7 +198,7 @@ export const ROWS = {
   /** Queries over UDP to dnsmasq, with and without its log; upstream answers with no records. */
   'dnsmasq-queries': async () =>
     queryTarget({
-      servers: [await startDnsmasq(false), await startDnsmasq(true)],
+      servers: [await startDnsmasq(), await startDnsmasq(TALKATIVE)],
       seeds: [
         ...DNSMASQ_NAMES.flatMap((name, i) =>
           queriesFor(name, DNSMASQ_TYPES[i % DNSMASQ_TYPES.length]!),
@@ -224,7 +224,7 @@ export const ROWS = {
     const [plain, withEdns] = queriesFor('n00000.ok', 'A');
     let count = 0;
     return replyTarget({
-      servers: [await startDnsmasq(false), await startDnsmasq(true)],
+      servers: [await startDnsmasq(), await startDnsmasq(TALKATIVE)],
       queryFor: (input) => {
         const query = (input.length & 2) === 0 ? plain! : withEdns!;
         count = (count + 1) % NAMES_IN_TURN;
@@ -300,14 +300,15 @@ export const ROWS = {
 } satisfies Readonly<Record<string, CreateTarget>>;
 
 /** A whole server without sockets, which answers each query immediately. */
-interface ServerUnderTest {
+export interface ServerUnderTest {
   readonly engine: MemoryEngine;
   /** Throws what the answerer has thrown since the last call. */
   readonly check: () => void;
   readonly close: () => Promise<void>;
 }
 
-async function startDnsmasq(isTalkative: boolean): Promise<ServerUnderTest> {
+/** dnsmasq with an upstream server, and these options besides. */
+export async function startDnsmasq(more: readonly string[] = []): Promise<ServerUnderTest> {
   const engine = new MemoryEngine();
   let failure: string | undefined;
   // Its other lines are made, and thrown away.
@@ -320,7 +321,7 @@ async function startDnsmasq(isTalkative: boolean): Promise<ServerUnderTest> {
     verbose: () => undefined,
     isEnabled: () => true,
   };
-  const options = parseOptions([...DNSMASQ_OPTIONS, ...(isTalkative ? TALKATIVE : [])]);
+  const options = parseOptions([...DNSMASQ_OPTIONS, ...more]);
   const { values } = parseFlags(DNSMASQ, ['--configDir=/nonexistent/kube-dns']);
   const server = new DnsmasqServer(values, options, engine, log);
   await server.start();
@@ -455,7 +456,7 @@ async function closeAll(servers: readonly ServerUnderTest[]): Promise<void> {
 }
 
 /** Throws when an answer is none: too short, of another question, or not to be read to its end. */
-function checkAnswer(answer: Uint8Array, id: number): void {
+export function checkAnswer(answer: Uint8Array, id: number): void {
   if (answer.length < HEADER_BYTES) throw new Error('an answer is shorter than a header');
   if (answer.length > MAX_MESSAGE_BYTES)
     throw new Error('an answer is larger than the client takes');
@@ -469,7 +470,7 @@ function checkAnswer(answer: Uint8Array, id: number): void {
   if (cursor.end !== answer.length) throw new Error('an answer has bytes after its records');
 }
 
-function hasNoError(answer: Uint8Array): boolean {
+export function hasNoError(answer: Uint8Array): boolean {
   return (answer[3]! & RCODE_MASK) === 0;
 }
 
@@ -477,7 +478,7 @@ function hasNoError(answer: Uint8Array): boolean {
  * A reply that matches a query: its ID and question, and the bytes after the question from
  * `body`, a whole message. It is never cut, as what follows then is a TCP connection.
  */
-function replyWith(query: Buffer, body: Buffer): Buffer {
+export function replyWith(query: Buffer, body: Buffer): Buffer {
   const questionEnd = endOfQuestion(query);
   const bodyEnd = endOfQuestion(body);
   const rest = bodyEnd < 0 ? body.subarray(QUESTION_OFFSET) : body.subarray(bodyEnd);
@@ -502,14 +503,14 @@ function strangeReply(query: Buffer, body: Buffer): Buffer {
 }
 
 /** A plain reply: no error and no records. */
-function plainReply({ query }: SentUpstream): Buffer {
+export function plainReply({ query }: SentUpstream): Buffer {
   const reply = Buffer.from(query.subarray(0, endOfQuestion(query)));
   writeUint16(reply, 2, FLAG.QR | FLAG.RA);
   reply.fill(0, 6, QUESTION_OFFSET);
   return reply;
 }
 
-function endOfQuestion(message: Buffer): number {
+export function endOfQuestion(message: Buffer): number {
   const end = skipName(message, QUESTION_OFFSET, message.length);
   return end < 0 || end + QUESTION_FIXED_BYTES > message.length ? -1 : end + QUESTION_FIXED_BYTES;
 }
