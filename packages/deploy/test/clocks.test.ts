@@ -33,8 +33,6 @@ const READERS: Readonly<Record<string, string>> = {
   'kubedns/src/watch/cluster-watch.ts': 'shown: how old a snapshot is',
   'kubedns/src/watch/replicas.ts': 'the time of a request to another replica, with a bound',
   'kubedns/src/watch/snapshots.ts': 'when a snapshot was written',
-  'kubedns/src/zone/cluster-zone.ts': 'the serial of the SOA, which never falls',
-  'kubedns/src/zone/imported-zone.ts': 'the serial of the SOA, which never falls',
   'kubedns/src/zone/soa-record.ts': 'the serial of the SOA, which never falls',
   'node-cache/src/answer/cluster-snapshot.ts': 'when answers were stored, through a restart',
   'node-cache/src/answer/hosts.ts': 'shown: when the file was read',

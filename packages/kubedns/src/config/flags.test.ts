@@ -61,6 +61,7 @@ describe('the flags', () => {
       'udp-engine': 'auto',
       'upstream-cookies': false,
       wildcards: true,
+      zonal: false,
     });
   });
 

@@ -70,6 +70,7 @@ describe('projectService', () => {
     [{ name: 'a_b' }, '"a_b" is not a DNS label'],
     [{ name: 'Web' }, '"Web" is not a DNS label'],
     [{ namespace: 'x'.repeat(64) }, /^"x+" is not a DNS label$/],
+    [{ namespace: 53 as unknown as string }, '53 is not a DNS label'],
     [{ clusterIPs: ['10.0.0.256'] }, 'clusterIP "10.0.0.256" is not an IP address'],
     [{ ports: [{ port: 65_536 }] }, 'port 65536 is not a port number'],
     [{ ports: [{ port: 1.5 }] }, 'port 1.5 is not a port number'],

@@ -415,9 +415,11 @@ export function serviceBytes({ ports, ipv4, ipv6, outside, hostNames }: Service)
 }
 
 /** Throws when one of the texts is not a DNS label. */
-export function checkLabels(...labels: readonly string[]): void {
+export function checkLabels(...labels: readonly unknown[]): void {
   for (const label of labels) {
-    if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
+    // A number would be read as its digits, and have no place in the zone.
+    if (typeof label !== 'string' || !isDnsLabel(label))
+      throw new Error(`${JSON.stringify(label)} is not a DNS label`);
   }
 }
 
