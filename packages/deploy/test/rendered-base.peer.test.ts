@@ -126,7 +126,9 @@ unless(needsPrograms('helm', 'kubectl'), describe)('the Helm chart', () => {
     };
     const file = join(folder, 'values.yaml');
     writeFileSync(file, stringify(values));
-    expect(ofBase(template('--namespace=dns', `--values=${file}`))).toEqual(inOrder(render(own)));
+    expect(ofBase(template('--namespace=dns', AS_BASE, `--values=${file}`))).toEqual(
+      inOrder(render(own)),
+    );
   });
 
   it('refuses a value that it does not know', () => {
