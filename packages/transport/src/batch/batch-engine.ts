@@ -496,6 +496,8 @@ interface HeldMessage {
 const TURNS = 9;
 /** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least, and as in the beginning. */
 const LONG_BATCH_MS = 20;
+/** Where a whole batch is quickly answered, so many datagrams are received: each turn has a cost of its own. */
+const QUICK_DATAGRAMS = 2 * SLOTS;
 const LEAST_BATCH = 4;
 const FIRST_BATCH = 8;
 /** Of two sockets of a port, the one for limited sources gets all. */
@@ -762,7 +764,8 @@ class BatchSocket implements OutboxSocket {
   /** Others wait for as long as a batch of the limited sources takes. */
   #drainLimited(): void {
     const startMs = performance.now();
-    this.#hub.drain(this, 1, this.#limitedBatch);
+    const datagrams = this.#limitedBatch < SLOTS ? 1 : QUICK_DATAGRAMS;
+    this.#hub.drain(this, datagrams, this.#limitedBatch);
     const tookMs = performance.now() - startMs;
     const fitting = Math.floor((this.#limitedBatch * LONG_BATCH_MS) / tookMs);
     if (tookMs > LONG_BATCH_MS) this.#limitedBatch = Math.max(LEAST_BATCH, fitting);

@@ -113,7 +113,7 @@ const LOOK_MS_OF_LIMITED = 0.3;
 /** An overload is decided on less often once it has lasted for so long, */
 const SETTLED_MS = 3_000;
 /** and limits which harm no other source stay for so long. */
-const GOOD_LIMITS_MS = 2_000;
+const GOOD_LIMITS_MS = 5_000;
 /** What a source asked counts for so long, less and less. */
 const MEMORY_SECONDS = 2;
 /** There is a backlog when the socket was never empty, or more than this part of what the limits let pass was lost. */
