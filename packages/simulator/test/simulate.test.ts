@@ -58,7 +58,12 @@ describe('simulated clusters', () => {
   }, 240_000);
 
   it('draw a name that is written in another way, and say when it never occurs', async () => {
-    const seen = await simulate(...SMALL, '--minutes=1', '--seed=smoke', '--trace=WWW-1.example.com.');
+    const seen = await simulate(
+      ...SMALL,
+      '--minutes=1',
+      '--seed=smoke',
+      '--trace=WWW-1.example.com.',
+    );
     expect(seen.stdout).toContain('seed smoke: right  (');
     expect(seen.stdout).toMatch(/node-0 ──▶ \S+ +A+ www-1\.example\.com \?/u);
     expect(seen.stdout).not.toContain('no message');

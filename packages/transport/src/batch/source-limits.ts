@@ -97,7 +97,7 @@ const FIRST_LOOK_MS = 40;
 /** What waited when an overload began shows who asks: it is read before there are limits, for so long or until so many were of each source. */
 const READING_MS = 400;
 const READING_LOOK_MS = 15;
-const READ_OF_EACH = 6;
+const READ_OF_EACH = 5;
 /**
  * Of the first messages that came several at a time so many are counted as in an overload: in the first moments of one there is no CPU
  * time to compile what has never run, and the code of each answer with it.
