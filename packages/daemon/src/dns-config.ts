@@ -173,7 +173,7 @@ function readJson(files: ReadonlyMap<string, string>, key: JsonKey, note: Note):
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Where there is no bracket, the place where JSON would begin helps nobody.
+    // Where there is no bracket, the place where JSON would begin says nothing.
     const detail = /^\s*[[{]/.test(text) ? ` (${errorText(error)})` : '';
     note(`${key}: not JSON: ${rightForm(key, text)}${detail}`);
     return null;

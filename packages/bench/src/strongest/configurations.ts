@@ -313,7 +313,7 @@ export const PEERS: Readonly<Record<PeerWord, Peer>> = {
     package: 'dnsdist',
     versionFlag: '--version',
     advice:
-      'one listening socket and one TCP thread for each core, a packet cache, many questions under way (its page "Performance Tuning")',
+      'one listening socket and one TCP thread for each core, a packet cache, many questions outstanding (its page "Performance Tuning")',
     kinds: ['cache', 'forward'],
     configure: configureDnsdist,
     check: {

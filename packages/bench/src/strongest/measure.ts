@@ -215,7 +215,7 @@ class ScenarioLoad {
     return { ...NO_METRICS, queriesPerSecond, answeredPercent, wrong, answerBytes };
   }
 
-  /** dnsperf waits for answers once 200 questions are under way: a closed loop. */
+  /** dnsperf waits for answers once 200 questions are outstanding: a closed loop. */
   async #overTcp(each: Contestant, perSecond: number): Promise<Metrics> {
     const seen = cpuMeter(each);
     const seconds = this.#plan.partSeconds;
