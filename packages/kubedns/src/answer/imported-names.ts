@@ -2,7 +2,6 @@ import { type Trace, TraceKind } from '@kube-dns/base';
 import {
   type AnswerWriter,
   encodeRdata,
-  prependLabels,
   RCODE,
   SECTION,
   type Section,
@@ -26,6 +25,7 @@ import {
   type ImportedZone,
 } from '../zone/imported-zone.js';
 import { addressType, ZoneName } from '../zone/zone-names.js';
+import { ApexRecords } from './apex-records.js';
 import type { LocalNames } from './local-names.js';
 import { SERVICE_LABELS, SRV_PRIORITY, SRV_TOTAL_WEIGHT } from './service-answerer.js';
 
@@ -84,7 +84,7 @@ export class ImportedNames implements LocalNames {
   readonly #options: ImportedNamesOptions;
   readonly #zone: ImportedZone;
   readonly #schemaVersion: Uint8Array;
-  readonly #nameServer: Uint8Array;
+  readonly #apexRecords: ApexRecords;
   readonly #random: () => number;
   readonly #now: () => number;
   readonly #name = new ZoneName();
@@ -104,7 +104,7 @@ export class ImportedNames implements LocalNames {
     this.#random = random;
     this.#now = now;
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
-    this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
+    this.#apexRecords = new ApexRecords({ ...options, apex: zone.apex });
   }
 
   get isSynced(): boolean {
@@ -228,13 +228,13 @@ export class ImportedNames implements LocalNames {
           this.#isOf(type, IPV6_BYTES, this.#host!, owner, writer)
         );
       case 'apex':
-        return this.#addApex(type, owner, writer);
+        return this.#apexRecords.add(type, this.#zone.soaRdata, owner, writer);
       case 'version':
         if (type !== TYPE.TXT && type !== TYPE.ANY) return false;
         writer.add(SECTION.ANSWER, owner, TYPE.TXT, this.#options.ttlSeconds, this.#schemaVersion);
         return true;
       case 'name-server':
-        return this.#addServer(SECTION.ANSWER, type, owner, writer);
+        return this.#apexRecords.addServer(type, owner, writer);
       default:
         return false;
     }
@@ -367,34 +367,6 @@ export class ImportedNames implements LocalNames {
       const { ttlSeconds } = this.#options;
       writer.add(section, owner, addressType(size), ttlSeconds, addressRdata, size);
     }
-  }
-
-  #addApex(type: number, owner: Uint8Array | undefined, writer: AnswerWriter): boolean {
-    const { ttlSeconds } = this.#options;
-    if (type === TYPE.SOA || type === TYPE.ANY) {
-      writer.add(SECTION.ANSWER, owner, TYPE.SOA, ttlSeconds, this.#zone.soaRdata);
-      return true;
-    }
-    if (type !== TYPE.NS) return false;
-    writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
-    this.#addServer(SECTION.ADDITIONAL, TYPE.ANY, this.#nameServer, writer);
-    return true;
-  }
-
-  #addServer(
-    section: Section,
-    type: number,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): boolean {
-    let isAny = false;
-    for (const address of this.#options.serverAddresses()) {
-      const own = addressType(address.length);
-      if (type !== TYPE.ANY && type !== own) continue;
-      isAny = true;
-      writer.add(section, owner, own, this.#options.ttlSeconds, address);
-    }
-    return isAny;
   }
 
   /** With the SOA that limits how long it is cached (RFC 2308 section 3). */

@@ -6,7 +6,6 @@ import {
   EXTENDED_ERROR,
   extendedErrorOption,
   MAX_NAME_BYTES,
-  prependLabels,
   Query,
   RCODE,
   RCODE_MASK,
@@ -16,11 +15,12 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
+import { ApexRecords } from '../answer/apex-records.js';
 import type { Candidates, LocalNames } from '../answer/local-names.js';
 import { ZoneQuestion, type ZoneQuestionOptions } from '../answer/zone-answerer.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { SoaRecord } from '../zone/soa-record.js';
-import { addressType, ZoneName } from '../zone/zone-names.js';
+import { ZoneName } from '../zone/zone-names.js';
 
 export interface SearchNamesOptions {
   /** The zone, as `ap.k8s.io.`. */
@@ -78,7 +78,7 @@ export class SearchNames implements LocalNames {
   readonly #options: SearchNamesOptions;
   /** The name of the cluster's zone in this one. */
   readonly #base: Uint8Array;
-  readonly #nameServer: Uint8Array;
+  readonly #apexRecords: ApexRecords;
   readonly #soa: SoaRecord;
   readonly #suffixes: readonly Uint8Array[];
   readonly #question: ZoneQuestion;
@@ -96,7 +96,7 @@ export class SearchNames implements LocalNames {
     this.#options = options;
     this.apex = encodeKey(domain);
     this.#base = joined(zone.apex, this.apex);
-    this.#nameServer = prependLabels(['ns', 'dns'], this.apex);
+    this.#apexRecords = new ApexRecords({ ...options, apex: this.apex });
     this.#soa = new SoaRecord({ domain: domain.replace(/\.$/, ''), negativeTtlSeconds });
     const others = extra.map((each) => encodeKey(each));
     this.#suffixes = [zone.services, zone.services, zone.apex, ...others, ROOT];
@@ -157,33 +157,8 @@ export class SearchNames implements LocalNames {
 
   /** False where the name has none of the type. */
   #addRecords(type: number, writer: AnswerWriter, owner: Uint8Array | undefined): boolean {
-    const { ttlSeconds } = this.#options;
-    if (this.#kind === 'name-server') return this.#addServer(SECTION.ANSWER, type, owner, writer);
-    if (this.#kind !== 'apex') return false;
-    if (type === TYPE.SOA || type === TYPE.ANY) {
-      writer.add(SECTION.ANSWER, owner, TYPE.SOA, ttlSeconds, this.#soa.rdata);
-      return true;
-    }
-    if (type !== TYPE.NS) return false;
-    writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
-    this.#addServer(SECTION.ADDITIONAL, TYPE.ANY, this.#nameServer, writer);
-    return true;
-  }
-
-  #addServer(
-    section: (typeof SECTION)['ANSWER' | 'ADDITIONAL'],
-    type: number,
-    owner: Uint8Array | undefined,
-    writer: AnswerWriter,
-  ): boolean {
-    let isAny = false;
-    for (const address of this.#options.serverAddresses()) {
-      const own = addressType(address.length);
-      if (type !== TYPE.ANY && type !== own) continue;
-      isAny = true;
-      writer.add(section, owner, own, this.#options.ttlSeconds, address);
-    }
-    return isAny;
+    if (this.#kind === 'name-server') return this.#apexRecords.addServer(type, owner, writer);
+    return this.#kind === 'apex' && this.#apexRecords.add(type, this.#soa.rdata, owner, writer);
   }
 
   /** Writes a negative answer with the SOA that limits how long it is cached (RFC 2308 section 3). */
