@@ -1,10 +1,19 @@
 // `npm test`: the files of one lane, in one run of jest for all packages. The reporter beside this file prints the
 // progress, the failures and the total, and leaves it in test-results-LANE.json.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
-import { onEnd, QUICK, ROOT, startJest } from './jest-command.mjs';
+import { fileURLToPath } from 'node:url';
+import { onEnd, projectNode, QUICK, ROOT, startJest } from './jest-command.mjs';
 
 /** More files that fail are no accident. */
 const MAX_AGAIN = 3;
@@ -107,16 +116,34 @@ function select({ patterns, lanes }) {
   return matching;
 }
 
-/**
- * Installs and builds what has changed. Unit tests are run from the sources: where they alone are to run, the build of
- * before does.
- */
-function prepare(files) {
+/** Builds what has changed. Unit tests are run from the sources: where they alone are to run, the build of before does. */
+function build(files) {
   const isBuilt = existsSync(`${ROOT}packages/testkit/dist/index.js`);
   const needsNoBuild = isBuilt && files.every((file) => file.split('/')[2] === 'src');
-  const args = [`${ROOT}packages/cli/setup.mjs`, ...(needsNoBuild ? ['--install-only'] : [])];
+  if (!needsNoBuild) setUp();
+}
+
+function setUp(...options) {
+  const args = [`${ROOT}packages/cli/setup.mjs`, ...options];
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Goes on in the project's Node, which is installed by then: only so far does this program run on an older one. Resolves with the status. */
+function inProjectNode(args) {
+  const child = spawn(projectNode(), [fileURLToPath(import.meta.url), ...args], {
+    stdio: 'inherit',
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+function isProjectNode() {
+  return realpathSync(projectNode()) === realpathSync(process.execPath);
 }
 
 /** More files than that are run sooner when they, and the packages, are joined before; it takes seconds. */
@@ -229,7 +256,9 @@ async function main(args) {
   }
   if (options.count !== undefined) return count(options.count);
   const files = select(options);
-  prepare(files);
+  setUp('--install-only');
+  if (!isProjectNode()) return inProjectNode(args);
+  build(files);
   const resultFile = `${ROOT}test-results-${options.name ?? options.lanes.join('-')}.json`;
   rmSync(resultFile, { force: true });
   const { run, env, remove } = await joinFor(files);

@@ -57,8 +57,9 @@ const FILES = {
     it('passes', () => undefined);`,
   // It stands for what installs and builds.
   'packages/cli/setup.mjs': `
-    import { writeFileSync } from 'node:fs';
-    writeFileSync(new URL('../../setup', import.meta.url), process.argv.slice(2).join(' '));`,
+    import { appendFileSync } from 'node:fs';
+    const options = process.argv.slice(2).join(' ');
+    appendFileSync(new URL('../../setup', import.meta.url), options + '\\n');`,
   'packages/testkit/dist/index.js': '',
   'packages/three/src/broken.image.test.ts': `import 'nothing-that-exists';`,
 };
@@ -83,9 +84,22 @@ beforeAll(() => {
 });
 afterAll(() => root.close());
 
+/** The options of what installs and builds, each time since the last look. */
+function setUps(): string[] {
+  const file = join(root.path, 'setup');
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  rmSync(file);
+  return lines;
+}
+
 function run(...args: string[]): { status: number | null; lines: string[]; stderr: string } {
+  return runWith(process.execPath, ...args);
+}
+
+function runWith(node: string, ...args: string[]): ReturnType<typeof run> {
   const script = join(root.path, 'packages/testkit/run-tests.mjs');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+  const { status, stdout, stderr } = spawnSync(node, [script, ...args], {
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },
   });
@@ -119,13 +133,24 @@ describe('npm test', () => {
   });
 
   it('builds only where a test of programs is among the files', () => {
-    const setup = () => readFileSync(join(root.path, 'setup'), 'utf8');
+    setUps();
     run('--title=nothing', 'two/test/b');
-    expect(setup()).toBe('');
+    expect(setUps()).toEqual(['--install-only', '']);
     const { status, lines } = run('--title=nothing', 'one/src/a');
-    expect(setup()).toBe('--install-only');
+    expect(setUps()).toEqual(['--install-only']);
     expect(lines).toContain('no test has this title');
     expect(status).toBe(1);
+  });
+
+  it('goes on in the Node of the project, once that is installed', () => {
+    const other = join(root.path, 'another-node');
+    copyFileSync(process.execPath, other);
+    setUps();
+    const { status, lines } = runWith(other, '--lane=images', 'three/src/bad');
+    expect(setUps()).toEqual(['--install-only', '--install-only']);
+    expect(status).toBe(1);
+    expect(lines.at(-1)).toMatch(/^1 passed, 1 failed, \d+ s$/);
+    rmSync(other);
   });
 
   it('ends with its workers and what they test', async () => {
