@@ -261,13 +261,13 @@ export class DnsmasqServer {
   }
 
   /**
-   * Answers the queries in flight and those that arrive meanwhile, then stops serving, after
-   * `--query-timeout` at most. With `--reuse-port` other processes get new queries. May be called twice.
+   * Answers the queries in flight and those that arrive meanwhile, then stops serving: 2 s later where there are subscribers to
+   * changes, which go elsewhere until then, and after `--query-timeout` at most. With `--reuse-port` other processes get new queries. May be called twice.
    */
   async close(): Promise<void> {
     this.#dump.close();
     this.#configDirectory.close();
-    await this.#port.leave();
+    await Promise.all([this.#port.leave(), this.#relay.publisher.leave()]);
     await this.#resolver.settle();
     this.#notifies.close();
     this.#local.close();

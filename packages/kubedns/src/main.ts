@@ -73,7 +73,7 @@ runProgram(
     signals.onReload(() => server.reload());
     signals.onTerminate(async (signal) => {
       closing.abort();
-      const saved = server.saveSnapshot();
+      const saved = server.leave();
       // A client that still has this pod as a name server must get an answer.
       if (signal === 'SIGTERM') await delay(values['drain-time']);
       await saved;

@@ -349,8 +349,12 @@ export class KubednsServer {
     this.#port.reload();
   }
 
-  /** Writes what was listed to `--snapshot-file`, if it has changed. Never rejects. */
-  saveSnapshot(): Promise<void> {
+  /**
+   * It ends soon: subscribers go to another one, where there is one, and what was listed is written to `--snapshot-file`, if it has
+   * changed. Resolves when that is done; never rejects.
+   */
+  leave(): Promise<void> {
+    void this.#publisher.leave();
     return this.#snapshots.save();
   }
 

@@ -185,6 +185,32 @@ describe('the subscribers of a Publisher', () => {
     expect(sessions.map(({ messages }) => messages.length)).toEqual([1, ...Array<number>(99).fill(2)]); // prettier-ignore
   });
 
+  it('are to go elsewhere before its end, and get what changes until they have', async () => {
+    const sessions = [subscribed(), subscribed()];
+    const left = publisher.leave();
+    change();
+    for (const { told } of sessions) expect(told).toEqual([DSO_TYPE.LEAVING, DSO_TYPE.CHANGED]);
+    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
+    for (const session of sessions) {
+      expect(session.isClosed).toBe(false);
+      session.close();
+    }
+    await left;
+    expect(jest.getTimerCount()).toBe(0);
+    await publisher.leave();
+  });
+
+  it('have 2 s to go elsewhere', async () => {
+    const session = subscribed();
+    let hasLeft = false;
+    const left = publisher.leave().then(() => (hasLeft = true));
+    await jest.advanceTimersByTimeAsync(1_999);
+    expect(hasLeft).toBe(false);
+    await jest.advanceTimersByTimeAsync(1);
+    await left;
+    expect(session.isClosed).toBe(false);
+  });
+
   it('are dismissed', () => {
     const sessions = [subscribed(), subscribed()];
     publisher.dismiss();

@@ -56,6 +56,8 @@ const MAX_SUBSCRIBERS = 6_000;
 const SHARE_OF_DESCRIPTORS = 1 / 4;
 /** Between parts of those who get READY: SUBSCRIBERS_PER_MS come back in a millisecond. */
 const READY_MS = 10;
+/** Subscribers come back anywhere in a second after a process that ends; what follows them takes less than another one. */
+const LEAVE_MS = 2_000;
 /** Time for messages in one turn of the event loop: then queries are answered. */
 const TURN_MS = 2;
 /** Of one message. */
@@ -155,6 +157,10 @@ export class Publisher<Reason extends string = never> implements SessionService,
   /** Who came too early and is still there: idle connections, of which the listener limits how many there are. */
   readonly #waiting = new Set<Session>();
   #readying: NodeJS.Timeout | undefined;
+  /** The process ends soon: no one may subscribe any more. */
+  #isLeaving = false;
+  /** Called without a subscriber, then. */
+  #onEmpty: () => void = () => undefined;
   readonly #now: () => number;
   readonly #recent = new RecentChanges();
   /** The version of the cluster that was announced last. */
@@ -281,7 +287,25 @@ export class Publisher<Reason extends string = never> implements SessionService,
     }
   }
 
+  /**
+   * The process ends soon: its subscribers subscribe to another one, where there is one, and get every change until then. Resolves when
+   * all have gone, or after 2 s.
+   */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    if (this.count === 0) return;
+    this.#send({ type: DSO_TYPE.LEAVING, data: NO_DATA });
+    await new Promise<void>((resolve) => {
+      const limit = setTimeout(resolve, LEAVE_MS);
+      this.#onEmpty = () => {
+        clearTimeout(limit);
+        resolve();
+      };
+    });
+  }
+
   close(): void {
+    this.#onEmpty();
     this.feed.close();
     clearInterval(this.#heartbeat);
     clearTimeout(this.#readying);
@@ -354,7 +378,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   #subscribe(zone: Uint8Array, session: Session): number {
     if (!this.#maySubscribe(session)) return RCODE.REFUSED;
     if (plainNameEnd(zone, 0) !== zone.length) return RCODE.FORMERR;
-    const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
+    const rcode = this.#isLeaving ? RCODE.SERVFAIL : this.#zones.rcodeFor(zone.map(lowerCaseByte));
     if (rcode === RCODE.SERVFAIL && !this.#waiting.has(session)) {
       this.#waiting.add(session);
       session.onClose(() => this.#waiting.delete(session));
@@ -426,6 +450,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (this.count > 0) return;
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
+    this.#onEmpty();
   }
 
   #send(...tlvs: readonly DsoTlv[]): void {

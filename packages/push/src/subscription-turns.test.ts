@@ -50,6 +50,7 @@ it('a subscription takes 2 ms of messages in a turn of the event loop, and all o
         onSeen: () => heard++,
         onEnd: (_, reason) => names.push(reason),
         onReady: () => names.push('ready'),
+        onLeaving: () => names.push('leaving'),
       },
     ),
   );

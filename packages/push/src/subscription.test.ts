@@ -263,6 +263,43 @@ describe('a subscription', () => {
     await until('live again', () => events.filter((event) => event === 'live').length === 2);
   });
 
+  const LEAVING = { type: DSO_TYPE.LEAVING, data: new Uint8Array(0) };
+
+  it('to a server that leaves goes on until another one is there', async () => {
+    const { peer, events, subscription } = await live();
+    peer.tell(LEAVING);
+    peer.tell(LEAVING);
+    peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
+    await until('the change', () => events.includes('a.b'));
+    expect([subscription.isLive, subscription.status.state, peer.open]).toEqual([true, 'live', 1]);
+    pass(FIRST_PAUSE_MS);
+    await until('live elsewhere', () => events.length === 3);
+    await until('the end of the first connection', () => peer.open === 1);
+    peer.tell(changed(FIRST_SERIAL, 41, 'c.d'));
+    await until('the change', () => events.length === 4);
+    expect([events, peer.connections]).toEqual([['live', 'a.b', 'live', 'c.d'], 2]);
+  });
+
+  it('to a server that leaves is lost with it where no other one is there', async () => {
+    let isLeaving = false;
+    const peer = await startPeer((request) => (isLeaving ? refuse(RCODE.SERVFAIL) : accept)(request)); // prettier-ignore
+    const { events, subscription } = subscribe(peer);
+    await until('live', () => events.includes('live'));
+    isLeaving = true;
+    peer.tell(LEAVING);
+    await until('the pause', () => jest.getTimerCount() === 3);
+    pass(FIRST_PAUSE_MS);
+    await until('refused', () => peer.requests.length === 2 * ZONES.length);
+    expect([events, subscription.status.state]).toEqual([['live'], 'live']);
+    peer.cutFirst();
+    await until('lost', () => events.length === 2);
+    expect([events[1], subscription.status.state]).toEqual(['lost: the server closed the connection', 'down']); // prettier-ignore
+    isLeaving = false;
+    pass(2 * FIRST_PAUSE_MS);
+    await until('live again', () => events.length === 3);
+    expect(events[2]).toBe('live');
+  });
+
   it('is lost with its connection, and begins again at once', async () => {
     const { peer, events } = await live();
     peer.cut();

@@ -78,6 +78,8 @@ export interface ConnectionEvents extends ChangeEvents {
   onEnd(outcome: Outcome, reason: string): void;
   /** The server, which was busy, says that it takes the subscription now. */
   onReady(): void;
+  /** It ends soon. */
+  onLeaving(): void;
 }
 
 export interface SubscriptionTarget {
@@ -272,6 +274,10 @@ export class SubscriptionConnection {
   /** Serials that do not continue mean that something was missed. */
   #readEvent(tlvs: readonly DsoTlv[]): void {
     const [operation] = tlvs;
+    if (operation?.type === DSO_TYPE.LEAVING) {
+      if (this.isLive) this.#events.onLeaving();
+      return;
+    }
     this.#hasAnnounced = true;
     if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data, tlvs);
     else if (operation?.type === DSO_TYPE.FLUSH || operation?.type === DSO_TYPE.HEARTBEAT) {
@@ -372,6 +378,8 @@ export interface ZoneSubscriptionOptions {
 export class ZoneSubscription {
   readonly #options: ZoneSubscriptionOptions;
   #connection: SubscriptionConnection | undefined;
+  /** To a server that ends soon: it announces the changes until another one does. */
+  #leaving: SubscriptionConnection | undefined;
   /** To a server that is busy, for as long as the pause. */
   #waiting: SubscriptionConnection | undefined;
   /**
@@ -406,7 +414,11 @@ export class ZoneSubscription {
 
   /** Whether changes are announced now. */
   get isLive(): boolean {
-    return this.#connection?.isLive ?? false;
+    return this.#announcing?.isLive ?? false;
+  }
+
+  get #announcing(): SubscriptionConnection | undefined {
+    return this.#leaving ?? this.#connection;
   }
 
   /** Whether its server announces changes, did, or said that it will. */
@@ -415,7 +427,7 @@ export class ZoneSubscription {
   }
 
   get status(): SubscriptionStatus {
-    const { isLive, lastSeenMs, serial } = this.#connection ?? {};
+    const { isLive, lastSeenMs, serial } = this.#announcing ?? {};
     const since = { sinceMs: this.#sinceMs, lastSeenMs };
     if (isLive === true) return { ...since, state: 'live', reason: '', serial };
     const isUnsupported = this.#isKnownUnsupported && !this.#wasEverLive;
@@ -431,6 +443,7 @@ export class ZoneSubscription {
       { server, zones, silenceMs, version },
       {
         onLive: (subscribed, note) => {
+          this.#endLeaving();
           this.#backOff.reset();
           this.#readies = 0;
           this.#busyMs = 0;
@@ -446,6 +459,7 @@ export class ZoneSubscription {
         onSeen: () => events.onSeen?.(),
         onEnd: (outcome, reason) => this.#onEnd(connection, outcome, reason),
         onReady: () => this.#startReady(),
+        onLeaving: () => this.#followLeaving(connection),
       },
     );
     this.#connection = connection;
@@ -464,7 +478,7 @@ export class ZoneSubscription {
 
   /** Subscribes again soon, perhaps to another process behind the address: this one is of no use. */
   leave(reason: string): void {
-    this.#connection?.leave(reason);
+    this.#announcing?.leave(reason);
   }
 
   close(): void {
@@ -472,7 +486,21 @@ export class ZoneSubscription {
     clearTimeout(this.#retry);
     this.#connection?.close();
     this.#connection = undefined;
+    this.#endLeaving();
     this.#endWaiting();
+  }
+
+  #endLeaving(): void {
+    this.#leaving?.close();
+    this.#leaving = undefined;
+  }
+
+  /** All its subscribers go elsewhere now, as after its end. */
+  #followLeaving(connection: SubscriptionConnection): void {
+    if (connection !== this.#connection) return;
+    this.#leaving = connection;
+    this.#connection = undefined;
+    this.#retry = setTimeout(() => this.start(), this.#nextPauseMs('lost'));
   }
 
   #endWaiting(): void {
@@ -491,6 +519,10 @@ export class ZoneSubscription {
   }
 
   #onEnd(connection: SubscriptionConnection, outcome: Outcome, reason: string): void {
+    if (connection === this.#leaving) {
+      this.#loseLeaving(reason);
+      return;
+    }
     const { events } = this.#options;
     const wasLive = connection.isLive;
     this.#connection = undefined;
@@ -506,6 +538,14 @@ export class ZoneSubscription {
       this.#isKnownUnsupported = true;
       events.onUnsupported(reason);
     }
+  }
+
+  /** Another try is on its way by then. */
+  #loseLeaving(reason: string): void {
+    this.#leaving = undefined;
+    this.#reason = reason;
+    this.#sinceMs = performance.now();
+    this.#options.events.onLost(reason);
   }
 
   #noteBusy(pauseMs: number, reason: string): void {

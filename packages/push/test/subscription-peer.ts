@@ -74,6 +74,10 @@ export class SubscriptionPeer {
     this.#sockets.at(-1)!.destroy();
   }
 
+  cutFirst(): void {
+    this.#sockets[0]!.destroy();
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();

@@ -29,6 +29,8 @@ export const DSO_TYPE = {
   CLUSTER_VERSION: 0xf804,
   /** Without data: a server that has refused a subscription with SERVFAIL takes it now. */
   READY: 0xf805,
+  /** Without data: a server that ends soon. Until then it announces changes, and takes no more subscriptions. */
+  LEAVING: 0xf806,
 } as const;
 
 /** A type with its data (RFC 8490 section 5.4.4). */
