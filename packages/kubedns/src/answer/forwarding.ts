@@ -81,6 +81,11 @@ const MAX_CNAMES = 64;
 const NO_SERVERS = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no name servers');
 /** The target of an ExternalName has no answer. */
 const NO_TARGET = extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'target of the CNAME');
+/** CNAMEs of the cluster lead back to one of them: its objects are to be corrected, no server has failed. */
+const LOOP = extendedErrorOption(EXTENDED_ERROR.OTHER, 'CNAME loop');
+const TOO_MANY_LINKS = extendedErrorOption(EXTENDED_ERROR.OTHER, 'too many CNAMEs');
+/** Other servers lead back to a CNAME of the cluster. */
+const LED_BACK = extendedErrorOption(EXTENDED_ERROR.OTHER, 'CNAME back to one of the cluster');
 
 /** A target of the CNAMEs of the zone, lower-cased. */
 export const FOLLOWED = new TraceKind<Uint8Array>();
@@ -176,7 +181,8 @@ export class Forwarding {
         return this.#finish(out, chain);
       }
       const isLoop = next !== undefined && targets.some((each) => equalNames(each, next));
-      if (isLoop || targets.length === MAX_OWN_LINKS) return this.#fail(query, out, chain);
+      if (isLoop) return this.#fail(query, out, chain, LOOP);
+      if (targets.length === MAX_OWN_LINKS) return this.#fail(query, out, chain, TOO_MANY_LINKS);
       chain.isFederated ||= isOfZone && zone.isFederated;
       chain.candidates = candidates;
       if (next !== undefined) targets.push(next);
@@ -252,13 +258,13 @@ export class Forwarding {
     if (!isFollowed(query.type)) return this.#finish(this.#out, chain);
     return this.#addReply(reply, chain.targets.at(-1)!, query)
       ? this.#finish(this.#out, chain)
-      : this.#fail(query, this.#out, chain);
+      : this.#fail(query, this.#out, chain, LED_BACK);
   }
 
-  #fail(query: Query, out: Uint8Array, chain: Chain): number {
+  #fail(query: Query, out: Uint8Array, chain: Chain, reason = NO_TARGET): number {
     if (chain.candidates?.isUnknown === true) chain.targets.pop();
     this.#begin(query, out, chain);
-    this.#writer.setRcode(RCODE.SERVFAIL, NO_TARGET);
+    this.#writer.setRcode(RCODE.SERVFAIL, reason);
     return this.#finish(out, chain);
   }
 

@@ -29,6 +29,7 @@ describe('a positive answer', () => {
       ttls: [30],
       hasOpt: false,
       extendedError: -1,
+      reason: '',
     });
   });
 
@@ -154,6 +155,7 @@ describe('a negative answer', () => {
       authorities: [SOA],
       ttls: [5],
       extendedError: -1,
+      reason: '',
     });
   });
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { decodeName, encodeKey } from '@kube-dns/wire';
+import { decodeName, encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
+import { Answers } from '../../test/support/answers.js';
 import { askLocal } from '../../test/support/local-answers.js';
 import { serviceObject } from '../../test/support/objects.js';
 import { type ApiObject, keyOf, ObjectStore, type Projection } from '../watch/store.js';
@@ -260,6 +261,38 @@ describe('the hosts of --route-names', () => {
     while (isThere(4_999)) await setImmediate();
     expect(isThere(2_500)).toBe(false);
   });
+
+  it.each([
+    ['the host itself', [[HOST, HOST]], HOST],
+    [
+      'another host and back',
+      [
+        [HOST, 'b.example.com'],
+        ['b.example.com', HOST],
+      ],
+      HOST,
+    ],
+    ['a name of its own wildcard', [['*.example.com', 'lb.example.com']], 'x.example.com'],
+  ])(
+    'are SERVFAIL with the reason where their load balancer is %s',
+    async (_what, links, asked) => {
+      for (const [host, hostname] of links) {
+        const object = ingress(host!, undefined, { name: host!.replace('*', 'any') });
+        Object.assign(object, { status: { loadBalancer: { ingress: [{ hostname }] } } });
+        objects.put('ingresses', object);
+      }
+      const answers = new Answers({ others: objects.names });
+      const answer = await answers.ask(asked, 'A', { hasEdns: true });
+      answers.close();
+      expect(answer).toMatchObject({
+        rcode: 'SERVFAIL',
+        extendedError: EXTENDED_ERROR.OTHER,
+        reason: 'CNAME loop',
+      });
+      // Each CNAME once.
+      expect(new Set(answer.answers).size).toBe(answer.answers.length);
+    },
+  );
 
   it('may be any name until all is listed, for 10 s after the start: none is forwarded', () => {
     const find = () => {

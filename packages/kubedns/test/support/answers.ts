@@ -12,7 +12,7 @@ import {
 import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { ImportedNames } from '../../src/answer/imported-names.js';
 import { KubednsAnswerer, UPSTREAM_DEADLINE_MS } from '../../src/answer/kubedns-answerer.js';
-import { combineLocalNames } from '../../src/answer/local-names.js';
+import { combineLocalNames, type LocalNames } from '../../src/answer/local-names.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { nameServerAddresses, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { PtrMode } from '../../src/config/flags.js';
@@ -36,6 +36,8 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
   readonly clusterset?: string;
   /** The zone of search names, and the domains that are searched beside those of the cluster; none unless given. */
   readonly search?: { readonly domain: string; readonly extra?: readonly string[] };
+  /** Other names beside the zone; none unless given. */
+  readonly others?: LocalNames;
 }
 
 /** Everything between a query and its answer, fed with objects by hand. Its clock stands still: see `wait`. */
@@ -58,8 +60,8 @@ export class Answers {
   readonly imported: ImportedZone | undefined;
 
   constructor(options: AnswersOptions = {}) {
-    const { maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
-    const { changes, clusterset, search, ...rest } = others;
+    const { maxInFlight = 10, endpointNames, ptr = 'all', ...names } = options;
+    const { changes, clusterset, search, others, ...rest } = names;
     this.imported =
       clusterset === undefined
         ? undefined
@@ -108,7 +110,7 @@ export class Answers {
         isFromSnapshot: rest.isFromSnapshot ?? (() => false),
         serverAddresses: () => nameServerAddresses(zone, rest.ownAddresses ?? []),
       });
-    const localNames = combineLocalNames([imports ?? [], searched ?? []].flat());
+    const localNames = combineLocalNames([imports ?? [], searched ?? [], others ?? []].flat());
     this.forwarder = new QueryForwarder({
       maxInFlight,
       plan: retryPlan(UPSTREAM_DEADLINE_MS),

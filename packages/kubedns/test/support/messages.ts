@@ -61,6 +61,8 @@ export interface Answer {
   readonly hasOpt: boolean;
   /** The code of the Extended DNS Error, and -1 without one. */
   readonly extendedError: number;
+  /** Its text; empty without one. */
+  readonly reason: string;
 }
 
 /** Decodes an answer with dns-packet. */
@@ -68,6 +70,7 @@ export function readAnswer(bytes: Uint8Array): Answer {
   const message = decodeMessage(bytes);
   const records = [message.answers, message.authorities, message.additionals].map(withoutOpt);
   const [answers, authorities, additionals] = records.map((some) => some.map(textOf));
+  const extendedError = extendedErrorOf(message);
   return {
     rcode: message.rcode,
     flags: flagsText(readUint16(bytes, 2)),
@@ -77,7 +80,8 @@ export function readAnswer(bytes: Uint8Array): Answer {
     additionals: additionals!,
     ttls: records.flat().map((record) => ('ttl' in record ? (record.ttl ?? -1) : -1)),
     hasOpt: message.additionals.some(({ type }) => type === 'OPT'),
-    extendedError: extendedErrorOf(message),
+    extendedError: extendedError === undefined ? -1 : readUint16(extendedError, 0),
+    reason: extendedError?.toString('utf8', 2) ?? '',
   };
 }
 
@@ -122,16 +126,17 @@ function dataOf(record: DecodedRecord): string {
   }
 }
 
-function extendedErrorOf(message: DecodedMessage): number {
+/** The data of the option. */
+function extendedErrorOf(message: DecodedMessage): Buffer | undefined {
   for (const record of message.additionals) {
     if (record.type !== 'OPT') continue;
     const codes: readonly number[] = record.options.map(({ code }) => code);
     const option = record.options[codes.indexOf(EXTENDED_ERROR_OPTION)];
     if (option !== undefined && 'data' in option && option.data instanceof Uint8Array) {
-      return readUint16(option.data, 0);
+      return Buffer.from(option.data);
     }
   }
-  return -1;
+  return undefined;
 }
 
 /** The client of one question; a deferred answer resolves `later`. */
