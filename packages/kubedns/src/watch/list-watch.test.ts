@@ -307,7 +307,7 @@ describe('the log', () => {
     expect(warnings()).toHaveLength(4);
   });
 
-  it('names the first thing that was left out, and counts the others', async () => {
+  it('names the first thing that was left out, and later five of the others with their number', async () => {
     const { following } = follow(emptyList);
     await pass(0);
     log.lines.length = 0;
@@ -316,7 +316,8 @@ describe('the log', () => {
     await pass(9_999);
     expect(log.lines).toEqual([`E ${PATH}: shop/web-0: it is bad; left out`]);
     await pass(1);
-    expect(log.lines[1]).toBe(`E ${PATH}: 999 more left out`);
+    const named = [1, 2, 3, 4, 5].map((i) => `shop/web-${i}: it is bad`).join('; ');
+    expect(log.lines[1]).toBe(`E ${PATH}: 999 more left out, such as ${named}`);
     following.reject('shop/next', 'it is bad too');
     expect(log.lines[2]).toBe(`E ${PATH}: shop/next: it is bad too; left out`);
   });
@@ -326,6 +327,22 @@ describe('the log', () => {
     for (const name of ['a', 'b', 'c']) following.reject(name, 'it is bad');
     await following.close();
     await following.close();
-    expect(log.lines.at(-1)).toBe(`E ${PATH}: 2 more left out`);
+    expect(log.lines.at(-1)).toBe(`E ${PATH}: 2 more left out, such as b: it is bad; c: it is bad`);
+  });
+
+  it('names nothing twice, and what was named before again', async () => {
+    const { following } = follow(emptyList);
+    await pass(0);
+    for (const reason of ['it is bad', 'it is bad', 'it is odd', 'it is odd', 'it is bad']) {
+      following.reject('shop/web', reason);
+    }
+    await pass(10_000);
+    expect(log.lines.at(-1)).toBe(`E ${PATH}: 4 more left out, such as shop/web: it is odd`);
+    for (let i = 0; i < 3; i++) following.reject('shop/web', 'it is odd');
+    await pass(10_000);
+    expect(log.lines.slice(-2)).toEqual([
+      `E ${PATH}: shop/web: it is odd; left out`,
+      `E ${PATH}: 2 more left out`,
+    ]);
   });
 });

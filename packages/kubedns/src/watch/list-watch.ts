@@ -670,6 +670,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
 /** The same failure is logged again only after this time. */
 const REPEAT_MS = 60_000;
 const REJECTED_MS = 10_000;
+/** Of what is left out in this time, and only counted at first, so many are named then, the first one beside. */
+const MAX_NAMED = 5;
 /** Objects that were passed over and logged are remembered up to this number. */
 const MAX_LOGGED = 1_000;
 
@@ -684,6 +686,8 @@ class ResourceLog {
   #lastFailureMs = 0;
   /** How many were left out since one was logged, for as long as they are only counted. */
   #moreRejected: number | undefined;
+  /** The one that was logged, and some of the others, each once. */
+  readonly #named = new Set<string>();
   readonly #logged = new Set<string>();
 
   constructor(log: Log, name: string) {
@@ -704,15 +708,17 @@ class ResourceLog {
     else this.#failed(failure, next);
   }
 
-  /** An object, or a line of a watch, is not valid. Logs the first one, and later how many more there were. */
+  /** An object, or a line of a watch, is not valid. Logs the first one, and later how many more there were, with some of them. */
   reject(what: string, reason: string): void {
     this.rejected++;
+    const text = `${what}: ${reason}`;
+    if (this.#named.size <= MAX_NAMED) this.#named.add(text);
     if (this.#moreRejected !== undefined) {
       this.#moreRejected++;
       return;
     }
     this.#moreRejected = 0;
-    this.#error(`${what}: ${reason}; left out`);
+    this.#error(`${text}; left out`);
     void this.#life.pause(REJECTED_MS).then((isOver) => isOver && this.#logRejected());
   }
 
@@ -738,8 +744,11 @@ class ResourceLog {
 
   #logRejected(): void {
     const count = this.#moreRejected ?? 0;
+    const [, ...others] = this.#named;
     this.#moreRejected = undefined;
-    if (count > 0) this.#error(`${count} more left out`);
+    this.#named.clear();
+    const examples = others.length > 0 ? `, such as ${others.join('; ')}` : '';
+    if (count > 0) this.#error(`${count} more left out${examples}`);
   }
 
   /** The same failure is logged at most once a minute, unless `--v` is 3: the manifests have 2, and there are several tries a second. */
