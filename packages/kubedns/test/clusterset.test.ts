@@ -88,10 +88,12 @@ describe('the program with --clusterset-domain', () => {
     const lines = denied.program.stderr
       .split('\n')
       .filter((line) => line.includes('serviceimports'));
-    expect(lines).toHaveLength(1);
+    expect(lines).toEqual([expect.stringMatching(/HTTP 403.*; next try in 60 s$/)]);
     const response = await fetch(`http://127.0.0.1:${port}/status`);
     const { problems } = (await response.json()) as { problems: string[] };
-    expect(problems).toEqual(['access to serviceimports is denied: see the ClusterRole']);
+    expect(problems).toEqual([
+      'access to serviceimports is denied: see the ClusterRole; next try within 60 s',
+    ]);
     denied.program.signal('SIGKILL');
     await own.close();
   });

@@ -58,17 +58,17 @@ describe('the first list', () => {
   });
 
   it.each([
-    [429, '1', 1_000],
+    [429, '1', 1],
     // The longest that a server may request.
-    [503, new Date(Date.now() + 3_600_000).toUTCString(), 60_000],
+    [503, new Date(Date.now() + 3_600_000).toUTCString(), 60],
   ])(
     'is asked for as late as the server says with status %i: %s',
-    async (status, later, pauseMs) => {
+    async (status, later, seconds) => {
       const url = await rawServer((_, response) => {
         response.writeHead(status, { 'retry-after': later }).end();
       });
       const follower = new Follower(url).start();
-      const line = `W /api/v1/services: HTTP ${status}; next try in ${pauseMs} ms`;
+      const line = `W /api/v1/services: HTTP ${status}; next try in ${seconds} s`;
       await until('the pause', () => follower.said(/^W/).includes(line));
     },
   );

@@ -54,7 +54,7 @@ describe('an endless list', () => {
       { NODE_OPTIONS, PROMETHEUS_PORT: String(metricsPort) },
     );
     await kubedns.program.waitForLine(
-      /endpointslices: the objects take more than 67108864 bytes \(--max-stored-bytes\); not ready; next try in 60000 ms/,
+      /endpointslices: the objects take more than 67108864 bytes \(--max-stored-bytes\); not ready; next try in 60 s/,
     );
     expect((await kubedns.get('/readiness'))[0]).toBe(503);
     const page = await until('the metrics', async () => {

@@ -139,7 +139,10 @@ describe('the status of kubedns', () => {
       ['the watch of services is stale, without contact for 90 s: no route'],
     ],
     [{ isConnected: false, noContactMs: 4_000, lastFailure: 'no route' }, []],
-    [{ isDenied: true }, ['access to services is denied: see the ClusterRole']],
+    [
+      { isDenied: true },
+      ['access to services is denied: see the ClusterRole; next try within 60 s'],
+    ],
     [
       { isOverLimit: true, excess: 'there are more than 3 objects', lastFailure: 'no route' },
       ['services are incomplete: there are more than 3 objects'],

@@ -25,6 +25,7 @@ import type { NamesBeside } from '../names-beside.js';
 import type { StaticHosts } from '../outside/static-hosts.js';
 import { type ClusterWatch, snapshotText } from '../watch/cluster-watch.js';
 import type { ResourceStatistics } from '../watch/list-watch.js';
+import { DEFAULT_PACE } from '../watch/pace.js';
 import type { Snapshots } from '../watch/snapshots.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 
@@ -55,6 +56,7 @@ export interface KubednsParts {
 
 /** A watch without contact for this long is stale. One that is open always has contact: see `noContactMs`. */
 const STALE_MS = 5_000;
+const DENIED_SECONDS = DEFAULT_PACE.deniedPauseMs / 1_000;
 const VARIABLES = ['PORT', 'PATH', 'NAMESPACE', 'SUBSYSTEM'].map((name) => `PROMETHEUS_${name}`);
 
 /** What the status page of kubedns says. */
@@ -107,7 +109,9 @@ function watchProblems(watch: ResourceStatistics): string[] {
   const lastFailure = failureOf(watch);
   if (isOverLimit) return [`${resource} are incomplete: ${excess}`];
   if (isWatched && isDenied && (resource === 'services' || watch.isOptional))
-    return [`access to ${resource} is denied: see the ClusterRole`];
+    return [
+      `access to ${resource} is denied: see the ClusterRole; next try within ${DENIED_SECONDS} s`,
+    ];
   if (noContactMs < STALE_MS) return [];
   const why = lastFailure === '' ? '' : `: ${lastFailure}`;
   const seconds = Math.round(noContactMs / 1_000);

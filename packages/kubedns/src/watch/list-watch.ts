@@ -373,19 +373,25 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     else this.#denialsInARow = 0;
     const isLasting = reason === 'full' || (reason === 'denied' && this.isDenied);
     const pauseMs = this.#pauses.next(error, isLasting);
-    this.#log.restarting(reason, failure, pauseMs, wasDenied);
+    // The refusal that counts is the one after which the pauses are long.
+    const isDetail = isLasting ? wasDenied : reason === 'denied' && this.#canBeDenied;
+    this.#log.restarting(reason, failure, pauseMs, isDetail);
     return pauseMs;
   }
 
+  /** Whether others do without it while it is denied. */
+  get #canBeDenied(): boolean {
+    return this.#options.onDenied !== undefined;
+  }
+
   #deny(): void {
-    const { onDenied } = this.#options;
     // A server may refuse once by mistake, while its roles are not loaded yet.
-    if (onDenied === undefined || this.isDenied || (++this.#denialsInARow < 2 && this.isSynced))
-      return;
+    const isOnce = ++this.#denialsInARow < 2 && this.isSynced;
+    if (!this.#canBeDenied || this.isDenied || isOnce) return;
     this.isDenied = true;
     this.excess = '';
     this.#reach();
-    onDenied();
+    this.#options.onDenied?.();
   }
 
   /** The version may be of another history, in which other objects may have the same versions: a list follows. */
@@ -699,11 +705,11 @@ class ResourceLog {
     this.#log.info(`${this.#name}: ${message}`);
   }
 
-  /** Logs why a watch or a list is tried again, and when. */
-  restarting(reason: RestartReason, failure: string, pauseMs: number, wasDenied: boolean): void {
-    const next = pauseMs === 0 ? 'next try now' : `next try in ${Math.round(pauseMs)} ms`;
+  /** Logs why a watch or a list is tried again, and when; `isDetail`: nobody needs to act on it, or it is known. */
+  restarting(reason: RestartReason, failure: string, pauseMs: number, isDetail: boolean): void {
+    const next = pauseMs === 0 ? 'next try now' : `next try in ${pauseText(pauseMs)}`;
     if (reason === 'gone') this.#detail(`the version is gone, listing again; ${next}`);
-    else if (reason === 'denied' && wasDenied) this.#detail(`still denied; ${next}`);
+    else if (reason === 'denied' && isDetail) this.#detail(`${failure}; ${next}`);
     else if (reason === 'full') this.#error(`${failure}; not ready; ${next}`);
     else this.#failed(failure, next);
   }
@@ -771,6 +777,12 @@ class ResourceLog {
     this.#log.error(`${this.#name}: ${message}`);
   }
 }
+
+/** `50 ms`, and from a second on `1.5 s`. */
+function pauseText(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
+}
+
 /** Undefined for what is not an event. Throws an ApiError for an ERROR event. */
 export function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | undefined {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown };

@@ -168,6 +168,19 @@ describe('the watch of an optional resource', () => {
     expect([following.state, stored.size]).toEqual(['absent', 0]);
   });
 
+  it('says when it is asked again after a refusal that counts: the first one may be a mistake of the server', async () => {
+    server.versions = ['v1beta1'];
+    const following = follow();
+    await settled();
+    server.status = 403;
+    server.end();
+    for (let s = 0; s < 10 && following.state !== 'denied'; s++) await pass(1_000);
+    expect(log.lines.slice(-2).map((line) => line.replace(/ \S+:/, ''))).toEqual([
+      'I HTTP 403; next try in 100 ms',
+      'W HTTP 403; next try in 60 s',
+    ]);
+  });
+
   it('goes on with another version where the one that was read is not served any more', async () => {
     server.versions = ['v1alpha1'];
     server.objects = [importObject()];
