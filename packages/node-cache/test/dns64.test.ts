@@ -65,3 +65,20 @@ it('dns64 answers reverse names below its prefix by those of another block', asy
   expect(texts).toEqual(['CNAME 1.2.0.192.in-addr.arpa', 'PTR of.1.2.0.192.in-addr.arpa']);
   expect(testbed.asked.map((each) => each.name)).toEqual(['1.2.0.192.in-addr.arpa']);
 });
+
+it('dns64 has no NXDOMAIN for a name above the reverse names that it answers', async () => {
+  const testbed = opened(
+    await Testbed.create(() => ({ rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa')] })),
+  );
+  await testbed.serve(`.:PORT {\n${ALLOWED}\ncache\nforward . UPSTREAM\n}\n`);
+  for (const [labels, rcode] of [
+    ['b.9.f.f.4.6.0.0', 'NOERROR'],
+    ['c.9.f.f.4.6.0.0', 'NXDOMAIN'],
+  ] as const) {
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(testbed.port, { name: `${labels}.ip6.arpa`, type: 'PTR' });
+      expect(answer).toMatchObject({ rcode, authorities: [{ name: 'ip6.arpa' }] });
+    }
+  }
+  expect(testbed.asked).toHaveLength(2);
+});

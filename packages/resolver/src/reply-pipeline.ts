@@ -69,8 +69,8 @@ export interface ReplyPipelineOptions {
   readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'publisherOf'>;
   /** Undefined where changes are not passed on. */
   readonly relay?: Pick<Relay, 'translate'> | undefined;
-  /** Removes the addresses that count as absent. */
-  readonly dns64?: Pick<Dns64, 'withoutExcluded'> | undefined;
+  /** Removes the addresses that count as absent, and denials of names that exist. */
+  readonly dns64?: Pick<Dns64, 'correct'> | undefined;
 }
 
 /** Processes each reply of a server before clients get it, and stores what may be cached. */
@@ -78,7 +78,7 @@ export class ReplyPipeline {
   readonly #policy: ReplyPolicy;
   readonly #cache: AnswerCache;
   readonly #relay: Pick<Relay, 'translate'> | undefined;
-  readonly #dns64: Pick<Dns64, 'withoutExcluded'> | undefined;
+  readonly #dns64: Pick<Dns64, 'correct'> | undefined;
   readonly #reader: ReplyReader;
   readonly #publisher: ReplyPublisher;
   readonly #cursor = new RecordCursor();
@@ -135,7 +135,7 @@ export class ReplyPipeline {
     const rewritten = policy.rewrite(markReasons(received, outline));
     if (rewritten === null) return null;
     const isPlain = this.#dns64 === undefined || !isCacheable;
-    const reply = isPlain ? rewritten : this.#dns64.withoutExcluded(rewritten);
+    const reply = isPlain ? rewritten : this.#dns64.correct(rewritten);
     this.#hasReasons = reply !== received;
     const answer = isAnswer ? this.#process(reply, outline.hasExtendedRcode) : reply;
     this.#translate(answer);

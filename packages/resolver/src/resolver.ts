@@ -286,12 +286,14 @@ export class Resolver implements ChangeSink, Dns64Host {
     }
     const own = policy.answerUncached(query, out, stale !== undefined, this.cache);
     if (own > 0) {
+      this.#dns64?.admitReverse(out, own);
       observer?.answered(out.subarray(0, own), 'own');
       return own;
     }
     const group = policy.groupOf(query);
     if (group !== undefined) return this.#forward(query, out, client, group, stale);
     const unrouted = policy.answerUnrouted(query, out);
+    this.#dns64?.admitReverse(out, unrouted);
     observer?.answered(out.subarray(0, unrouted), 'unrouted');
     return unrouted;
   }

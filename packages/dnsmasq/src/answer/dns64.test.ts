@@ -249,11 +249,15 @@ describe('a reverse name below the prefix', () => {
     expect(testbed.upstream.requests.map(({ name }) => name)).toEqual(['1.2.0.192.in-addr.arpa']);
   });
 
-  it('is one too where the server has denied the whole name for another type', async () => {
+  it('exists, and has no record of another type, whatever the server says', async () => {
     const PTR = { answers: [{ type: 'PTR' as const, ttl: 70, data: 'host.example' }] };
     await start({ PTR, A: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa')] } });
-    expect(await ask(testbed.port, { name: NAME, type: 'A' })).toMatchObject({ rcode: 'NXDOMAIN' });
     for (let turn = 0; turn < 2; turn++) {
+      expect(await ask(testbed.port, { name: NAME, type: 'A' })).toMatchObject({
+        rcode: 'NOERROR',
+        texts: [],
+        authorities: [{ name: 'ip6.arpa' }],
+      });
       expect(await reverse()).toMatchObject({
         rcode: 'NOERROR',
         texts: ['CNAME 1.2.0.192.in-addr.arpa', 'PTR host.example'],
@@ -262,11 +266,56 @@ describe('a reverse name below the prefix', () => {
     expect(asked()).toEqual(['A', 'PTR']);
   });
 
+  // RFC 8020: NXDOMAIN says that there is nothing below.
+  it.each([
+    ['above the prefix', '64:ff9b::/96', '4.6.0.0', 'NOERROR'],
+    [
+      'that is the prefix',
+      '64:ff9b::/96',
+      '0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.b.9.f.f.4.6.0.0',
+      'NOERROR',
+    ],
+    ['below it', '64:ff9b::/96', '0.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.b.9.f.f.4.6.0.0', 'NOERROR'],
+    ['beside it', '64:ff9b::/96', '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.b.9.f.f.4.6.0.0', 'NXDOMAIN'],
+    ['above and beside it', '64:ff9b::/96', '5.6.0.0', 'NXDOMAIN'],
+    ['with a label that is no digit', '64:ff9b::/96', 'x.4.6.0.0', 'NXDOMAIN'],
+    [
+      'below one of 40 bits, in the octet u',
+      '2001:db8:100::/40',
+      '0.2.1.2.1.2.1.1.0.8.b.d.0.1.0.0.2',
+      'NOERROR',
+    ],
+    [
+      'with other bits than zero there',
+      '2001:db8:100::/40',
+      '1.2.1.2.1.2.1.1.0.8.b.d.0.1.0.0.2',
+      'NXDOMAIN',
+    ],
+  ])(
+    'a name %s (%s) is denied only where none can be below it',
+    async (_what, prefix, labels, rcode) => {
+      const denial = { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa')] } as const;
+      await start({ PTR: denial, NS: denial }, { prefix: parseNat64Prefix(prefix) });
+      for (const type of ['PTR', 'NS', 'PTR'] as const) {
+        const answer = await ask(testbed.port, { name: `${labels}.ip6.arpa`, type });
+        expect(answer).toMatchObject({ rcode, texts: [], authorities: [{ name: 'ip6.arpa' }] });
+      }
+    },
+  );
+
   it('is a CNAME to nothing where that has no name', async () => {
     await start({ PTR: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'in-addr.arpa')] } });
     expect(await reverse()).toMatchObject({
       rcode: 'NXDOMAIN',
       texts: ['CNAME 1.2.0.192.in-addr.arpa'],
+    });
+  });
+
+  it('exists where its zone is a local one, too', async () => {
+    await start({}, {}, { rules: [testbed.upstream.text, '/ip6.arpa/'] });
+    const parent = NAME.slice(2);
+    expect(await ask(testbed.port, { name: parent, type: 'PTR' })).toMatchObject({
+      rcode: 'NOERROR',
     });
   });
 

@@ -18,10 +18,12 @@ import {
   expandRdata,
   extendedErrorOption,
   FLAG,
+  hasPrefix,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   NO_EDNS_OPTIONS,
   Query,
+  QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
   readUint16,
@@ -32,12 +34,14 @@ import {
   type Section,
   soundTtl,
   TYPE,
+  writeUint16,
 } from '@kube-dns/wire';
 import { type RecordPredicate, withoutRecords } from '../without-records.js';
 import { InnerClient, type OnFound } from './inner-client.js';
 import {
   type AddressRange,
   embedIpv4,
+  hasZeroOctet,
   ipv4In,
   isInRanges,
   type Nat64Prefix,
@@ -94,6 +98,8 @@ const IPV6_BYTES = 16;
 const SOA_MINIMUM_BYTES = 4;
 /** The name of an IPv6 address: 32 labels of one digit, and `ip6.arpa`. */
 const REVERSE_NAME_BYTES = 74;
+/** `ip6.arpa`. */
+const REVERSE_SUFFIX_BYTES = 10;
 
 /** An answer while it is sent, which copies it, where the client has no memory for it. */
 const ownOut = new Uint8Array(MAX_MESSAGE_BYTES);
@@ -112,6 +118,7 @@ const owner = new Uint8Array(MAX_NAME_BYTES);
  *                            without           what was said of AAAA; of A, where that was an error
  *     NXDOMAIN, DO and CD    passed on
  *     PTR below the prefix   a CNAME to the name of the IPv4 address, with its records
+ *     NXDOMAIN above these   no data
  */
 export class Dns64 {
   readonly #options: Dns64Options;
@@ -166,11 +173,34 @@ export class Dns64 {
     return this.#client.begin(query, client, inner);
   }
 
-  /** A reply without the AAAA records that count as absent. */
-  withoutExcluded(reply: Buffer): Buffer {
+  /** A reply without the AAAA records that count as absent, or that does not deny a name that exists here. */
+  correct(reply: Buffer): Buffer {
+    this.admitReverse(reply, reply.length);
     const type = readUint16(reply, this.#cursor.reset(reply, reply.length).end - 4);
     if (type !== TYPE.AAAA) return reply;
     return withoutRecords(reply, this.#isExcluded, NO_EDNS_OPTIONS) ?? reply;
+  }
+
+  /**
+   * NXDOMAIN of a reverse name below the prefix, or of one above these, becomes NODATA, in place: the names below it exist here,
+   * and whoever is told otherwise need not ask for them (RFC 8020 section 2, RFC 4592 section 2.2.2).
+   */
+  admitReverse(message: Uint8Array, length: number): void {
+    // After a CNAME it is about the target.
+    if (rcodeOf(message) !== RCODE.NXDOMAIN || readUint16(message, 6) > 0) return;
+    const nameLength = expandKey(message, QUESTION_OFFSET, length, owner);
+    if (nameLength < 0 || !this.#isReverseTree({ name: owner, nameLength })) return;
+    writeUint16(message, 2, readUint16(message, 2) & ~(RCODE_MASK | FLAG.AD));
+  }
+
+  /** Whether it is a reverse name below the prefix, or one above these. */
+  #isReverseTree({ name, nameLength }: NameOf): boolean {
+    const { address, prefixBits } = this.#options.prefix;
+    const { size, bytes } = this.#reverse.read(name, nameLength);
+    if (size !== IPV6_BYTES) return false;
+    // Two bytes for each label of four bits; bits without a label are 0.
+    const bits = (nameLength - REVERSE_SUFFIX_BYTES) * 2;
+    return hasPrefix(bytes, 0, address, Math.min(bits, prefixBits)) && hasZeroOctet(bytes);
   }
 
   /**

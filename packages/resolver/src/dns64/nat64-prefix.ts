@@ -79,6 +79,11 @@ export function embedIpv4(
   }
 }
 
+/** Whether the octet `u` of an IPv6 address is zero. */
+export function hasZeroOctet(ipv6: Uint8Array): boolean {
+  return ipv6[U_OCTET] === 0;
+}
+
 /**
  * The IPv4 address in an IPv6 address; undefined for one that does not have the prefix, or other bits than zero in the
  * octet `u`. What follows the IPv4 address is ignored (RFC 6052 section 2.2).
@@ -87,7 +92,7 @@ export function ipv4In(
   { address, prefixBits }: Nat64Prefix,
   ipv6: Uint8Array,
 ): Uint8Array | undefined {
-  if (!hasPrefix(ipv6, 0, address, prefixBits) || ipv6[U_OCTET] !== 0) return undefined;
+  if (!hasPrefix(ipv6, 0, address, prefixBits) || !hasZeroOctet(ipv6)) return undefined;
   const ipv4 = new Uint8Array(IPV4_BYTES);
   for (let i = 0, from = prefixBits / 8; i < IPV4_BYTES; i++, from++) {
     if (from === U_OCTET) from++;
