@@ -16,7 +16,7 @@ const service = {
   clusterIps: ['10.96.0.10'],
   ports: ['UDP 53', 'TCP 53'],
   closedTargets: [],
-  trafficDistribution: 'PreferSameZone',
+  trafficDistribution: 'PreferClose',
 };
 const workload: Workload = {
   name: 'deployment/kube-dns',
@@ -253,6 +253,7 @@ const MORE: readonly (readonly [code: string, values: Values, says: string | und
   ['KD0118', { watches: [{ ...watch, state: 'denied', reason: 'HTTP 403' }] }, 'kubedns: the watch of services is denied: HTTP 403'],
   ['KD0119', { workloads: [{ ...workload, containers: [{ name: 'dnsmasq', image: 'dnsmasq', memoryLimitBytes: 192 * MIB, heapBytes: 150 * MIB }] }], size: { services: 1, endpoints: 1, records: 1 } }, 'deployment/kube-dns, container dnsmasq: --max-old-space-size is 150 MiB of 192 MiB, at most 97 MiB leave room for the rest'],
   ['KD0120', { workloads: [{ ...workload, priorityClass: '' }] }, 'deployment/kube-dns lacks a priorityClassName'],
+  ['KD0120', { dnsService: { ...service, trafficDistribution: 'PreferSameZone' }, nodes }, undefined],
   ['KD0120', { dnsService: { ...service, trafficDistribution: '' }, nodes }, 'nodes are in 2 zones, and the Service kube-dns has no trafficDistribution: questions cross zones'],
   ['KD0123', { aliases: [{ service: 'shop/a', target: 'b.shop.svc.cluster.local', namesakes: [] }, { service: 'shop/b', target: 'x.example.', namesakes: [] }], zones }, 'shop/a: b.shop.svc.cluster.local is an ExternalName itself: a chain'],
   ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1', namesakes: [] }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { TemporaryFolder } from '@kube-dns/testkit';
+import { renderFolder } from '../../src/manifests/kustomization.js';
 import { runHere } from '../support/run-command.js';
 
 interface Report {
@@ -9,7 +11,12 @@ interface Report {
   readonly passed: readonly string[];
 } // prettier-ignore
 
+interface ServiceObject {
+  readonly spec?: { trafficDistribution?: string };
+}
+
 const HEALTHY = readFileSync(new URL('healthy.yaml', import.meta.url), 'utf8');
+const MANIFESTS = new URL('../../../../manifests/', import.meta.url);
 const folder = new TemporaryFolder();
 afterAll(() => folder.close());
 
@@ -17,6 +24,11 @@ async function check(text: string, ...flags: readonly string[]) {
   const { status, stdout, stderr } = await runHere(['check', '-', '-o', 'json', ...flags], text);
   expect(stderr).toBe('');
   return { status, report: JSON.parse(stdout) as Report };
+}
+
+function nodeIn(zone: string): object {
+  const labels = { 'topology.kubernetes.io/zone': zone };
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name: zone, labels } };
 }
 
 /** Ten broken clusters: what is changed, and what is found. */
@@ -59,6 +71,24 @@ describe('kube-dns check of files', () => {
     expect(report.findings.map(({ mend }) => mend)).toEqual([
       'kubectl -n dns edit deployment our-dns',
     ]);
+  });
+
+  it('has no KD0120 with the manifests that mend it, and its command and runbook add what these have', async () => {
+    const { objects } = renderFolder(fileURLToPath(new URL('kube-dns', MANIFESTS)));
+    const base = [...objects, ...['a', 'b'].map(nodeIn)];
+    const whole = await check(JSON.stringify({ kind: 'List', items: base }));
+    expect(whole.report.passed).toContain('KD0120');
+    expect(whole.report.notChecked.map(({ code }) => code)).not.toContain('KD0120');
+
+    const value = (object: object) => (object as ServiceObject).spec?.trafficDistribution;
+    const trafficDistribution = base.map(value).find((each) => each !== undefined)!;
+    for (const object of base) delete (object as ServiceObject).spec?.trafficDistribution;
+    const { report } = await check(JSON.stringify({ kind: 'List', items: base }));
+    const [found] = report.findings.filter(({ code }) => code === 'KD0120');
+    const mend = `kubectl -n kube-system patch service kube-dns -p '{"spec":{"trafficDistribution":"${trafficDistribution}"}}'`;
+    expect(found?.mend).toBe(mend);
+    const runbook = readFileSync(new URL('TROUBLESHOOTING.md', MANIFESTS), 'utf8');
+    expect(runbook.split('### KD0120')[1]!.split('###', 1)[0]).toContain(`\`${mend}\``);
   });
 
   it('fails on warnings where it is told to', async () => {
