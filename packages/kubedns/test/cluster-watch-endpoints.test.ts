@@ -32,6 +32,21 @@ describe('ClusterWatch', () => {
       await until('its end', () => testbed.at('web.default.svc.cluster.local') === undefined);
     });
 
+    it('says that there are no zones, where names of zones are answered', async () => {
+      const warnings = () => testbed.log.lines.filter((line) => /^W .*zon/.test(line));
+      testbed.renew('endpoints', { readsZones: true });
+      expect(warnings()).toEqual([
+        'W --zonal: with --endpoints-source=endpoints no zone has endpoints: use slices',
+      ]);
+      testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
+      testbed.renew('auto', { readsZones: true });
+      testbed.watch.start();
+      expect(await testbed.watch.waitForSync(SYNC_LIMIT_MS)).toBe(true);
+      expect(warnings().slice(1)).toEqual([
+        'W endpointslices are denied, so endpoints are used: one family, 1,000 per service, no zones (--zonal)',
+      ]);
+    });
+
     it('is ready without slices only when it has seen the Endpoints', async () => {
       testbed.api.failRequests({ status: 403, resource: 'endpointslices' });
       testbed.api.failRequests({ status: 500, resource: 'endpoints' });

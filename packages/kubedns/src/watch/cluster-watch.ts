@@ -200,8 +200,9 @@ export class ClusterWatch {
       },
       ...(endpointsSource === 'auto' && {
         onDenied: () => {
+          const without = options.readsZones === true ? ', no zones (--zonal)' : '';
           log.warn(
-            'endpointslices are denied, so endpoints are used: one family, 1,000 per service',
+            `endpointslices are denied, so endpoints are used: one family, 1,000 per service${without}`,
           );
           if (!this.#isSynced) this.#pending.add('endpoints');
           endpoints.start();
@@ -233,6 +234,8 @@ export class ClusterWatch {
       },
     });
     const usesEndpoints = endpointsSource === 'endpoints';
+    if (usesEndpoints && options.readsZones === true)
+      log.warn('--zonal: with --endpoints-source=endpoints no zone has endpoints: use slices');
     this.#started = [services, usesEndpoints ? endpoints : slices, namespaces];
     this.#all = [services, slices, endpoints, namespaces];
     const { optional = [], onOptionalKnown } = options;
