@@ -16,6 +16,13 @@ describe('the key hosts', () => {
     expect(mistakes).toEqual([]);
   });
 
+  it('has an address once, however it is written', () => {
+    const { addresses } = read('::1 a\n0:0::1 a b\n::FFFF:1.2.3.4 b\n::ffff:102:304 b');
+    expect(addresses).toEqual({ a: ['::1'], b: ['::1', '::ffff:1.2.3.4'] });
+    const { canonical } = readHosts('::1 a\n0::1 b', () => undefined);
+    expect([...canonical]).toEqual([['::1', 'a']]);
+  });
+
   it('names each wrong line', () => {
     const { mistakes } = read('a.example 192.0.2.1\n192.0.2.1\n192.0.2.2 -x a\nfe80::1%eth0 b');
     expect(mistakes).toEqual([

@@ -1,9 +1,10 @@
 import { quote } from '@kube-dns/base';
+import { addressBytes, addressText } from '@kube-dns/wire';
 import { isDnsSubdomain, isIpAddress } from './name-server.js';
 
 /** The content of the key `hosts`: lines of a hosts file (hosts(5)). */
 export interface ConfiguredHosts {
-  /** Name (lower case, no final dot) → its addresses, each once, in the order of the lines. */
+  /** Name (lower case, no final dot) → its addresses, each once in its shortest spelling, in the order of the lines. */
   readonly addresses: ReadonlyMap<string, readonly string[]>;
   /** Each address with the first name of the first line that has it: the name of its PTR record. */
   readonly canonical: ReadonlyMap<string, string>;
@@ -43,11 +44,15 @@ export function readHosts(text: string, note: (mistake: string) => void): Config
     if (++mistakes <= MAX_MISTAKES) note(`line ${number}: ${reason}`);
   };
   for (const [i, line] of text.split('\n').entries()) {
-    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
-    if (address === '') continue;
-    if (!isIpAddress(address)) refuse(i + 1, `${quote(address)} is not an IP address`);
-    else if (names.length === 0) refuse(i + 1, `${quote(address)} has no name`);
-    for (const name of isIpAddress(address) ? names : []) {
+    const [written = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (written === '') continue;
+    if (!isIpAddress(written)) {
+      refuse(i + 1, `${quote(written)} is not an IP address`);
+      continue;
+    }
+    if (names.length === 0) refuse(i + 1, `${quote(written)} has no name`);
+    const address = addressText(addressBytes(written));
+    for (const name of names) {
       const host = name.toLowerCase().replace(/\.$/, '');
       if (!isDnsSubdomain(host)) refuse(i + 1, `${quote(name)} is not a host name`);
       else if (++count > MAX_HOSTS) break;

@@ -106,6 +106,15 @@ export async function gatherFiles(
     }
   }
   if (count === 0) throw new InputError(`no object is in ${files.join(', ')}`);
+  return {
+    source: `${counted(count, 'object')} of ${listed(files)}`,
+    facts: factsOfFiles(objects),
+    notRead: [],
+  };
+}
+
+/** The facts of the objects of files: what only a cluster shows is unseen. */
+export function factsOfFiles(objects: ClusterObjects): Facts {
   // Without a DaemonSet there is no cache on the nodes: nearly no file has one.
   const isThere = (kind: string) =>
     kind === 'DaemonSet' ||
@@ -113,17 +122,8 @@ export async function gatherFiles(
   const { values, unseen } = factsOfObjects(objects, (kind) =>
     isThere(kind) ? undefined : `the files have no ${kind}`,
   );
-  return {
-    source: `${counted(count, 'object')} of ${listed(files)}`,
-    facts: {
-      values,
-      unseen: Object.assign(
-        reasonsFor([...OF_PAGES, ...OF_QUESTIONS, ...OF_PRE], 'files do not show it'),
-        unseen,
-      ),
-    },
-    notRead: [],
-  };
+  const ofClusters = reasonsFor([...OF_PAGES, ...OF_QUESTIONS, ...OF_PRE], 'files do not show it');
+  return { values, unseen: Object.assign(ofClusters, unseen) };
 }
 
 /** What has a resolver: a pod, or a template of pods. */

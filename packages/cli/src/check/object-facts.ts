@@ -356,7 +356,7 @@ export function kubeletOf(from: string, value: unknown): KubeletFact {
 
 function yamlOf(text: string): unknown {
   try {
-    return parse(text) as unknown;
+    return parse(text, { logLevel: 'error' }) as unknown;
   } catch {
     return undefined; // of another program: it says nothing here
   }

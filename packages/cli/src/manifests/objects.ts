@@ -6,7 +6,9 @@ export function parseDocuments(text: string, file: string): unknown[] {
   const json = parseJson(text);
   if (json !== undefined) return [json];
   const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
+  // Node would print its warnings, such as that of a key that is a list.
+  const options = { lineCounter, prettyErrors: false, logLevel: 'error' } as const;
+  const documents = parseAllDocuments(text, options);
   return [...documents].map((document) => {
     const error = document.errors[0];
     if (error !== undefined) {

@@ -177,6 +177,11 @@ describe('an import with addresses', () => {
     expect(cluster.rejected.join()).toContain('1 more ips than 2');
   });
 
+  it('has each once, however it is written', async () => {
+    answers.cluster.serviceImports.put(importObject({ ips: ['fd42::1', 'FD42:0::1'] }));
+    expect(await texts(`web.default.svc.${ZONE}`, 'AAAA')).toEqual(['NOERROR', 'AAAA fd42::1']);
+  });
+
   it('exists when it has one', async () => {
     answers.cluster.serviceImports.put(importObject({ ips: [] }));
     expect(await texts(`web.default.svc.${ZONE}`)).toEqual(['NXDOMAIN']);

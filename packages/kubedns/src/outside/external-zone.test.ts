@@ -78,6 +78,12 @@ describe('the zone of --external-domain', () => {
     expect(zone.targetOf(1)).toBeUndefined();
   });
 
+  it('has each address once, however it is written', () => {
+    const ingress = [{ ip: '2001:db8::1' }, { hostname: '2001:db8:0::1' }, { ip: '2001:DB8::1' }];
+    zone.putService('shop/web', service(ingress));
+    expect(records(WEB, 'AAAA')).toEqual([`${WEB} AAAA 2001:db8::1`]);
+  });
+
   it('has a CNAME for a lone hostname, and none beside addresses', () => {
     const hostname = 'LB.cloud.example.';
     zone.putService('shop/web', service([{ hostname }]));

@@ -111,6 +111,11 @@ export function addressTexts({ size, bytes }: PackedAddresses): string[] {
   );
 }
 
+/** The one spelling of an IP address: the same address twice would be one record twice (RFC 2181 section 5). */
+export function shortAddress(text: string): string {
+  return addressText(addressBytes(text));
+}
+
 /** What a name beside the zone leads to: addresses, or another name. */
 export interface HostRecords {
   readonly ipv4: PackedAddresses;
@@ -143,11 +148,11 @@ export function hostRecords(
   const names = new Set<string>();
   for (const each of limit.take(listed)) {
     const { ip, hostname } = each ?? {};
-    if (typeof ip === 'string' && isIpAddress(ip)) addresses.add(ip);
+    if (typeof ip === 'string' && isIpAddress(ip)) addresses.add(shortAddress(ip));
     else if (ip) onRejected(`address ${JSON.stringify(ip)} is not an IP address`);
     if (!hostname) continue;
     const name = typeof hostname === 'string' ? hostname.toLowerCase().replace(/\.$/, '') : '';
-    if (isIpAddress(name)) addresses.add(name);
+    if (isIpAddress(name)) addresses.add(shortAddress(name));
     else if (isDnsSubdomain(name)) names.add(name);
     else onRejected(`address ${JSON.stringify(hostname)} is not a host name`);
   }

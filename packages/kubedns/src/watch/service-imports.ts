@@ -8,6 +8,7 @@ import {
   IPV6_BYTES,
   metadataOf,
   packAddresses,
+  shortAddress,
   type PackedAddresses,
   type PortFields,
   portFields,
@@ -59,12 +60,13 @@ export function projectServiceImport(
     if (typeof ip === 'string' && isIpAddress(ip)) continue;
     throw new Error(`ip ${JSON.stringify(ip)} is not an IP address`);
   }
+  const addresses = [...new Set(used.map(shortAddress))];
   return {
     version: '',
     listNumber: 0,
     isHeadless,
-    ipv4: packAddresses(used, IPV4_BYTES),
-    ipv6: packAddresses(used, IPV6_BYTES),
+    ipv4: packAddresses(addresses, IPV4_BYTES),
+    ipv6: packAddresses(addresses, IPV6_BYTES),
     ports: readPorts(ports),
   };
 }

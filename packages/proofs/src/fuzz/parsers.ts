@@ -15,6 +15,8 @@ const messages = async () => (await import('./targets/messages.js')).ROWS;
 const servers = async () => (await import('./targets/servers.js')).ROWS;
 const zones = async () => (await import('./targets/zones.js')).ROWS;
 const api = async () => (await import('./targets/api.js')).ROWS;
+const names = async () => (await import('./targets/names.js')).ROWS;
+const pages = async () => (await import('./targets/pages.js')).ROWS;
 const texts = async () => (await import('./targets/texts.js')).ROWS;
 
 /** Every parser that reads what others send. */
@@ -25,6 +27,8 @@ export const PARSERS: readonly FuzzParser[] = [
   packet('dnsmasq-replies', servers),
   packet('kubedns-queries', servers),
   packet('kubedns-replies', servers),
+  packet('zonal-queries', names),
+  packet('beside-queries', names),
   packet('notify', servers),
   packet('transfer-requests', zones),
   packet('dns64-replies', zones),
@@ -44,10 +48,12 @@ export const PARSERS: readonly FuzzParser[] = [
   text('tsig-key', texts),
   text('status-page', texts),
   text('config-map', texts),
+  text('config-hosts', names),
   text('corefile', texts),
   text('list-stream', api),
   text('watch-stream', api),
   text('service-imports', api),
+  text('route-objects', names),
   text('snapshot-lines', api),
   text('dnsmasq-flags', texts),
   text('dnsmasq-config', texts),
@@ -55,6 +61,9 @@ export const PARSERS: readonly FuzzParser[] = [
   text('kubedns-flags', texts),
   text('sidecar-flags', texts),
   text('node-cache-flags', texts),
+  text('check-files', pages),
+  text('check-pages', pages),
+  text('query-pages', pages),
 ];
 
 function packet<Name extends string>(name: Name, table: Table<NoInfer<Name>>): FuzzParser {

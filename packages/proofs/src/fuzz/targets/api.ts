@@ -35,7 +35,7 @@ function service(name: string, spec: object): object {
 }
 
 /** A few objects of a cluster, as the API has them: each kind of service, and endpoints. */
-const CLUSTER_OBJECTS = {
+export const CLUSTER_OBJECTS = {
   services: [
     service('web', {
       type: 'ClusterIP',
@@ -86,7 +86,7 @@ const named = (name: string, annotations?: object) => ({
 });
 
 /** What names from outside are made of. */
-const OUTSIDE_OBJECTS: readonly object[] = [
+export const OUTSIDE_OBJECTS: readonly object[] = [
   {
     metadata: { name: 'shop', resourceVersion: '4', labels: { 'kube-dns/host-names': 'true' } },
   },
@@ -155,7 +155,7 @@ const importedSlice = (cluster: string, addressType: string, addresses: string[]
 });
 
 /** Services of other clusters, and their endpoints. */
-const IMPORTED_OBJECTS: readonly object[] = [
+export const IMPORTED_OBJECTS: readonly object[] = [
   imported('web', { type: 'ClusterSetIP', ips: ['10.42.0.1', 'fd42::1'] }),
   imported('db', { type: 'Headless' }),
   importedSlice('east', 'IPv4', ['10.1.0.1']),
@@ -168,7 +168,7 @@ const IMPORT_TOKENS = [
   ...['"multicluster.kubernetes.io/source-cluster":"a.b"', '"protocol":"SCTP"', '"name":""'],
 ];
 
-const JSON_TOKENS = [
+export const JSON_TOKENS = [
   ...['"', '[', ']', '{', '}', ':', ',', '\n', 'null', '[]', '{}', '"items":[', '"metadata":{'],
   ...['"a":', '"name":', '"namespace":', '"spec":', '"ports":', '"clusterIP":"None"'],
   ...['"clusterIPs":[null]', '"type":"ExternalName"', '"externalName":"a.b"', '"endpoints":['],
@@ -323,7 +323,7 @@ function chunksOf(text: string): Buffer[] {
   return chunks;
 }
 
-function parsedOrNothing(line: string): unknown {
+export function parsedOrNothing(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch {
@@ -343,7 +343,7 @@ function headerOf(text: string): SnapshotHeader {
 }
 
 /** Takes objects as JSON has them: what they are is for the store to find out. */
-type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete' | 'objects' | 'size'>;
+export type AnyStore = Pick<ObjectStore<ApiObject, never>, 'put' | 'delete' | 'objects' | 'size'>;
 
 /** The stores of each kind, of one zone. */
 function storesOf(reject: (what: string, reason: string) => void): readonly AnyStore[] {

@@ -8,7 +8,9 @@ import {
   PROGRAM as DNSMASQ,
 } from '@kube-dns/dnsmasq/internal';
 import {
+  type ClusterZone,
   composeAnswerer,
+  type LocalNames,
   NotifyMessages,
   PROGRAM as KUBEDNS,
   QueryStatistics,
@@ -336,8 +338,16 @@ export async function startDnsmasq(more: readonly string[] = []): Promise<Server
   };
 }
 
-/** Without the API, with a small cluster. */
-async function startKubedns(): Promise<ServerUnderTest> {
+interface KubednsUnderTest {
+  readonly flags?: readonly string[];
+  /** A small cluster unless given. */
+  readonly zone?: ClusterZone;
+  readonly localNames?: LocalNames | undefined;
+}
+
+/** kubedns without the API. */
+export async function startKubedns(given: KubednsUnderTest = {}): Promise<ServerUnderTest> {
+  const { flags = [], zone = smallZone(), localNames } = given;
   const engine = new MemoryEngine();
   const sockets = new UpstreamSockets({ engine });
   const servers = new UpstreamServers(sockets, new UpstreamStatistics());
@@ -349,9 +359,10 @@ async function startKubedns(): Promise<ServerUnderTest> {
     unsentRcode: RCODE.SERVFAIL,
   });
   const answerer = composeAnswerer({
-    flags: parseFlags(KUBEDNS, []).values,
+    flags: parseFlags(KUBEDNS, flags).values,
     version: 'dev',
-    zone: smallZone(),
+    zone,
+    localNames,
     forwarder,
     upstreams: { groupFor: () => group },
     federations: { isActive: false, find: () => undefined, locality: undefined },
@@ -386,10 +397,12 @@ interface QueryTarget {
   readonly servers: readonly ServerUnderTest[];
   readonly seeds: readonly Buffer[];
   readonly tokens: readonly string[];
+  /** Throws where an answer is wrong. */
+  readonly judge?: (input: Buffer, answer: Buffer) => void;
 }
 
 /** Queries to servers whose upstream has nothing to say. */
-function queryTarget({ servers, seeds, tokens }: QueryTarget): FuzzTarget {
+export function queryTarget({ servers, seeds, tokens, judge }: QueryTarget): FuzzTarget {
   return packetTarget({
     seeds,
     tokens,
@@ -401,7 +414,10 @@ function queryTarget({ servers, seeds, tokens }: QueryTarget): FuzzTarget {
         sent.owner.onDatagram(plainReply(sent), sent.from);
       }
       check();
-      for (const answer of engine.answers) checkAnswer(answer, readUint16(input, 0));
+      for (const answer of engine.answers) {
+        checkAnswer(answer, readUint16(input, 0));
+        judge?.(input, answer);
+      }
       return engine.answers.some(hasNoError);
     },
     close: () => closeAll(servers),
