@@ -58,14 +58,19 @@ export function typeNumberOf(text: string): number | undefined {
   return number === undefined || TRANSFERS.has(number) ? undefined : number;
 }
 
-/** A question in its normal form; undefined when the name is invalid or the type is unknown. */
-export function readQuestion(name: string, type: string, kind: QuestionKind): Question | undefined {
-  if (typeNumberOf(type) === undefined) return undefined;
+/** Whether a name can be asked for: no label and no name is too long. */
+export function isName(name: string): boolean {
   try {
     encodeName(name);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
+}
+
+/** A question in its normal form; undefined when the name is invalid or the type is unknown. */
+export function readQuestion(name: string, type: string, kind: QuestionKind): Question | undefined {
+  if (typeNumberOf(type) === undefined || !isName(name)) return undefined;
   const lower = name.toLowerCase();
   return {
     name: lower === '.' ? lower : lower.replace(/\.$/, ''),

@@ -5,7 +5,7 @@ import { addressBytes, reverseName } from '@kube-dns/wire';
 import { ApiReader } from '../api-reader.js';
 import { reasonOf, refusal } from '../errors.js';
 import { asMapping, mappingsOf, textOf, valueAt, type Mapping } from '../manifests/objects.js';
-import { readQuestion, type Question, dashedLabel, hashLabel } from '../question.js';
+import { readQuestion, type Question, dashedLabel, hashLabel, isName } from '../question.js';
 import { LineSplitter } from '../up/log.js';
 import { importQuestions, readImports } from './import-questions.js';
 import type { CompareOptions } from './options.js';
@@ -32,7 +32,9 @@ class QuestionSet implements Iterable<Question> {
     return this.#leftOut;
   }
 
+  /** Of an object there may be a name that cannot be asked for: a port of 63 characters has no label for its underscore. */
   add(question: Question): void {
+    if (!isName(question.name)) return;
     const key = `${question.name} ${question.type}`;
     if (this.#byKey.has(key)) return;
     if (this.#byKey.size >= this.#max) this.#leftOut++;

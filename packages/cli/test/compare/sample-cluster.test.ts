@@ -30,6 +30,14 @@ beforeAll(async () => {
     ports: [{ name: 'postgres', port: 5432, protocol: 'TCP' }],
     endpoints: [{ addresses: ['10.244.1.99'] }],
   });
+  // With its underscore this name is no label.
+  const ports = [{ name: 'p'.repeat(63), port: 80 }];
+  await api.apply({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'long-port', namespace: 'data' },
+    spec: { ports },
+  });
   upstream = await ScriptedServer.start(outsideReply);
   [kubedns, other] = await Promise.all([
     startKubedns(api, upstream.address),

@@ -70,7 +70,7 @@ describe('a service with a cluster address', () => {
     expect(await web.rcodeOf(`_._tcp.${WEB}`)).toBe('NXDOMAIN');
   });
 
-  it('goes without the SRV record of a port whose name fills a label by itself', async () => {
+  it('has no name for a port whose name fills a label by itself', async () => {
     const longest = 'p'.repeat(62);
     web.given({
       ports: [
@@ -80,6 +80,8 @@ describe('a service with a cluster address', () => {
     });
     expect(await web.at(`_${longest}._tcp.${WEB}`)).toEqual([`SRV 10 100 1 ${WEB}`]);
     expect(await web.at(WEB)).toContain(`SRV 10 50 2 ${WEB}`);
+    web.given({ ports: [{ name: 'p'.repeat(63), port: 2 }] });
+    expect(await web.rcodeOf(`_tcp.${WEB}`)).toBe('NXDOMAIN');
   });
 
   it('has no records from its slices', async () => {

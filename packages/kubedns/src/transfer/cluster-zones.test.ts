@@ -120,6 +120,38 @@ describe('the transfer of the zone', () => {
     }
   });
 
+  it.each([3, 1_100])(
+    'goes without the name of a port that is no label, and has all else of %i endpoints',
+    async (count) => {
+      const { services, endpointSlices } = cluster;
+      const longest = 'p'.repeat(62);
+      const ports = [
+        { name: longest, port: 1 },
+        { name: `${longest}p`, port: 2 },
+        { name: 'http', port: 80 },
+      ];
+      services.put(serviceObject({ name: 'web', ports }));
+      services.put(serviceObject({ name: 'db', ...HEADLESS }));
+      const endpoints = Array.from({ length: count }, (_, i) => `10.2.${i >> 8}.${i & 0xff}`);
+      endpointSlices.put(sliceObject({ name: 'db-1', service: 'db', endpoints, ports }));
+      const { records } = await new Secondary(cluster).transfer('cluster.local');
+      const owners = byOwner(records.slice(1, -1));
+      for (const [name, hosts] of [
+        ['web', 1],
+        ['db', count],
+      ] as const) {
+        const service = `${name}.default.svc.cluster.local`;
+        const srv = owners.get(service)!.filter((text) => text.startsWith('SRV '));
+        expect(srv).toHaveLength(3 * hosts);
+        expect(srv.filter((text) => text.split(' ')[3] === '2')).toHaveLength(hosts);
+        for (const port of [longest, 'http'])
+          expect(owners.get(`_${port}._tcp.${service}`)).toHaveLength(hosts);
+      }
+      const labels = [...owners.keys()].flatMap((owner) => owner.split('.'));
+      expect(labels.filter((label) => label.length > 63)).toEqual([]);
+    },
+  );
+
   it('has the addresses of this machine for the name server without a service of the DNS', async () => {
     const { content } = await new Secondary(cluster).transfer('cluster.local');
     expect(content).toContain('ns.dns.cluster.local A 10.9.9.9');

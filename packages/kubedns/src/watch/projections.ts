@@ -192,7 +192,7 @@ export function outsideAddresses({ ipv4, ipv6, target }: HostRecords): OutsideAd
 
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
 export interface Port {
-  /** Empty for an unnamed port. */
+  /** Empty for an unnamed port, and for one that has no name in DNS. */
   readonly name: string;
   readonly protocol: string;
   readonly port: number;
@@ -213,6 +213,8 @@ export interface PortFields {
   readonly port?: number | null;
 }
 
+/** A longer name, which Kubernetes allows, is no label with its underscore (RFC 1035 section 2.3.4): as a port without a name. */
+const MAX_PORT_NAME = 62;
 /** The memory of a port, as measured. */
 const PORT_BYTES = 100;
 
@@ -235,8 +237,9 @@ export function readPorts(fields: readonly PortFields[] | null | undefined): Por
     if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
       throw new Error(`port ${JSON.stringify(port)} is not a port number`);
     }
+    const text = name ?? '';
     ports.push({
-      name: (name ?? '').toLowerCase(),
+      name: text.length > MAX_PORT_NAME ? '' : text.toLowerCase(),
       protocol: (protocol ?? 'TCP').toLowerCase(),
       port,
     });
