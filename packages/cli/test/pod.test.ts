@@ -6,6 +6,7 @@ import { ask, type ExchangeOptions, type Message, until, untilEqual } from '@kub
 import { ConfigMapServers } from './support/config-map-change.js';
 import { LocalPod } from './support/local-pod.js';
 import { dataOf } from './support/record-data.js';
+import { startCommand } from './support/run-command.js';
 
 const TRY = fileURLToPath(new URL('../../../docs/try.md', import.meta.url));
 const PATIENCE = { limitMs: 60_000 };
@@ -42,6 +43,62 @@ function get(path: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${pod.ports.http}${path}`);
 }
 
+/** Runs a command that asks the programs of the pod, and says how long it took. */
+async function run(...words: readonly string[]) {
+  const startMs = performance.now();
+  const command = startCommand(words);
+  const status = await command.ended;
+  return {
+    status,
+    stdout: command.stdout,
+    stderr: command.stderr,
+    ms: performance.now() - startMs,
+  };
+}
+
+// First: the others ask for so many names that do not exist that check would say so.
+describe('beside the pod of manifests/local', () => {
+  const pages = () => [
+    `--node-cache=${pod.ports.nodeSetup},${pod.ports.nodeMetrics}`,
+    `--dnsmasq=${pod.ports.dnsmasqMetrics}`,
+    `--kubedns=${pod.ports.readiness},${pod.ports.skydns}`,
+  ];
+  const name = 'catalog.shop.svc.cluster.local';
+
+  it('kube-dns check says within two seconds that there are no findings', async () => {
+    const help = await run('help');
+    const api = `--api=http://127.0.0.1:${pod.ports.api}`;
+    const check = await run('check', '--fail-on=warning', api, ...pages());
+    expect([check.status, check.stderr]).toEqual([0, '']);
+    expect(check.stdout).toMatch(/\nno findings; \d+ passed, \d+ not checked\n$/);
+    for (const code of ['KD0103', 'KD0107', 'KD0116', 'KD0117', 'KD0118'])
+      expect(check.stdout).toMatch(new RegExp(`^ok +${code} `, 'm'));
+    // It takes five times as long as a command that does nothing; where that is slow, the machine is.
+    expect(check.ms).toBeLessThan(Math.max(2_000, 20 * help.ms));
+  });
+
+  it('kube-dns top prints the questions of clients as lines where it is piped', async () => {
+    for (let i = 0; i < 3; i++) await query(name, pod.ports.nodeDns);
+    const { status, stdout, stderr } = await run('top', ...pages());
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^(?:(?:client|name|nxdomain) \d+ \S+\n)+$/);
+    expect(stdout).toMatch(/^client \d+ 127\.0\.0\.1\n/);
+    expect(stdout).toContain(`\nname 3 ${name}\n`);
+  });
+
+  it('kube-dns tail prints the answer to a question that is asked', async () => {
+    await until('node-cache', async () => (await nodeAnswer(name)).startsWith('NOERROR '));
+    const command = startCommand(['tail', name, '--count=1', ...pages()]);
+    let status: number | string | null | undefined;
+    void command.ended.then((end) => (status = end));
+    while (status === undefined) await query(name, pod.ports.nodeDns);
+    expect([status, command.stderr]).toEqual([0, '']);
+    expect(command.stdout).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} 127\.0\.0\.1 A catalog\.shop\.svc\.cluster\.local\. NOERROR \S+ \d+\.\d ms\n$/,
+    );
+  });
+});
+
 describe('the pod of manifests/local', () => {
   it.each([
     ['a ClusterIP', 'kubernetes.default.svc.cluster.local', '10.96.0.1'],
@@ -71,7 +128,8 @@ describe('the pod of manifests/local', () => {
   });
 
   it('marks what comes from the zone as authoritative', async () => {
-    expect((await query('web.shop.svc.cluster.local')).flags).toBe(AUTHORITATIVE);
+    // Not from the cache: nothing has asked for this before.
+    expect((await query('web.shop.svc.cluster.local SRV')).flags).toBe(AUTHORITATIVE);
   });
 
   it.each([
