@@ -172,6 +172,29 @@ describe('a listener that gets more than it has room for', () => {
     expect(await client.ask(question())).toHaveLength(39);
   });
 
+  unless(NO_BATCH, it)('receives a part from who is limited, and then from others', async () => {
+    const libc = await smallBuffers();
+    const received: { readonly fd: number; readonly most: number }[] = [];
+    let isLimiting = false;
+    const watched: Libc = {
+      ...libc,
+      recvmmsg: (fd, messages, most, ...rest) => {
+        if (isLimiting) received.push({ fd, most });
+        return libc.recvmmsg(fd, messages, most, ...rest);
+      },
+    };
+    const { listener } = await starter(opened, new BatchEngine(watched))(oneAddress);
+    opened(startFlood(await loadLibc(), listener.port, '127.0.0.2'));
+    await until(() => listener.overloads.some(({ limited }) => limited === 1));
+    isLimiting = true;
+    await until(() => received.length > MANY);
+    const parts = received.filter(({ most }) => most === 16);
+    expect(parts.length).toBeGreaterThan(MANY / 3);
+    expect(new Set(parts.map(({ fd }) => fd)).size).toBe(1);
+    for (const [at, { most }] of received.slice(1).entries())
+      if (most === 16) expect(received[at]!.most).toBe(64);
+  });
+
   unless(NO_BATCH, it)('gives nothing to a process that binds its port meanwhile', async () => {
     const libc = await smallBuffers();
     const { listener } = await starter(opened, new BatchEngine(libc))(oneAddress);

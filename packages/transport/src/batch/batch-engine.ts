@@ -494,12 +494,11 @@ interface HeldMessage {
 
 /** In an overload a batch of limited sources is received in one of so many turns although there is more of others. */
 const TURNS = 9;
-/** A batch of limited sources that took longer is a smaller one the next time, of so many messages at least, and as in the beginning. */
-const LONG_BATCH_MS = 20;
-/** Where a whole batch is quickly answered, so many datagrams are received: each turn has a cost of its own. */
-const QUICK_DATAGRAMS = 2 * SLOTS;
-const LEAST_BATCH = 4;
-const FIRST_BATCH = 8;
+/** Of limited sources so many messages are received at once: others wait for the answers to these. */
+const LIMITED_PART = 16;
+/** A turn, which has a cost of its own, has so many parts, or those that begin in so long. */
+const LIMITED_PARTS = 8;
+const LIMITED_MS = 20;
 /** Of two sockets of a port, the one for limited sources gets all. */
 const ONE_CHOICE = { ipv4: oneChoice(false), ipv6: oneChoice(true) };
 
@@ -541,8 +540,6 @@ class BatchSocket implements OutboxSocket {
   #pair: SocketPair | undefined;
   #limits: SourceLimits | undefined;
   #turns = 0;
-  /** Messages of limited sources that are received in one call. */
-  #limitedBatch = FIRST_BATCH;
 
   /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
   constructor(hub: BatchHub, options: BatchSocketOptions, handler: SocketHandler) {
@@ -754,22 +751,16 @@ class BatchSocket implements OutboxSocket {
   #receiveInOrder({ limited, others }: SocketPair, isLimiting: boolean): void {
     const isTurn = ++limited.#turns % TURNS === 0;
     if (!this.#hub.drain(others, 1) && !isTurn) return;
-    if (isLimiting) limited.#drainLimited();
-    else {
-      limited.#limitedBatch = FIRST_BATCH;
-      this.#hub.drain(limited, 1);
-    }
+    if (isLimiting) limited.#drainLimited(others);
+    else this.#hub.drain(limited, 1);
   }
 
-  /** Others wait for as long as a batch of the limited sources takes. */
-  #drainLimited(): void {
-    const startMs = performance.now();
-    const datagrams = this.#limitedBatch < SLOTS ? 1 : QUICK_DATAGRAMS;
-    this.#hub.drain(this, datagrams, this.#limitedBatch);
-    const tookMs = performance.now() - startMs;
-    const fitting = Math.floor((this.#limitedBatch * LONG_BATCH_MS) / tookMs);
-    if (tookMs > LONG_BATCH_MS) this.#limitedBatch = Math.max(LEAST_BATCH, fitting);
-    else if (tookMs < LONG_BATCH_MS / 4) this.#limitedBatch = Math.min(SLOTS, this.#limitedBatch << 1); // prettier-ignore
+  /** What others ask meanwhile is answered after each part. */
+  #drainLimited(others: BatchSocket): void {
+    const endMs = performance.now() + LIMITED_MS;
+    for (let parts = 0; parts < LIMITED_PARTS && performance.now() < endMs; parts++) {
+      if (this.#hub.drain(this, 1, LIMITED_PART) || !this.#hub.drain(others, 1)) return;
+    }
   }
 
   #sendHeld(): void {

@@ -45,7 +45,7 @@ import { CallbackWaiter, ClientWaiter } from './waiter.js';
 
 const TICK_MS = 50;
 /** Between two looks at the time that a tick has taken. */
-const TICKED_TOGETHER = 8;
+const TICKED_TOGETHER = 2;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
 /** Of the questions in flight, at most this share are prefetches; one is always allowed. */
