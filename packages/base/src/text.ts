@@ -26,7 +26,7 @@ export function shownText(text: string): string {
     shown = `${shown.slice(0, MAX_SHOWN).replace(/[\ud800-\udbff]$/, '')}…`;
   }
   return shown.replace(
-    // eslint-disable-next-line no-control-regex -- these are the characters to escape
+    // oxlint-disable-next-line no-control-regex -- these are the characters to escape
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

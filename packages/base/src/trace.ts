@@ -1,5 +1,5 @@
 /** A kind of fact that is noted in traces. Each kind stands beside the code that decides, with what its facts have. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it types the facts that `Trace` has
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it types the facts that `Trace` has
 export class TraceKind<Fact> {
   /** For types alone: it is never set. */
   declare readonly fact: Fact;

@@ -92,7 +92,6 @@ function createApp({ routes, log, purpose }: HttpContent): Express {
 
 function createErrorHandler(log: Log, purpose: string): ErrorRequestHandler {
   // Express recognizes an error handler by its four parameters.
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- see above
   return (error: unknown, request, response, _next) => {
     const status = clientStatus(error);
     if (status === null) log.error(`${purpose}: ${request.path}: ${errorText(error)}`);

@@ -88,7 +88,7 @@ export function escapeMessage(message: string): string {
   const shown = hideUrlSecrets(message.slice(0, 2 * MAX_MESSAGE));
   const cut = shown.length > MAX_MESSAGE ? `${shown.slice(0, MAX_MESSAGE)}…` : shown;
   return cut.replace(
-    // eslint-disable-next-line no-control-regex -- these are the characters to escape
+    // oxlint-disable-next-line no-control-regex -- these are the characters to escape
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
     (character) =>
       ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

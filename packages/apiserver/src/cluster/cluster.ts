@@ -120,7 +120,7 @@ class EndpointsMirror {
   }
 
   #reconcile(key: string): void {
-    const endpoints = this.#store.get('endpoints', key) as Endpoints | undefined;
+    const endpoints: Endpoints | undefined = this.#store.get('endpoints', key);
     const service = this.#store.get('services', key) as Service | undefined;
     const existing = this.#existing(key);
     const wanted = endpoints && isMirrored(endpoints, service) ? slicesOf(endpoints) : [];

@@ -220,7 +220,7 @@ function linesOf(
 
 /** Names of objects are harmless, but texts of pages and files may be anything. */
 function shown(text: string): string {
-  // eslint-disable-next-line no-control-regex -- a terminal must not get them
+  // oxlint-disable-next-line no-control-regex -- a terminal must not get them
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\uFFFD');
 }
 

@@ -116,7 +116,7 @@ export interface KubeObject {
 }
 
 /** Characters that no YAML has (YAML 1.2 section 5.1), and what stands for bytes that are not UTF-8. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
 const NOT_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/;
 
 /** The objects of a YAML or JSON text, those of lists one by one. Throws an InputError. */

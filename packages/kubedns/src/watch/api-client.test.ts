@@ -138,7 +138,7 @@ describe('a URL alone', () => {
 describe('the service account', () => {
   const before = IN_CLUSTER.map((name) => [name, process.env[name]] as const);
   const set = (name: string, value: string | undefined) => {
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the only way to unset one
+    // oxlint-disable-next-line typescript/no-dynamic-delete -- the only way to unset one
     if (value === undefined) delete process.env[name];
     else process.env[name] = value;
   };

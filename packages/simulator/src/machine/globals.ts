@@ -187,7 +187,7 @@ function processOf(
     exit: (code?: number) => {
       const { exitCode } = emitter as unknown as { exitCode?: unknown };
       owner.end({ code: code ?? (typeof exitCode === 'number' ? exitCode : 0) });
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- no handler of the program may take it for an error
+      // oxlint-disable-next-line typescript/only-throw-error -- no handler of the program may take it for an error
       throw EXIT;
     },
     abort: () => owner.end({ code: 134 }),

@@ -143,7 +143,7 @@ export class Browser {
       cut: value.cut,
       requested: events
         .filter(({ method }) => method === 'Network.requestWillBeSent')
-        .map(({ params }) => (params?.request as { url: string }).url),
+        .map(({ params }) => (params?.request as { url: string } | undefined)?.url ?? ''),
       complaints: events
         .filter(
           ({ method }) => method === 'Log.entryAdded' || method === 'Runtime.consoleAPICalled',

@@ -121,7 +121,7 @@ class BatchListenerSocket implements DatagramSocket, SocketHandler {
     return this.#hub.outgoing.next;
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
+  // oxlint-disable-next-line typescript/require-await -- a failure to bind is a rejection
   async open(
     address: string,
     port: number,

@@ -787,7 +787,7 @@ function readTemplate(plugin: Directive, zone: string, context: PluginContext): 
   const answers = options.map(({ name, args }) =>
     name === 'answer' && args.length === 1 ? ANSWER.exec(args[0] ?? '') : null,
   );
-  const isPlain = answers.length > 0 && answers.every((each) => each !== null && each[2] === type);
+  const isPlain = answers.length > 0 && answers.every((each) => each?.[2] === type);
   if (!isOfNames || !isPlain) {
     lose(context, plugin, zone, TEMPLATES);
     return;
