@@ -45,6 +45,10 @@ const ZONE: Readonly<Record<string, Response>> = {
   'mapped.example AAAA': aaaa('mapped.example', '::ffff:192.0.2.4'),
 };
 
+/** The prefix has no reverse zone. */
+const NO_REVERSE: Response = { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa', 30)] };
+const REVERSE_PREFIX = '0.0.0.0.0.0.0.0.0.0.0.0.4.6.0.0.8.b.d.0.1.0.0.2.ip6.arpa';
+
 /** A program that makes AAAA records, too: how it is started with a configuration, and the line that says it answers. */
 interface Judge {
   readonly args: readonly string[];
@@ -100,7 +104,9 @@ const ports = new Map<JudgeName, number>();
 beforeAll(async () => {
   upstream = owned.add(
     await ScriptedNameServer.start(
-      ({ name, type }) => ZONE[`${name.toLowerCase()} ${type}`] ?? { authorities: [SOA] },
+      ({ name, type }) =>
+        ZONE[`${name.toLowerCase()} ${type}`] ??
+        (name.endsWith('ip6.arpa') ? NO_REVERSE : { authorities: [SOA] }),
     ),
   );
   const own = await serve(['--no-resolv', `--dns64=${PREFIX}`, `--server=${upstream.text}`]);
@@ -157,6 +163,27 @@ for (const { judge, name, reason } of rows) {
       );
       if (reason === undefined) expect(own).toEqual(others);
       else expect(own).not.toEqual(others);
+    },
+  );
+}
+
+for (const labels of ['', '0.', '2.0.0.0.0.c.']) {
+  unless(needsPrograms('named'), it)(
+    `the name ${labels}${REVERSE_PREFIX}, with names of addresses below it, exists as in BIND, and beside it there is none`,
+    async () => {
+      const all = await Promise.all(
+        [ownPort, ports.get('named')!].map(async (port) => {
+          const rcodeOf = async (name: string) => (await ask(port, { name, type: 'PTR' })).rcode;
+          return [
+            await rcodeOf(`${labels}${REVERSE_PREFIX}`),
+            await rcodeOf(`${labels}1.${REVERSE_PREFIX.slice(2)}`),
+          ];
+        }),
+      );
+      expect(all).toEqual([
+        ['NOERROR', 'NXDOMAIN'],
+        ['NOERROR', 'NXDOMAIN'],
+      ]);
     },
   );
 }

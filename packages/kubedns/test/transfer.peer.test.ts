@@ -18,6 +18,8 @@ const PORTS = [
   { name: 'http', port: 80 },
   { name: 'dns', port: 53, protocol: 'UDP' },
 ];
+/** With the longest name that is a label with its underscore, and one that is none. */
+const LONG_PORTS = [...PORTS, { name: 'p'.repeat(62), port: 1 }, { name: 'p'.repeat(63), port: 2 }];
 const programs = needsPrograms('dig', 'named', 'nsd', 'knotd');
 const checkers = needsPrograms('dig', 'named-checkzone', 'nsd-checkzone', 'kzonecheck');
 
@@ -26,14 +28,18 @@ beforeAll(async () => {
   testbed = await TransferTestbed.create();
   await testbed.api.apply([
     ...SHOP,
-    serviceObject({ name: 'both', clusterIPs: ['10.96.0.30', 'fd00:10:96::30'], ports: PORTS }),
+    serviceObject({
+      name: 'both',
+      clusterIPs: ['10.96.0.30', 'fd00:10:96::30'],
+      ports: LONG_PORTS,
+    }),
     serviceObject({ name: 'plain', clusterIPs: ['10.96.0.31'], ports: [{ port: 9 }] }),
     serviceObject({ name: 'out', externalName: 'example.com' }),
     serviceObject({ name: 'named', ...HEADLESS }),
     sliceObject({
       name: 'named-1',
       service: 'named',
-      ports: PORTS,
+      ports: LONG_PORTS,
       endpoints: [{ addresses: ['10.1.5.1'], hostname: 'a' }, '10.1.5.2'],
     }),
   ]);
