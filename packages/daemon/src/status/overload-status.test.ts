@@ -13,9 +13,11 @@ const overload = {
 describe('the status of an overload', () => {
   it('is a sentence for each socket that has one', () => {
     const many = { ...overload, limited: 900 };
-    expect(overloadProblems([{ overloads: [] }, { overloads: [overload, many] }])).toEqual([
+    const old = { ...many, answering: 0 };
+    expect(overloadProblems([{ overloads: [] }, { overloads: [overload, many, old] }])).toEqual([
       'more queries arrive than can be answered, for 12 s: 151000 a second, 14800 are answered, 1 client is limited',
       'more queries arrive than can be answered, for 12 s: 151000 a second, 14800 are answered, 900 clients are limited',
+      'more queries arrive than can be answered, for 12 s: 151000 a second, those that wait are too old to be answered, 900 clients are limited',
     ]);
   });
 

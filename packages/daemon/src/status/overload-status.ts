@@ -6,7 +6,8 @@ type OverloadedListener = Pick<Listener, 'overloads'>;
 /** A sentence for each socket at which more queries arrive than can be answered now. */
 export function overloadProblems(listeners: readonly OverloadedListener[]): string[] {
   return overloadsOf(listeners).map(({ seconds, arriving, answering, limited }) => {
-    const rates = `${arriving} a second, ${answering} are answered`;
+    const answered = answering > 0 ? `${answering} are answered` : 'those that wait are too old to be answered'; // prettier-ignore
+    const rates = `${arriving} a second, ${answered}`;
     const clients = limited === 1 ? '1 client is' : `${limited} clients are`;
     return `more queries arrive than can be answered, for ${seconds} s: ${rates}, ${clients} limited`;
   });
