@@ -63,6 +63,8 @@ const CONFIGURATIONS = {
         ` request-xfr: 127.0.0.1@${primaryPort} ${key.name}`,
         ` allow-notify: 127.0.0.1 ${key.name}`,
         ' provide-xfr: 127.0.0.1 NOKEY',
+        // A transfer that it cannot apply is tried again then, else after the retry time of the SOA.
+        ' max-retry-time: 2',
       ]),
     ],
   },
