@@ -140,7 +140,11 @@ function upstreamsOf({ by, report }: ProgramPages): UpstreamFact[] {
 /** `timeout 3, refused 1`. */
 function failuresOf(text: string): Readonly<Record<string, number>> {
   return Object.fromEntries(
-    [...text.matchAll(/([\w ]+?) (\d+)(?:, |$)/g)].map(([, why = '', count]) => [why, Number(count)]), // prettier-ignore
+    text.split(', ').flatMap((part) => {
+      const at = part.lastIndexOf(' ');
+      const count = part.slice(at + 1);
+      return at > 0 && /^\d+$/.test(count) ? [[part.slice(0, at), Number(count)]] : [];
+    }),
   );
 }
 
@@ -203,7 +207,8 @@ function samplesOf(text: string, name: RegExp): Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, metric = '', labels = '', value = ''] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (!name.test(metric)) return [];
-    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
+    // From the start of a word alone: else a long word takes the square of its length.
+    const pairs = [...labels.matchAll(/\b(\w+)="((?:[^"\\]|\\.)*)"/g)];
     return [
       {
         labels: Object.fromEntries(pairs.map(([, key = '', each = '']) => [key, each])),

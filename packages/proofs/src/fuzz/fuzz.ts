@@ -59,12 +59,20 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   const work = async () => {
     let process: Remote<FuzzProcessMethods> | undefined;
     for (let parser = waiting.shift(); parser; parser = waiting.shift()) {
-      const { name } = parser;
+      const { name, times } = parser;
       process ??= owned.add(new Remote(name, ENTRY, { nodeFlags: NODE_FLAGS }));
       const { seed, seconds, corpus } = values;
       const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;
       const result = await process
-        .call('fuzz', { parser: name, inputs, seconds, seed, corpus, maxUs, isMeasured: !busy })
+        .call('fuzz', {
+          parser: name,
+          inputs,
+          seconds,
+          seed,
+          corpus,
+          maxUs: times * maxUs,
+          isMeasured: !busy,
+        })
         .catch((error: unknown) => endedRun(errorText(error)));
       if (!busy || result.inputs === 0) {
         await process.close();
@@ -79,12 +87,12 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   };
   await Promise.all(Array.from({ length: values.jobs }, work));
 
-  const ordered = parsers.map(({ name }) => ({ name, ...results.get(name)! }));
+  const ordered = parsers.map(({ name, times }) => ({ name, times, ...results.get(name)! }));
   report.addSection({ title: 'Parsers', header: HEADER, rows: ordered.map(rowOf) }, ordered);
-  for (const { name, slowestUs, largestBytes, findings } of ordered) {
+  for (const { name, times, slowestUs, largestBytes, findings } of ordered) {
     report.add(`${name}, findings`, findings.length, '', 0);
     if (busy) continue;
-    report.add(`${name}, slowest input`, slowestUs, 'µs', maxUs);
+    report.add(`${name}, slowest input`, slowestUs, 'µs', times * maxUs);
     report.add(`${name}, largest allocation`, largestBytes / 1024, 'KiB', MAX_INPUT_BYTES / 1024);
   }
 }

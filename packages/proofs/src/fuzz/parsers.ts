@@ -5,6 +5,8 @@ export interface FuzzParser {
   readonly name: string;
   /** Whether its inputs come in packets, from anyone; the others are texts. */
   readonly isPacket: boolean;
+  /** So many times longer than the others may an input take: it is a file of who runs the program. */
+  readonly times: number;
   readonly create: () => Promise<FuzzTarget>;
 }
 
@@ -18,6 +20,9 @@ const api = async () => (await import('./targets/api.js')).ROWS;
 const names = async () => (await import('./targets/names.js')).ROWS;
 const pages = async () => (await import('./targets/pages.js')).ROWS;
 const texts = async () => (await import('./targets/texts.js')).ROWS;
+
+/** A tree of YAML is made. */
+const FILE_TIMES = 20;
 
 /** Every parser that reads what others send. */
 export const PARSERS: readonly FuzzParser[] = [
@@ -61,15 +66,15 @@ export const PARSERS: readonly FuzzParser[] = [
   text('kubedns-flags', texts),
   text('sidecar-flags', texts),
   text('node-cache-flags', texts),
-  text('check-files', pages),
+  text('check-files', pages, FILE_TIMES),
   text('check-pages', pages),
   text('query-pages', pages),
 ];
 
 function packet<Name extends string>(name: Name, table: Table<NoInfer<Name>>): FuzzParser {
-  return { name, isPacket: true, create: async () => (await table())[name]() };
+  return { name, isPacket: true, times: 1, create: async () => (await table())[name]() };
 }
 
-function text<Name extends string>(name: Name, table: Table<NoInfer<Name>>): FuzzParser {
-  return { name, isPacket: false, create: async () => (await table())[name]() };
+function text<Name extends string>(name: Name, table: Table<NoInfer<Name>>, times = 1): FuzzParser {
+  return { name, isPacket: false, times, create: async () => (await table())[name]() };
 }

@@ -22,6 +22,9 @@ import {
 import { SnapshotError, type SnapshotHeader } from '@kube-dns/daemon';
 import { type CreateTarget, textTarget } from '../fuzz-target.js';
 
+/** An error of JSON takes a kilobyte. */
+const MAX_LINES = 32;
+
 const PORTS = [
   { name: 'http', port: 80, protocol: 'TCP' },
   { name: 'dns', port: 53, protocol: 'UDP' },
@@ -258,10 +261,7 @@ export const ROWS = {
       parse: (text) => {
         let isAccepted = false;
         try {
-          for (const line of text.split('\n')) {
-            const object = parsedOrNothing(line);
-            if (object !== undefined) isAccepted = sink.put(object) || isAccepted;
-          }
+          for (const object of objectsOf(text)) isAccepted = sink.put(object) || isAccepted;
           sink.check();
         } finally {
           sink.clear();
@@ -288,11 +288,21 @@ export const ROWS = {
       ...services.map((object) => snapshotLine('services', object)),
       ...endpointSlices.map((object) => snapshotLine('endpointslices', object)),
       ...namespaces.map((object) => snapshotLine('namespaces', object)),
+      ...OUTSIDE_OBJECTS.map((object) => snapshotLine('ingresses', object)),
+      ...IMPORTED_OBJECTS.map((object) => snapshotLine('serviceimports', object)),
     ];
     const sink = new ClusterSink();
     return textTarget({
       seeds: [`${header}\n${lines.join('\n')}`, ...lines.map((line) => `${header}\n${line}`)],
-      tokens: [...JSON_TOKENS, '"resource":"services"', '"resource":"endpointslices"', '"uid":'],
+      tokens: [
+        ...JSON_TOKENS,
+        ...[
+          '"resource":"services"',
+          '"resource":"endpointslices"',
+          '"resource":"httproutes"',
+          '"uid":',
+        ],
+      ],
       parse: (text) => {
         const [head = '', ...rest] = text.split('\n');
         readClusterHeader(headerOf(head), {
@@ -323,12 +333,16 @@ function chunksOf(text: string): Buffer[] {
   return chunks;
 }
 
-export function parsedOrNothing(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined; // another parser is for the text
-  }
+/** The objects of the first lines that look like some: another parser is for lines that do not. */
+export function objectsOf(text: string): object[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('{'));
+  return lines.slice(0, MAX_LINES).flatMap((line) => {
+    try {
+      return JSON.parse(line) as object;
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** A header as `decodeSnapshot` passes it on. */

@@ -35,14 +35,14 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import { queriesFor } from '../dns-seeds.js';
-import { type CreateTarget, packetTarget, textTarget } from '../fuzz-target.js';
+import { type CreateTarget, packetTarget, textAllowance, textTarget } from '../fuzz-target.js';
 import {
   type AnyStore,
   CLUSTER_OBJECTS,
   IMPORTED_OBJECTS,
   JSON_TOKENS,
   OUTSIDE_OBJECTS,
-  parsedOrNothing,
+  objectsOf,
 } from './api.js';
 import { checkAnswer, hasNoError, plainReply, queryTarget, startKubedns } from './servers.js';
 
@@ -56,12 +56,12 @@ interface ZonalEndpoint {
   readonly zone: string | undefined;
 }
 
-/** Of headless services, by name: two with one address, a zone with a dot, one in upper case, and none. */
+/** Of headless services, by name: two with one address, a zone with a dot, and none. */
 const ZONAL: ReadonlyMap<string, readonly ZonalEndpoint[]> = new Map([
   [
     DB,
     [
-      { address: '10.1.0.1', zone: 'Zone-A' },
+      { address: '10.1.0.1', zone: 'zone-a' },
       { address: '10.1.0.2', zone: 'zone-b' },
       { address: '10.1.0.1', zone: 'zone-b' },
       { address: '10.1.0.3', zone: 'corp.example' },
@@ -90,6 +90,11 @@ const HOSTS = '192.0.2.1 a.example.org b.example.org\nfd00::9 a.example.org\n10.
 /** A search name stands for six names, and the last of them may be a CNAME. */
 const MAX_ASKED = 8;
 const MAX_NAME_BYTES = 255;
+/** Objects are stored twice, and read again as a snapshot has them. */
+const TIMES_A_TEXT = 2;
+/** Of tables that are made for each configuration. */
+const TABLES_ALLOWANCE = 128 * 1024;
+const ROUTES_ALLOWANCE = 64 * 1024;
 const SHARED = {
   ttlSeconds: 30,
   negativeTtlSeconds: 5,
@@ -168,12 +173,15 @@ export const ROWS = {
   /** An object in each line: services, routes and gateways, in their order and the other way round. */
   'route-objects': () => {
     const [sink, reversed] = [new RouteSink(), new RouteSink()];
-    const lines = OUTSIDE_OBJECTS.map((object) => JSON.stringify(object));
+    const kinds = ['Namespace', 'Service', 'Ingress', 'HTTPRoute', 'Gateway'];
+    const lines = OUTSIDE_OBJECTS.map((object, i) => JSON.stringify({ kind: kinds[i], ...object }));
     return textTarget({
+      allowance: (input) => ROUTES_ALLOWANCE + TIMES_A_TEXT * textAllowance(input),
       seeds: [lines.join('\n'), ...lines.map((line) => `${lines[0]}\n${line}`)],
       tokens: [
         ...JSON_TOKENS,
         ...['"*.example.com"', '"a.example.com"', '"creationTimestamp":"2025-01-01T00:00:00Z"'],
+        ...['"kind":"GRPCRoute"', '"kind":"TLSRoute"', '"kind":"HTTPRoute"', '"kind":"Ingress"'],
         ...['"kube-dns/hosts":"', '"kube-dns/target":"backend"', '"name":"web2"', ',b.example.com'],
         ...[
           '"addresses":[{"value":"192.0.2.7"}]',
@@ -182,11 +190,11 @@ export const ROWS = {
         ],
       ],
       parse: (text) => {
-        const objects = text.split('\n').flatMap((line) => parsedOrNothing(line) ?? []);
+        const objects = objectsOf(text);
         try {
           for (const object of objects) sink.put(object);
           sink.check();
-          const keys = objects.map(keyOf);
+          const keys = objects.map(idOf);
           if (new Set(keys).size === keys.length) {
             for (const object of objects.toReversed()) reversed.put(object);
             if (reversed.content() !== sink.content())
@@ -206,6 +214,7 @@ export const ROWS = {
     const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
     const hosts = new StaticHosts({ ...SHARED, zone });
     return textTarget({
+      allowance: (input) => TABLES_ALLOWANCE + textAllowance(input),
       seeds: [
         HOSTS,
         '# a\n::1\tA.b. c.d#e\r\n10.0.0.1 x.y x.y\n10.0.0.1 z.y\n0:0::1 a.b',
@@ -253,7 +262,7 @@ function zonalZone(): ClusterZone {
     for (const addressType of ['IPv4', 'IPv6']) {
       const all = endpoints.flatMap(({ address, zone: inZone }, i) =>
         address.includes(':') === (addressType === 'IPv6')
-          ? [{ addresses: [address], hostname: `h${i}`, ...(inZone !== undefined && { zone: inZone }) }] // prettier-ignore
+          ? [{ addresses: [address], hostname: `h${i}`, ...(inZone !== undefined && { zone: inZone.toUpperCase() }) }] // prettier-ignore
           : [],
       );
       // A slice has at most 1,000 endpoints.
@@ -301,11 +310,11 @@ function judgeZonal(query: Query, answer: Buffer): void {
       throw new Error('a zonal name has other targets');
     return;
   }
-  const wanted = (expected ?? []).flatMap(({ address }) => {
-    const type = address.includes(':') ? TYPE.AAAA : TYPE.A;
-    return type === query.type ? [address] : [];
-  });
-  if ([...new Set(wanted)].sort().join() !== found.sort().join())
+  const wanted = new Set<string>();
+  for (const { address } of expected ?? []) {
+    if ((address.includes(':') ? TYPE.AAAA : TYPE.A) === query.type) wanted.add(address);
+  }
+  if ([...wanted].sort().join() !== found.sort().join())
     throw new Error('a zonal name has other addresses');
 }
 
@@ -319,10 +328,9 @@ function endpointsNamed(
   if (directive === undefined) return [];
   if (directive !== 'pin' && directive !== 'prefer') return undefined;
   if (zone.length === 0) return [];
-  const isDotted = zone.some((label) => label.includes('.'));
-  const found = endpoints.filter(
-    (each) => !isDotted && each.zone?.toLowerCase() === zone.join('.'),
-  );
+  // No zone has a label with a dot in it.
+  const wanted = zone.some((label) => label.includes('.')) ? undefined : zone.join('.');
+  const found = endpoints.filter((each) => wanted !== undefined && each.zone === wanted);
   return found.length > 0 || directive === 'pin' ? found : endpoints;
 }
 
@@ -420,12 +428,20 @@ function besideNames(): (readonly [name: string, type: string])[] {
   ]);
 }
 
-/** `namespace/name`, as text in any case. */
-function keyOf(object: unknown): string {
-  const { metadata } = Object(object) as { metadata?: unknown };
+/** Kind, namespace and name, as text in any case. */
+function idOf(object: object): string {
+  const { kind, metadata } = object as { kind?: unknown; metadata?: unknown };
   const { namespace, name } = Object(metadata) as { namespace?: unknown; name?: unknown };
-  return JSON.stringify([namespace ?? '', name]);
+  return JSON.stringify([kind, namespace ?? '', name]);
 }
+
+const KINDS: Readonly<Record<string, string>> = {
+  ingresses: 'Ingress',
+  httproutes: 'HTTPRoute',
+  grpcroutes: 'GRPCRoute',
+  tlsroutes: 'TLSRoute',
+  gateways: 'Gateway',
+};
 
 /** Services, namespaces, routes and gateways in what `--route-names` and `--external-domain` make of them. */
 class RouteSink {
@@ -439,8 +455,9 @@ class RouteSink {
       target: undefined,
     }),
   });
-  readonly #sinks: readonly unknown[];
-  readonly #stores: readonly AnyStore[];
+  /** By kind. */
+  readonly #sinks: ReadonlyMap<string, unknown>;
+  readonly #stores: ReadonlyMap<string, AnyStore>;
   readonly #stored: object[] = [];
 
   constructor() {
@@ -456,12 +473,17 @@ class RouteSink {
     ]);
     const state = new ClusterState({ records, keeps: { outside: true, hostNames: true } });
     this.#names = names;
-    this.#sinks = [
-      state.namespaces,
-      state.services,
-      ...names.resources.map((resource) => resource.sink),
-    ];
-    this.#stores = this.#sinks.map((sink) => new ObjectStore(sink as never, () => undefined));
+    this.#sinks = new Map<string, unknown>([
+      ['Namespace', state.namespaces],
+      ['Service', state.services],
+      ...names.resources.map(({ resource, sink }) => [KINDS[resource]!, sink] as const),
+    ]);
+    this.#stores = new Map(
+      [...this.#sinks].map(([kind, sink]) => [
+        kind,
+        new ObjectStore(sink as never, () => undefined),
+      ]),
+    );
   }
 
   /** Names that lead to something. */
@@ -469,10 +491,13 @@ class RouteSink {
     return this.#names.index.size + this.#external.size;
   }
 
-  /** Each store gets objects of every kind. */
   put(object: object): void {
     this.#stored.push(object);
-    for (const store of this.#stores) store.put(object);
+    this.#storeOf(object)?.put(object);
+  }
+
+  #storeOf({ kind }: { readonly kind?: unknown }): AnyStore | undefined {
+    return typeof kind === 'string' ? this.#stores.get(kind) : undefined;
   }
 
   /** What is answered, as a text: equal of equal objects. */
@@ -487,8 +512,8 @@ class RouteSink {
 
   /** Throws where a snapshot would be another object, a host is found wrongly, or a name is too long. */
   check(): void {
-    for (const [i, store] of this.#stores.entries()) {
-      const sink = this.#sinks[i] as RouteNames['resources'][number]['sink'];
+    for (const [kind, store] of this.#stores) {
+      const sink = this.#sinks.get(kind) as RouteNames['resources'][number]['sink'];
       for (const object of store.objects()) {
         const { namespace, name, resourceVersion = '' } = object.metadata!;
         const key = namespace === undefined ? name! : `${namespace}/${name}`;
@@ -519,7 +544,7 @@ class RouteSink {
 
   /** Throws where something is left of what was put. */
   clear(): void {
-    for (const object of this.#stored) for (const store of this.#stores) store.delete(object);
+    for (const object of this.#stored) this.#storeOf(object)?.delete(object);
     this.#stored.length = 0;
     const { index, allowedNamespaces } = this.#names;
     if (this.size + index.conflicts.size + allowedNamespaces > 0) throw new Error('a host is left');
@@ -543,18 +568,19 @@ function upwards(name: string): string[] {
   return labels.map((_, i) => labels.slice(i).join('.'));
 }
 
+const writer = new AnswerWriter();
+const out = Buffer.alloc(MAX_MESSAGE_BYTES);
+
 /** Throws where a configured host has no answer, or one record twice (RFC 2181 section 5). */
 function checkHost(names: LocalNames, host: string): void {
   const name = encodeKey(host);
-  const out = new Uint8Array(MAX_MESSAGE_BYTES);
   const found: string[] = [];
   for (const type of [TYPE.A, TYPE.AAAA, TYPE.MX]) {
     if (!names.find(name, name.length)) throw new Error('a host is not found');
     const query = readQuery(buildQuery(name, type), true);
-    const writer = new AnswerWriter();
     writer.begin(query, out);
     names.answer(type, writer);
-    const answer = Buffer.from(out.subarray(0, writer.finish()));
+    const answer = out.subarray(0, writer.finish());
     checkAnswer(answer, query.id);
     found.push(...addressesIn(answer));
   }

@@ -16,8 +16,8 @@ import { type CreateTarget, textAllowance, textTarget } from '../fuzz-target.js'
 const BETWEEN = '\n---\n';
 /** What a terminal shows and does not obey. */
 const PRINTABLE = /^[\n\x20-\x7e]*$/;
-/** A tree of the text is made, then its values. */
-const TIMES_A_TEXT = 8;
+/** A tree of the text is made, or an error for each word: it is a file of who runs the program. */
+const TIMES_A_TEXT = 32;
 /** The findings of a cluster. */
 const REPORT_ALLOWANCE = 256 * 1024;
 
