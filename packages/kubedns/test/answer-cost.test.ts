@@ -14,6 +14,8 @@ const MAX_ADDRESS_STEPS = 1_000;
 /** Those of a search, which begins anywhere, and of the labels of a large service that it comes to. */
 const MAX_WILDCARD_STEPS = 100_000;
 const MAX_GROWTH = 2.5;
+/** Of so few steps the growth says nothing. */
+const FEW_STEPS = 5_000;
 
 const HTTP = [{ name: 'http', port: 80, protocol: 'TCP' }];
 const addressOf = (net: number, i: number) => `10.${net + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`;
@@ -116,7 +118,8 @@ function above(
         const many = stepsIn(whole);
         const few = growth === undefined ? many : stepsIn(half);
         const limit = isOverTcp ? tcp : udp;
-        if (many > 0 && Math.max(few, many) <= limit && many <= few * (growth ?? 1)) return [];
+        const isGrowing = many > few * (growth ?? 1) && many > FEW_STEPS;
+        if (many > 0 && Math.max(few, many) <= limit && !isGrowing) return [];
         return [`${name} ${type} ${isOverTcp ? 'TCP' : 'UDP'}: ${few}, ${many} steps`];
       }),
     ),
