@@ -29,6 +29,7 @@ const aaaa = (name: string, data: string): Response => ({
   answers: [{ name, type: 'AAAA', ttl: 100, data }],
 });
 const link = cnameRecord('link.example', 'v4.example', 100);
+const lost = cnameRecord('gone.example', 'none.example', 100);
 
 /** The zone of both; a name and type that is not here has no records. */
 const ZONE: Readonly<Record<string, Response>> = {
@@ -41,6 +42,12 @@ const ZONE: Readonly<Record<string, Response>> = {
   'none.example AAAA': { rcode: 'NXDOMAIN', authorities: [SOA] },
   'broken.example A': a('broken.example', '192.0.2.3'),
   'broken.example AAAA': { rcode: 'SERVFAIL' },
+  'refused.example A': a('refused.example', '192.0.2.3'),
+  'refused.example AAAA': { rcode: 'REFUSED' },
+  'gone.example A': { rcode: 'NXDOMAIN', answers: [lost], authorities: [SOA] },
+  'gone.example AAAA': { rcode: 'NXDOMAIN', answers: [lost], authorities: [SOA] },
+  'half.example A': { rcode: 'SERVFAIL' },
+  'half.example AAAA': { authorities: [SOA] },
   'mapped.example A': a('mapped.example', '192.0.2.4'),
   'mapped.example AAAA': aaaa('mapped.example', '::ffff:192.0.2.4'),
 };
@@ -127,6 +134,8 @@ async function start(name: JudgeName): Promise<void> {
   ports.set(name, port);
 }
 
+const PASSED_ON = 'it passes on the error, which RFC 6147 section 5.1.2 takes as an empty answer';
+
 /** The names, and where a judge differs: why RFC 6147 is on our side. */
 const TABLE: readonly {
   readonly name: string;
@@ -139,9 +148,16 @@ const TABLE: readonly {
   { name: 'empty' },
   {
     name: 'broken',
-    differs: {
-      named: 'it passes SERVFAIL on, and RFC 6147 section 5.1.2 takes it as an empty answer',
-    },
+    differs: { named: PASSED_ON },
+  },
+  {
+    name: 'refused',
+    differs: { named: PASSED_ON },
+  },
+  { name: 'gone' },
+  {
+    name: 'half',
+    differs: { unbound: 'it hides the error of A, which RFC 6147 section 5.1.6 passes on' },
   },
   { name: 'mapped' },
 ];
