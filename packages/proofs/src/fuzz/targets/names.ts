@@ -294,44 +294,75 @@ function judgeZonal(query: Query, answer: Buffer): void {
   const flags = answer.readUInt16BE(2);
   if (query.class !== CLASS.IN || !JUDGED.has(query.type) || (flags & FLAG.TC) !== 0) return;
   const labels = labelsOf(query);
-  const endpoints = ZONAL.get(labels.slice(-5).join('.'));
+  const service = EXPECTED.get(labels.slice(-5).join('.'));
   const below = labels.slice(0, -5);
-  if (endpoints === undefined || below.at(-1) !== '_zone' || labels.includes('*')) return;
+  if (service === undefined || below.at(-1) !== '_zone' || labels.includes('*')) return;
   // A label with a dot in it is another name.
   if (labels.slice(-5).some((label) => label.includes('.'))) return;
-  const expected = endpointsNamed(below.slice(0, -1), endpoints);
+  const expected = expectedAt(below.slice(0, -1), service);
   const rcode = flags & RCODE_MASK;
   if (rcode !== (expected === undefined ? RCODE.NXDOMAIN : RCODE.NOERROR))
     throw new Error(`a zonal name has RCODE ${rcode}`);
-  const found = addressesIn(answer);
   if (query.type === TYPE.SRV) {
-    const hasTargets = expected !== undefined && expected.length > 0;
-    if (answer.readUInt16BE(6) > 0 !== hasTargets)
+    if (answer.readUInt16BE(6) > 0 !== (expected?.hasAny ?? false))
       throw new Error('a zonal name has other targets');
     return;
   }
-  const wanted = new Set<string>();
-  for (const { address } of expected ?? []) {
-    if ((address.includes(':') ? TYPE.AAAA : TYPE.A) === query.type) wanted.add(address);
-  }
-  if ([...wanted].sort().join() !== found.sort().join())
+  const found = addressesIn(answer).sort().join();
+  if (found !== (expected?.addresses.get(query.type) ?? ''))
     throw new Error('a zonal name has other addresses');
 }
 
-/** The endpoints of the labels before `_zone`; undefined where the name does not exist. */
-function endpointsNamed(
+/** What an answer with some endpoints has. */
+interface Expected {
+  readonly hasAny: boolean;
+  /** By type, in alphabetical order. */
+  readonly addresses: ReadonlyMap<number, string>;
+}
+
+/** What answers about a service have: those with all of its endpoints, and those of each zone. */
+interface ExpectedByZone {
+  readonly all: Expected;
+  readonly zones: ReadonlyMap<string, Expected>;
+}
+
+function expectedOf(endpoints: readonly ZonalEndpoint[]): Expected {
+  const all = [...new Set(endpoints.map(({ address }) => address))].sort();
+  const isIpv6 = (address: string) => address.includes(':');
+  return {
+    hasAny: endpoints.length > 0,
+    addresses: new Map([
+      [TYPE.A, all.filter((address) => !isIpv6(address)).join()],
+      [TYPE.AAAA, all.filter(isIpv6).join()],
+    ]),
+  };
+}
+
+function expectedByZone(endpoints: readonly ZonalEndpoint[]): ExpectedByZone {
+  const names = new Set(endpoints.flatMap(({ zone }) => (zone ? [zone] : [])));
+  const inZone = (name: string) => endpoints.filter(({ zone }) => zone === name);
+  return {
+    all: expectedOf(endpoints),
+    zones: new Map([...names].map((name) => [name, expectedOf(inZone(name))])),
+  };
+}
+
+const EXPECTED = new Map([...ZONAL].map(([name, endpoints]) => [name, expectedByZone(endpoints)]));
+const NOTHING = expectedOf([]);
+
+/** What the labels before `_zone` lead to; undefined where the name does not exist. */
+function expectedAt(
   labels: readonly string[],
-  endpoints: readonly ZonalEndpoint[],
-): readonly ZonalEndpoint[] | undefined {
+  { all, zones }: ExpectedByZone,
+): Expected | undefined {
   const directive = labels.at(-1);
   const zone = labels.slice(0, -1);
-  if (directive === undefined) return [];
+  if (directive === undefined) return NOTHING;
   if (directive !== 'pin' && directive !== 'prefer') return undefined;
-  if (zone.length === 0) return [];
+  if (zone.length === 0) return NOTHING;
   // No zone has a label with a dot in it.
-  const wanted = zone.some((label) => label.includes('.')) ? undefined : zone.join('.');
-  const found = endpoints.filter((each) => wanted !== undefined && each.zone === wanted);
-  return found.length > 0 || directive === 'pin' ? found : endpoints;
+  const found = zone.some((label) => label.includes('.')) ? undefined : zones.get(zone.join('.'));
+  return found ?? (directive === 'pin' ? NOTHING : all);
 }
 
 /** The addresses in the answer section of a message. */
