@@ -173,12 +173,29 @@ describe('excluded addresses', () => {
     expect((await get()).texts).toEqual([MADE]);
   });
 
+  it.each<[string, object]>([
+    ['any client', {}],
+    ['one that sets DO', { ednsBytes: 1232, isDnssecOk: true }],
+    ['one that sets CD', { isCheckingDisabled: true }],
+  ])('are nothing for %s where there is no A record either', async (_who, fields) => {
+    const rest = { authorities: [SOA] };
+    await start({ AAAA: Object.assign(aaaa('::ffff:192.0.2.9'), rest) });
+    for (let i = 0; i < 2; i++)
+      expect(await get(fields)).toMatchObject({ rcode: 'NOERROR', texts: [] });
+  });
+
   it('are left out beside others, and of the cache', async () => {
     const excluded = [parseAddressRange('2001:db8:1::/48')];
     await start({ AAAA: aaaa('2001:db8:1::1', '2001:db8:2::1'), A: a() }, { excluded });
     expect((await get()).texts).toEqual(['AAAA 2001:db8:2::1']);
     expect((await get()).texts).toEqual(['AAAA 2001:db8:2::1']);
     expect(asked()).toEqual(['AAAA']);
+  });
+
+  it('are left out for a client that sets CD, too', async () => {
+    const excluded = [parseAddressRange('2001:db8:1::/48')];
+    await start({ AAAA: aaaa('2001:db8:1::1', '2001:db8:2::1'), A: a() }, { excluded });
+    expect((await get({ isCheckingDisabled: true })).texts).toEqual(['AAAA 2001:db8:2::1']);
   });
 
   it('of IPv4 are not translated', async () => {

@@ -215,7 +215,9 @@ export class Dns64 {
     inner: InnerAnswerer,
   ): number {
     // What this program refuses itself it would refuse again.
-    if (rcodeOf(out) === RCODE.REFUSED || !this.#isWanting(query, out, length)) return length;
+    if (rcodeOf(out) === RCODE.REFUSED || !this.#isWanting(query, out, length)) {
+      return this.#leaveOut(query, out, length);
+    }
     const said = out.slice(0, length);
     return this.#answer(
       query,
@@ -241,7 +243,13 @@ export class Dns64 {
     server?: ServerAddress,
   ): void {
     if (!this.#isWanting(query, message, length)) {
-      path.send(message, length, source, server);
+      if (!this.#hasAbsent(query, message, length)) {
+        path.send(message, length, source, server);
+        return;
+      }
+      const to = path.out ?? ownOut;
+      to.set(message.subarray(0, length));
+      path.send(to, this.#leaveOut(query, to, length), source, server);
       return;
     }
     const said = message.slice(0, length);
@@ -319,6 +327,30 @@ export class Dns64 {
     return !this.#options.isExempt(query);
   }
 
+  #hasAbsent(query: Query, message: Uint8Array, length: number): boolean {
+    if (query.type !== TYPE.AAAA || length === 0) return false;
+    const cursor = this.#cursor.reset(message, length);
+    while (cursor.next() && cursor.section === SECTION.ANSWER) {
+      if (this.#isAbsent(cursor, message)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Writes an answer anew without the AAAA records that count as absent (RFC 6147 section 5.1.4), where it has one: a reply to
+   * a question with CD was not corrected, nor one with a record that cannot be read. Returns its length.
+   */
+  #leaveOut(query: Query, to: Uint8Array, length: number): number {
+    if (!this.#hasAbsent(query, to, length)) return length;
+    const said = to.slice(0, length);
+    this.#writer.begin(query, to);
+    this.#copy(said, SECTION.ANSWER);
+    this.#copy(said, SECTION.AUTHORITY);
+    this.#writer.setRcode(rcodeOf(said));
+    if ((readUint16(said, 2) & FLAG.TC) !== 0) this.#writer.setTruncated();
+    return this.#writer.finish();
+  }
+
   #isAbsent({ type, rdataStart, end }: RecordCursor, message: Uint8Array): boolean {
     return type === TYPE.AAAA && isInRanges(this.#excluded, message, rdataStart, end - rdataStart);
   }
@@ -348,7 +380,7 @@ export class Dns64 {
     found: Uint8Array | undefined,
     epoch: number,
   ): number {
-    if (found === undefined) return length;
+    if (found === undefined) return this.#leaveOut(query, to, length);
     const made = this.#write(query, to, length, found);
     if (made > 0) {
       this.#store(query, to, made, epoch);
@@ -357,7 +389,7 @@ export class Dns64 {
     // What is said of A, where an error was said of AAAA, or is said now (RFC 6147 section 5.1.6).
     const rcode = rcodeOf(found);
     const isFailure = rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
-    if (rcodeOf(to) === RCODE.NOERROR && !isFailure) return length;
+    if (rcodeOf(to) === RCODE.NOERROR && !isFailure) return this.#leaveOut(query, to, length);
     this.#writer.begin(query, to);
     this.#copy(found, SECTION.AUTHORITY);
     this.#writer.setRcode(rcode);
@@ -472,6 +504,7 @@ export class Dns64 {
     const cursor = this.#cursor.reset(found, found.length);
     while (cursor.next() && cursor.section <= section) {
       if (cursor.section !== section || cursor.class !== CLASS.IN) continue;
+      if (this.#isAbsent(cursor, found)) continue;
       if (section === SECTION.ANSWER || cursor.type === TYPE.SOA) this.#add(found, section);
     }
   }
