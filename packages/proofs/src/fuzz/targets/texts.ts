@@ -41,8 +41,10 @@ import { type CreateTarget, textAllowance, textTarget } from '../fuzz-target.js'
 const BETWEEN = '\n---\n';
 const CONFIG_KEYS = ['federations', 'stubDomains', 'upstreamNameservers', 'hosts'];
 const COREFILE_KEYS = ['stubDomains', 'upstreamNameservers'];
-/** Of a Corefile and of an option: two characters become a rule, in code that is not compiled yet. */
+/** Of an option: two characters become a rule, in code that is not compiled yet. */
 const TIMES_A_TEXT = 2;
+/** Of a Corefile: a character of a pattern is a state of the program that it becomes. */
+const TIMES_A_PATTERN = 8;
 /** A whole page is made of each text. */
 const PAGE_ALLOWANCE = 1024 * 1024;
 const MAX_HOSTS_NAMES = 20_000;
@@ -298,7 +300,7 @@ export const ROWS = {
   /** The template of node-cache with the ConfigMap kube-dns: what it becomes, and its server blocks. */
   corefile: () =>
     textTarget({
-      allowance: (input) => TIMES_A_TEXT * textAllowance(input),
+      allowance: (input) => TIMES_A_PATTERN * textAllowance(input),
       seeds: [
         of(ADDON_BLOCK, '{"acme.local": ["192.0.2.1", "192.0.2.2:5353"]}', '["192.0.2.3"]'),
         of(WORLD_BLOCK, '{}', '["192.0.2.3", "[::1]:53"]'),
