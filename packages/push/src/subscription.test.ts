@@ -300,6 +300,21 @@ describe('a subscription', () => {
     expect(events[2]).toBe('live');
   });
 
+  it('goes on elsewhere less and less often where each server leaves at once', async () => {
+    jest.spyOn(Math, 'random').mockReturnValue(1);
+    const peer = await startPeer(accept);
+    const { events } = subscribe(peer);
+    for (const [times, pauseMs] of [100, 200, 400, 400].entries()) {
+      await until('live', () => events.length === times + 1 && peer.open === 1);
+      peer.tell(LEAVING);
+      await until('the pause', () => jest.getTimerCount() === 3);
+      pass(pauseMs - 1);
+      expect(peer.connections).toBe(times + 1);
+      pass(1);
+    }
+    jest.restoreAllMocks();
+  });
+
   it('is lost with its connection, and begins again at once', async () => {
     const { peer, events } = await live();
     peer.cut();

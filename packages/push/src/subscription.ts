@@ -333,6 +333,8 @@ const LAST_LOST_MS = 2_000;
 /** The same of a server on this machine: it has few subscribers. */
 const FIRST_LOCAL_MS = 100;
 const LAST_LOCAL_MS = 400;
+/** A server that ends a subscription sooner, or leaves, has the next one after a longer pause. */
+const SETTLED_MS = 5_000;
 /** To the next try when one that said that it is ready was not, longer each time. */
 const READY_PAUSE_MS = 50;
 /** So many ms of pauses in a row for a server that is busy are longer than one takes to start: worth a line. */
@@ -444,7 +446,6 @@ export class ZoneSubscription {
       {
         onLive: (subscribed, note) => {
           this.#endLeaving();
-          this.#backOff.reset();
           this.#readies = 0;
           this.#busyMs = 0;
           this.#isBusySaid = false;
@@ -498,6 +499,7 @@ export class ZoneSubscription {
   /** All its subscribers go elsewhere now, as after its end. */
   #followLeaving(connection: SubscriptionConnection): void {
     if (connection !== this.#connection) return;
+    this.#noteSettled();
     this.#leaving = connection;
     this.#connection = undefined;
     this.#retry = setTimeout(() => this.start(), this.#nextPauseMs('lost'));
@@ -529,7 +531,10 @@ export class ZoneSubscription {
     if (outcome === 'busy') this.#waiting = connection;
     this.#reason = reason;
     this.#isBusy = outcome === 'busy';
-    if (wasLive) this.#sinceMs = performance.now();
+    if (wasLive) {
+      this.#noteSettled();
+      this.#sinceMs = performance.now();
+    }
     const pauseMs = this.#nextPauseMs(outcome);
     this.#retry = setTimeout(() => this.start(), pauseMs);
     if (outcome === 'busy') this.#noteBusy(pauseMs, reason);
@@ -538,6 +543,11 @@ export class ZoneSubscription {
       this.#isKnownUnsupported = true;
       events.onUnsupported(reason);
     }
+  }
+
+  /** It was live: the pauses begin anew if that was for long. */
+  #noteSettled(): void {
+    if (performance.now() - this.#sinceMs >= SETTLED_MS) this.#backOff.reset();
   }
 
   /** Another try is on its way by then. */
