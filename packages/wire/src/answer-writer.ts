@@ -6,6 +6,7 @@ import {
   FLAG,
   HEADER_BYTES,
   OPCODE_MASK,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
@@ -53,6 +54,8 @@ export class AnswerWriter {
   readonly #counts = new Uint16Array(3);
   /** Offsets of names in the message that a later name may point to. */
   readonly #names = new Uint16Array(MAX_REMEMBERED_NAMES);
+  /** Their lengths without pointers, in bytes. */
+  readonly #lengths = new Uint8Array(MAX_REMEMBERED_NAMES);
   /** UNREAD until the first name is written: most answers have no other name than the question's. */
   #nameCount = UNREAD;
 
@@ -139,7 +142,7 @@ export class AnswerWriter {
     const start = this.#at;
     const nameCount = this.#nameCount;
     if (owner === undefined) this.#putPointer(QUESTION_OFFSET);
-    else this.#putName(owner);
+    else this.#putName(owner, ownerBytes);
     return this.#addFields(section, type, ttlSeconds, rdata, rdataBytes, start, nameCount);
   }
 
@@ -215,7 +218,7 @@ export class AnswerWriter {
   /** Names in rdata are compressed for the types of RFC 1035 only (RFC 3597 section 4). */
   #putRdata(type: number, rdata: Uint8Array, length: number): void {
     if (type === TYPE.CNAME || type === TYPE.PTR || type === TYPE.NS) {
-      this.#putName(rdata);
+      this.#putName(rdata, nameBytes(rdata));
       return;
     }
     const out = this.#out;
@@ -223,7 +226,7 @@ export class AnswerWriter {
     for (let i = 0; i < length; i++) out[at + i] = rdata[i]!;
     this.#at += length;
     // An SRV target stays whole (RFC 2782) but later address records may point to it.
-    if (type === TYPE.SRV) this.#rememberLabels(at + 6);
+    if (type === TYPE.SRV) this.#rememberLabels(at + 6, length - 6);
   }
 
   #putPointer(offset: number): void {
@@ -231,26 +234,29 @@ export class AnswerWriter {
     this.#at += 2;
   }
 
-  #putName(name: Uint8Array): void {
+  /** `length`: of the name, in bytes. */
+  #putName(name: Uint8Array, length: number): void {
     const start = this.#at;
     let from = 0;
     while (name[from] !== 0) {
-      const offset = this.#findName(name, from);
+      const offset = this.#findName(name, from, length - from);
       if (offset >= 0) {
         this.#putPointer(offset);
-        this.#rememberLabels(start);
+        this.#rememberLabels(start, length);
         return;
       }
       for (let left = name[from]! + 1; left > 0; left--) this.#out[this.#at++] = name[from++]!;
     }
     this.#out[this.#at++] = 0;
-    this.#rememberLabels(start);
+    this.#rememberLabels(start, length);
   }
 
   /** The offset of a remembered name that equals `name` from `from` on; -1 when there is none. */
-  #findName(name: Uint8Array, from: number): number {
+  #findName(name: Uint8Array, from: number, length: number): number {
     this.#readQuestion();
     for (let i = 0; i < this.#nameCount; i++) {
+      // Of names of equal labels, `a.a.a`, each would be compared to its end: the cube of their number.
+      if (this.#lengths[i] !== length) continue;
       if (this.#isNameAt(this.#names[i]!, name, from)) return this.#names[i]!;
     }
     return -1;
@@ -278,15 +284,20 @@ export class AnswerWriter {
   #readQuestion(): void {
     if (this.#nameCount !== UNREAD) return;
     this.#nameCount = 0;
-    if (this.#query.questionEnd > QUESTION_OFFSET) this.#rememberLabels(QUESTION_OFFSET);
+    // The name of a question has no pointer.
+    const length = this.#query.questionEnd - QUESTION_FIXED_BYTES - QUESTION_OFFSET;
+    if (length > 0) this.#rememberLabels(QUESTION_OFFSET, length);
   }
 
-  #rememberLabels(at: number): void {
+  /** `length`: of the whole name at `at`, in bytes, where it is written without a pointer. */
+  #rememberLabels(at: number, length: number): void {
     this.#readQuestion();
     const out = this.#out;
     while (out[at] !== 0 && out[at]! < 0xc0 && this.#nameCount < MAX_REMEMBERED_NAMES) {
       if (at > MAX_POINTER_OFFSET) return;
+      this.#lengths[this.#nameCount] = length;
       this.#names[this.#nameCount++] = at;
+      length -= out[at]! + 1;
       at += out[at]! + 1;
     }
   }
