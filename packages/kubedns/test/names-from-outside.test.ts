@@ -136,6 +136,16 @@ describe('names from outside', () => {
     expect(upstream.asked).toContain('yahoo.com A');
   });
 
+  // RFC 8020.
+  it('are below names that exist, whatever an upstream server says', async () => {
+    for (const name of ['shop.example.com', 'example.com']) {
+      upstream.respond(`${name} A`, { rcode: 'NXDOMAIN' });
+      expect(await kubedns.ask(name, 'A')).toMatchObject({ rcode: 'NOERROR', answers: [] });
+    }
+    upstream.respond('example.org A', { rcode: 'NXDOMAIN' });
+    expect(await kubedns.ask('example.org', 'A')).toMatchObject({ rcode: 'NXDOMAIN' });
+  });
+
   it('are on the page /cache, and in explanations', async () => {
     const [, cache] = await kubedns.get('/cache');
     for (const text of ['192.0.2.80', '192.0.2.7', '192.0.2.6']) expect(cache).toContain(text);
@@ -145,6 +155,7 @@ describe('names from outside', () => {
       return body;
     };
     expect(await explained('a.shop.example.com')).toContain('that of HTTPRoute shop/web');
+    expect(await explained('shop.example.com')).toContain('above a name that is answered here');
     expect(await explained('lb.shop.lb.test')).toContain('the name of the service shop/lb');
     const search = await explained('lb.search.shop.cluster.local.ap.k8s.io');
     expect(search).toContain('lb.shop.svc.cluster.local: it exists.');

@@ -109,6 +109,16 @@ it('a load balancer’s address that changes is at once what a cache answers, an
   await until('NOTIFY', () => notified().includes(`${LB} lb.test`));
 });
 
+it('a name above a host exists for a cache, too, which asks once', async () => {
+  const data = { mname: 'ns.com', rname: 'admin.com', minimum: 60 };
+  const authorities = [{ type: 'SOA', name: 'com', ttl: 60, data }] as const;
+  upstream.respond('example.com A', { rcode: 'NXDOMAIN', authorities });
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await cached('example.com')).toMatchObject({ rcode: 'NOERROR', answers: [] });
+  }
+  expect(upstream.asked.filter((each) => each === 'example.com A')).toHaveLength(1);
+});
+
 it('so is that of a host of a route, and a host that goes', async () => {
   await until('the first address', async () => (await addressesOf(HOST)).includes('192.0.2.1'));
   await api.apply(ingress('192.0.2.2'));

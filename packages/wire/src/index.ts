@@ -62,7 +62,7 @@ export {
   skipName,
   suffixOffset,
 } from './name.js';
-export { NameTable } from './name-table.js';
+export { addNamesAbove, NameTable } from './name-table.js';
 export { writeNotify } from './notify.js';
 export {
   appendOpt,

@@ -117,6 +117,15 @@ export class NameTable<V> {
   }
 }
 
+/** Adds the names above `name` but the root, up to the first that the table has: where all come this way it has those above that, too. */
+export function addNamesAbove<V>(table: NameTable<V>, name: Uint8Array, value: V): void {
+  const end = name.length;
+  for (let at = name[0]! + 1; at < end - 1; at += name[at]! + 1) {
+    if (table.get(name, at, end) !== undefined) return;
+    table.set(name.subarray(at), value);
+  }
+}
+
 function isSame(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
   if (name.length !== end - start) return false;
   for (let i = 0; i < name.length; i++) {

@@ -1,4 +1,11 @@
-import { encodeKey, NameTable, parseAddress, reverseName, TYPE } from '@kube-dns/wire';
+import {
+  addNamesAbove,
+  encodeKey,
+  NameTable,
+  parseAddress,
+  reverseName,
+  TYPE,
+} from '@kube-dns/wire';
 import type { Interfaces } from '../listen/listeners.js';
 import type { InterfaceName, LocalRecord } from '../options/record-values.js';
 
@@ -71,7 +78,7 @@ export class StaticRecords {
     if (!isAddress || !entry.records.some(isDouble)) entry.records.push(record);
     if (!entry.types.includes(type)) entry.types.push(type);
     this.#owners.set(owner, entry);
-    addAncestors(this.#owners, owner, NOTHING);
+    addNamesAbove(this.#owners, owner, NOTHING);
   }
 
   #addReverse(record: LocalRecord): void {
@@ -90,15 +97,6 @@ function isCname({ type }: LocalRecord): boolean {
 }
 
 const NOTHING: OwnerRecords = { records: [], types: [] };
-
-/** Adds the names above `name`, up to the first that exists. */
-function addAncestors<V>(table: NameTable<V>, name: Uint8Array, nothing: V): void {
-  const end = name.length;
-  for (let at = name[0]! + 1; at < end - 1; at += name[at]! + 1) {
-    if (table.get(name, at, end) !== undefined) return;
-    table.set(name.subarray(at), nothing);
-  }
-}
 
 /**
  * The addresses of `--interface-name` and `--dynamic-host` and their reverse: those that the interface

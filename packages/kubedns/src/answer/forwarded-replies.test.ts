@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { atOnce } from '@kube-dns/base';
+import { parseDnsConfig } from '@kube-dns/daemon';
 import { type ReplyRecord, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
 import { serviceObject } from '../../test/support/objects.js';
+import { StaticHosts } from '../outside/static-hosts.js';
+import { ClusterZone } from '../zone/cluster-zone.js';
 
 const OWN = 'web.default.svc.cluster.local';
 const NAME = 'x.stub.test';
@@ -189,4 +193,80 @@ describe('a reply to a forwarded question', () => {
       });
     },
   );
+});
+
+describe('a reply about a name above a host that is answered here', () => {
+  const SOA_OF_SERVER = {
+    type: 'SOA',
+    name: 'test',
+    ttl: 60,
+    data: { mname: 'ns.test', rname: 'admin.test', minimum: 77 },
+  } as const;
+  const DENIAL = { rcode: 'NXDOMAIN', authorities: [SOA_OF_SERVER] } as const;
+  const NO_DATA = { rcode: 'NOERROR', flags: 'ra rd', answers: [] };
+  const ABOVE = ['hosts.test', 'test', '2.0.192.in-addr.arpa'];
+
+  beforeEach(() => {
+    const others = new StaticHosts({
+      zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
+      ttlSeconds: 30,
+      negativeTtlSeconds: 5,
+      changes: { isObserved: false, takesNames: false, add: () => undefined },
+    });
+    const text = '192.0.2.1 good.hosts.test';
+    atOnce(others.applying(parseDnsConfig(new Map([['hosts', text]])).hosts));
+    answers.close();
+    answers = new Answers({ others, search: { domain: 'ap.k8s.io' } });
+    answers.forwardTo(upstream.hostPort);
+  });
+
+  // RFC 8020: NXDOMAIN says that there is nothing below.
+  it.each(ABOVE)('is no NXDOMAIN, with the SOA of the server: %s', async (name) => {
+    for (const type of ['A', 'TXT', 'PTR', 'ANY']) {
+      upstream.respond(`${name} ${type}`, { ...DENIAL, isAuthoritative: true });
+      const answer = await answers.ask(name, type);
+      expect(answer).toMatchObject(NO_DATA);
+      const isBelowSoa = name.endsWith('test');
+      expect(answer.authorities).toEqual(isBelowSoa ? ['test SOA ns.test admin.test 77'] : []);
+    }
+  });
+
+  it('stays NXDOMAIN beside and below it', async () => {
+    for (const name of ['other.test', 'x.good.hosts.test']) {
+      upstream.respond(`${name} A`, DENIAL);
+      expect(await answers.ask(name, 'A')).toMatchObject({ rcode: 'NXDOMAIN' });
+    }
+  });
+
+  it('stays as it is where it has records, or an error', async () => {
+    upstream.respond('hosts.test A', { answers: [a('hosts.test')] });
+    upstream.respond('hosts.test AAAA', { rcode: 'SERVFAIL' });
+    const { rcode, answers: records } = await answers.ask('hosts.test', 'A');
+    expect([rcode, ...records]).toEqual(['NOERROR', 'hosts.test A 203.0.113.1']);
+    expect(await answers.ask('hosts.test', 'AAAA')).toMatchObject({ rcode: 'SERVFAIL' });
+  });
+
+  it('is none either where a CNAME leads there', async () => {
+    const denied = { ...DENIAL, answers: [cname(NAME, 'hosts.test')] };
+    upstream.respond(`${NAME} A`, denied);
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      ...NO_DATA,
+      answers: [`${NAME} CNAME hosts.test`],
+    });
+    upstream.respond('hosts.test A', DENIAL);
+    answers.cluster.services.put(serviceObject({ name: 'ext', externalName: 'hosts.test' }));
+    expect(await answers.ask('ext.default.svc.cluster.local', 'A')).toMatchObject({
+      rcode: 'NOERROR',
+      answers: ['ext.default.svc.cluster.local CNAME hosts.test'],
+    });
+  });
+
+  it('ends the search of a search name: it exists', async () => {
+    upstream.respond('hosts.test A', DENIAL);
+    const name = 'hosts.test.search.default.cluster.local.ap.k8s.io';
+    expect(await answers.ask(name, 'A')).toMatchObject({
+      rcode: 'NOERROR',
+      answers: [`${name} CNAME hosts.test`],
+    });
+  });
 });

@@ -89,6 +89,8 @@ const LED_BACK = extendedErrorOption(EXTENDED_ERROR.OTHER, 'CNAME back to one of
 
 /** A target of the CNAMEs of the zone, lower-cased. */
 export const FOLLOWED = new TraceKind<Uint8Array>();
+/** The name of a question that is forwarded is above one that is answered here. */
+export const ABOVE_LOCAL = new TraceKind<true>();
 
 /**
  * What other servers are asked for: names outside of the cluster, and the ends of CNAMEs that lead there. Clients get
@@ -115,7 +117,9 @@ export class Forwarding {
   /** Forwards a question; returns what an Answerer returns. */
   forward(query: Query, out: Uint8Array, client: Client): number {
     const { forwarder, upstreams } = this.#options;
-    const group = upstreams.groupFor(query.name, query.nameLength, query.trace);
+    const { name, nameLength, trace } = query;
+    const group = upstreams.groupFor(name, nameLength, trace);
+    if (trace !== undefined && this.#isAbove(name, nameLength)) trace.note(ABOVE_LOCAL, true);
     if (group.servers.length > 0)
       return forwarder.forward(query, out, client, group, this.#inspect);
     // A missing server is a failure, not a policy: SERVFAIL, as the original.
@@ -243,6 +247,8 @@ export class Forwarding {
     if (candidates?.isUnknown !== true) return false;
     if ((readUint16(reply, 2) & RCODE_MASK) !== RCODE.NXDOMAIN) return false;
     const target = targets.at(-1)!;
+    const key = target.map(lowerCaseByte);
+    if (this.#isAbove(key, key.length)) return false;
     return upstreamChain(reply, type, target, this.#isOwnName).end === target;
   }
 
@@ -303,6 +309,15 @@ export class Forwarding {
     return localNames?.find(name, length) === true;
   }
 
+  /**
+   * Whether a lower-cased name is above one that is answered here: it exists, and where a server says NXDOMAIN of it that becomes
+   * NODATA, as whoever is told otherwise need not ask for the names below it (RFC 8020 section 2; dnsmasq rfc1035.c
+   * check_for_local_domain).
+   */
+  #isAbove(name: Uint8Array, length: number): boolean {
+    return this.#options.localNames?.isAbove?.(name, length) === true;
+  }
+
   readonly #isOwnName = (name: Uint8Array): boolean => {
     const key = name.map(lowerCaseByte);
     return this.#isOwn(key, key.length);
@@ -323,7 +338,9 @@ export class Forwarding {
     const { records, end } = upstreamChain(reply, query.type, name, this.#isOwnName);
     const key = end.map(lowerCaseByte);
     // The rcode is that of the end (RFC 6604).
-    if (this.#isOwn(key, key.length)) writer.setRcode(RCODE.NOERROR);
+    if (this.#isOwn(key, key.length) || this.#isAbove(key, key.length)) {
+      writer.setRcode(RCODE.NOERROR);
+    }
     for (const { section, owner, type, ttlSeconds, rdata } of records) {
       writer.add(section, owner, type, ttlSeconds, rdata);
     }
@@ -380,6 +397,8 @@ export class Forwarding {
     if (name === undefined) return false;
     const length = expandKey(reply, at, reply.length, name);
     if (length < 0 || this.#isOwn(name, length)) return false;
+    const isDenied = (readUint16(reply, 2) & RCODE_MASK) === RCODE.NXDOMAIN;
+    if (isDenied && this.#isAbove(name, length)) return false;
     this.#lengths[this.#nameCount++] = length;
     return true;
   }

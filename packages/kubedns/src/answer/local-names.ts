@@ -15,6 +15,11 @@ export interface LocalNames {
    * of other servers: it must allocate nothing. It may note in the trace what it found.
    */
   find(name: Uint8Array, length: number, trace?: Trace): boolean;
+  /**
+   * Whether a lower-cased name that is none of these is above one of them: it exists, whatever another server says (RFC 4592
+   * section 2.2.2). No name is unless given.
+   */
+  isAbove?(name: Uint8Array, length: number): boolean;
   /** Whether the objects behind the name that was found are known: else the answer is SERVFAIL, with EDE 14. */
   readonly isSynced: boolean;
   /** The CNAME target of the name in wire form, which is followed; undefined where it has none for this type. */
@@ -60,6 +65,11 @@ class CombinedNames implements LocalNames {
       this.#found = source;
       return true;
     }
+    return false;
+  }
+
+  isAbove(name: Uint8Array, length: number): boolean {
+    for (const source of this.#sources) if (source.isAbove?.(name, length) === true) return true;
     return false;
   }
 

@@ -21,6 +21,12 @@ const CONFIGURED: ExplainedStep = {
   text: 'The key hosts of the configuration has this name or address, so no other server is asked.',
 };
 
+/** Of a name that is forwarded, and is above one that is not. */
+export const ABOVE: ExplainedStep = {
+  step: 'above',
+  text: 'It is above a name that is answered here, so it exists: where another server says NXDOMAIN, the answer is NOERROR without records.',
+};
+
 function externalStep({ kind, service }: ExternalFinding): ExplainedStep {
   const key = service?.key;
   return {

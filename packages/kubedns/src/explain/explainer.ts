@@ -9,7 +9,7 @@ import {
 } from '@kube-dns/telemetry';
 import { type Answerer, serverText } from '@kube-dns/transport';
 import { addressText } from '@kube-dns/wire';
-import { FOLLOWED } from '../answer/forwarding.js';
+import { ABOVE_LOCAL, FOLLOWED } from '../answer/forwarding.js';
 import { SYSTEM, UNSYNCED } from '../answer/kubedns-answerer.js';
 import { REVERSE_FOUND, type ReverseFinding } from '../answer/reverse-answerer.js';
 import { SERVICE_LABELS } from '../answer/service-answerer.js';
@@ -22,7 +22,7 @@ import { type ClusterWatch, snapshotSeconds } from '../watch/cluster-watch.js';
 import type { PackedAddresses } from '../watch/projections.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneService } from '../zone/zone-service.js';
-import { outsideSteps } from './beside-steps.js';
+import { ABOVE, outsideSteps } from './beside-steps.js';
 import { SEARCH_FOUND } from '../search/search-names.js';
 import { searchSteps } from './search-steps.js';
 import {
@@ -182,6 +182,7 @@ export class Explainer {
     const near = nearZoneSteps(key, this.#options);
     const verdict = await answered;
     steps.push(...exchangeSteps(trace));
+    if (trace.first(ABOVE_LOCAL) === true) steps.push(ABOVE);
     if (verdict.answers.length === 0) steps.push(...near);
     return found === undefined ? steps : [...steps, ...this.#contactSteps()];
   }

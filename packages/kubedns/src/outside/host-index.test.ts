@@ -103,4 +103,17 @@ describe('HostIndex', () => {
     index.put('a.example.com', claim('Ingress a/1', '192.0.2.1'));
     expect(found(index, 'b.example.com')).toBeUndefined();
   });
+
+  it('has the names above hosts, as long as there are any', () => {
+    const index = filled('good.hosts.test', '*.wild.test');
+    const has = (name: string) => {
+      const key = encodeKey(name);
+      return index.has(key, key.length);
+    };
+    for (const name of ['hosts.test', 'wild.test', 'test']) expect(has(name)).toBe(true);
+    for (const name of ['other.test', 'x.wild.test']) expect(has(name)).toBe(false);
+    index.remove('good.hosts.test', { id: 'Ingress a/0', created: 1 });
+    expect(has('hosts.test')).toBe(false);
+    expect(has('test')).toBe(true);
+  });
 });

@@ -69,6 +69,11 @@ export class HostIndex {
     return undefined;
   }
 
+  /** Whether a lower-cased name in wire form exists, as a host name or above one. */
+  has(name: Uint8Array, length: number): boolean {
+    return this.#nodes.get(name, 0, length) !== undefined;
+  }
+
   /** Adds or replaces what an owner makes of a host name. Returns whether its answers changed. */
   put(host: string, claim: HostClaim): boolean {
     const node = this.#nodeOf(host);

@@ -353,6 +353,10 @@ export class RouteNames implements LocalNames {
     return true;
   }
 
+  isAbove(name: Uint8Array, length: number): boolean {
+    return this.index.has(name, length);
+  }
+
   get #mayBeHost(): boolean {
     if (!this.#isWaiting) return false;
     this.#isWaiting = !this.isSynced && this.#now() < this.#firstListsEndMs;

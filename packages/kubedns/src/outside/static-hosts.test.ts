@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
-import { decodeName } from '@kube-dns/wire';
+import { decodeName, encodeKey } from '@kube-dns/wire';
 import { askLocal } from '../../test/support/local-answers.js';
 import { ClusterZone } from '../zone/cluster-zone.js';
 import { StaticHosts } from './static-hosts.js';
@@ -47,6 +47,20 @@ describe('the names of the key hosts', () => {
     expect(askLocal(hosts, reverse, 'PTR')!.answers).toEqual([`${reverse} PTR db.example.com`]);
     expect(askLocal(hosts, reverse, 'A')).toMatchObject({ rcode: 'NOERROR', answers: [] });
     expect(askLocal(hosts, '2.2.0.192.in-addr.arpa', 'PTR')).toBeUndefined();
+  });
+
+  it('exist, and so do those above them and above their reverse names', () => {
+    apply('192.0.2.1 db.example.com');
+    const isAbove = (name: string) => {
+      const key = encodeKey(name);
+      return hosts.isAbove(key, key.length);
+    };
+    const above = ['example.com', 'com', '2.0.192.in-addr.arpa'];
+    expect(above.map(isAbove)).toEqual(above.map(() => true));
+    const others = ['db.example.com', 'x.db.example.com', 'example.org', '.'];
+    expect(others.map(isAbove)).toEqual(others.map(() => false));
+    apply('');
+    expect(isAbove('example.com')).toBe(false);
   });
 
   it('are announced when they change', () => {

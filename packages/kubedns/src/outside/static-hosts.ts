@@ -1,6 +1,7 @@
 import { type Trace, TraceKind } from '@kube-dns/base';
 import { ConfigError, type ConfiguredHosts, isIpAddress } from '@kube-dns/daemon';
 import {
+  addNamesAbove,
   addressBytes,
   type AnswerWriter,
   decodeName,
@@ -35,6 +36,8 @@ export class StaticHosts implements LocalNames {
   readonly #answers: HostAnswers;
   #names = new NameTable<HostRecords>();
   #reverse = new ReverseNames();
+  /** The names above these, and above the reverse names. */
+  #above = new NameTable<true>();
   /** Undefined where the name that was found is a reverse one. */
   #found: HostRecords | undefined;
 
@@ -70,6 +73,7 @@ export class StaticHosts implements LocalNames {
     const before = this.#names;
     const names = new NameTable<HostRecords>();
     const reverse = new ReverseNames();
+    const above = new NameTable<true>();
     for (const [host, all] of addresses) {
       const records = hostRecords(
         all.map((ip) => ({ ip })),
@@ -82,9 +86,18 @@ export class StaticHosts implements LocalNames {
       if (isIpAddress(address)) reverse.add(reverseOf(address), encodeKey(host));
       yield;
     }
+    for (const [name] of names.entries()) {
+      addNamesAbove(above, name, true);
+      yield;
+    }
+    for (const name of reverse.names()) {
+      addNamesAbove(above, name, true);
+      yield;
+    }
     this.#announce(before, names, [this.#reverse, reverse]);
     this.#names = names;
     this.#reverse = reverse;
+    this.#above = above;
   }
 
   #announce(
@@ -110,6 +123,10 @@ export class StaticHosts implements LocalNames {
     if (this.#found === undefined && !this.#reverse.find(name, length)) return false;
     trace?.note(STATIC_HOST_FOUND, true);
     return true;
+  }
+
+  isAbove(name: Uint8Array, length: number): boolean {
+    return this.#above.get(name, 0, length) !== undefined;
   }
 
   targetOf(): undefined {
