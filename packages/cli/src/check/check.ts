@@ -2,6 +2,7 @@ import { UsageError, wrap } from '@kube-dns/base';
 import { defaultKubeconfig } from '../api-reader.js';
 import { print, type CommandContext } from '../command.js';
 import { CliError } from '../errors.js';
+import { perProgram } from '../explain/programs.js';
 import { wantsColours } from '../up/log.js';
 import type { Facts } from './facts.js';
 import { FINDINGS, judge, PRE_FINDINGS, type Outcome, type SeenInPart } from './findings.js';
@@ -78,7 +79,7 @@ function gather(
     namespace,
     repository,
     isPre: pre,
-    ports: [...options['node-cache'], ...options.dnsmasq, ...options.kubedns],
+    ports: perProgram((program) => options[program]),
     probe: probe ? wish : undefined,
   });
 }
@@ -122,7 +123,7 @@ function reportOf(
       mend: mendOf(mend, namespace, facts),
       link: linkOf(code),
     })),
-    passed: outcomes.filter(hasPassed).map(({ finding }) => finding.code),
+    passed: outcomes.filter(({ isPassed }) => isPassed).map(({ finding }) => finding.code),
     inPart: outcomes.flatMap((each) => each.inPart),
     notChecked: outcomes.flatMap((each) => each.notChecked),
     notRead,
@@ -135,10 +136,6 @@ function mendOf(command: string, namespace: string, { values }: Facts): string {
   const name = values.workloads?.find(({ replicas }) => replicas > 0)?.name;
   if (name === undefined) return placed;
   return placed.replaceAll('deployment/kube-dns', name).replaceAll('deployment kube-dns', name.replace('/', ' ')); // prettier-ignore
-}
-
-function hasPassed({ finding, found, notChecked }: Outcome): boolean {
-  return found.length === 0 && notChecked.length < finding.rules.length;
 }
 
 /** How the lines of a report begin. */
@@ -191,7 +188,7 @@ function textOf(report: Report, outcomes: readonly Outcome[], context: CommandCo
 const INDENT = '    ';
 
 function linesOf(
-  { finding, found, inPart, notChecked }: Outcome,
+  { finding, inPart, notChecked, isPassed }: Outcome,
   report: Report,
   marks: Readonly<Record<Mark, string>>,
 ): string[] {
@@ -211,7 +208,7 @@ function linesOf(
       ...(own[i + 1]?.mend === mend ? [] : [`${INDENT}${shown(mend)}`]),
       ...(i === own.length - 1 ? [`${INDENT}${link}`] : []),
     ]),
-    ...(found.length === 0 && seen.length > 0 ? line('passed', passed) : []),
+    ...(isPassed ? line('passed', passed) : []),
     ...notChecked.flatMap(({ what, because }) =>
       line('notChecked', `not checked: ${what}, because ${because}`),
     ),

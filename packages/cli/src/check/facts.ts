@@ -240,6 +240,14 @@ export interface ClockFact {
   readonly aheadMs: number;
 }
 
+/** A program of the DNS whose page was asked. */
+export interface ProgramFact {
+  /** As `dnsmasq` or `dnsmasq of pod kube-dns-5c8f7`. */
+  readonly of: string;
+  /** How it hangs; empty where it answers. */
+  readonly hang: string;
+}
+
 export interface VersionFact {
   readonly major: number;
   readonly minor: number;
@@ -258,6 +266,7 @@ export interface FactValues {
   readonly withoutBudget: readonly string[];
   readonly endpoints: readonly DnsEndpoint[];
   readonly nodes: readonly NodeFact[];
+  readonly programs: readonly ProgramFact[];
   /** Why programs are not ready, as their pages say. */
   readonly notReady: readonly string[];
   readonly kubelets: readonly KubeletFact[];
@@ -312,4 +321,6 @@ export interface Facts {
   readonly unseen: Partial<Record<FactName, string>>;
   /** Of the values that are not of all that there is, of how much they are: `2 of 3 pods`. */
   readonly partly?: Partial<Record<FactName, string>>;
+  /** Of facts that a program that hangs would have a part of: how it hangs. A finding that needs one is not passed. */
+  readonly hangs?: Partial<Record<FactName, string>>;
 }

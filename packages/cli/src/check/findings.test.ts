@@ -170,6 +170,11 @@ const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, p
     'the clock of kubedns is 90 s ahead of that of this machine: tokens, certificates and signatures of another time are refused',
     { clocks: [{ of: 'this machine', aheadMs: 0 }, { of: 'kubedns', aheadMs: 900 }] },
   ],
+  KD0126: [
+    { programs: [{ of: 'kubedns', hang: '' }, { of: 'dnsmasq', hang: 'port 10056: no answer within 2 s' }], asked: [] },
+    'dnsmasq hangs (port 10056: no answer within 2 s), or its machine is overloaded; see its log, and restart it',
+    { programs: [{ of: 'kubedns', hang: '' }], asked: [{ ...reply, ...silent }, { ...reply, way: 'tcp' }] },
+  ],
   KD0001: [
     { missingRights: ['create clusterroles'] },
     'you may not create clusterroles',
@@ -259,6 +264,7 @@ const MORE: readonly (readonly [code: string, values: Values, says: string | und
   ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1', namesakes: [] }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: undefined, failures: 3 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 was refused in 3 handshakes'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: 90_000 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 ends in 1 day'],
+  ['KD0126', { asked: [{ ...reply, ...silent }, { ...reply, ...silent, way: 'tcp' }] }, '10.96.0.10 answers neither over UDP nor over TCP'],
 ]; // prettier-ignore
 
 it.each(MORE)('%s of %j says %p', (code, values, says) => {
@@ -286,6 +292,24 @@ it('what was seen of some pods only is said to be seen in part', () => {
   const facts = { values: { watches: [watch] }, unseen: {}, partly: { watches: '2 of 3 pods' } };
   const [outcome] = judge([finding], facts);
   expect(outcome?.inPart).toEqual([{ code: 'KD0118', what: 'the watches', of: '2 of 3 pods' }]);
+});
+
+describe('a finding that needs a program that hangs', () => {
+  const finding = FINDINGS.filter(({ code }) => code === 'KD0107');
+  const facts = { unseen: {}, partly: { upstreams: '1 of 2 programs' }, hangs: { upstreams: 'dnsmasq hangs' } }; // prettier-ignore
+
+  it('is not passed', () => {
+    const asked = { asked: [reply], askedOutside: [outside] };
+    const [outcome] = judge(finding, Object.assign({ values: { upstreams: [upstream], ...asked } }, facts)); // prettier-ignore
+    expect(outcome).toMatchObject({ found: [], inPart: [], isPassed: false });
+    expect(outcome?.notChecked.map(({ because }) => because)).toEqual(['dnsmasq hangs']);
+  });
+
+  it('is found where another program has it', () => {
+    const upstreams = [{ ...upstream, isDown: true, reason: 'no reply' }];
+    const [outcome] = judge(finding, Object.assign({ values: { upstreams } }, facts));
+    expect(outcome).toMatchObject({ found: [{ severity: 'error' }], isPassed: false });
+  });
 });
 
 it('the command of a resolver names what is to be edited', () => {

@@ -667,6 +667,26 @@ export const FINDINGS: readonly Finding[] = [
       }),
     ],
   },
+  {
+    code: 'KD0126',
+    severity: 'error',
+    passes: 'the programs of the DNS answer',
+    title: 'a program of the DNS hangs: its clients wait',
+    mend: RESTART,
+    rules: [
+      rule(
+        'the pages of the programs',
+        ['programs'],
+        ({ programs }) =>
+        programs
+          .filter(({ hang }) => hang !== '')
+          .map(({ of, hang }) => `${of} hangs (${hang}), or its machine is overloaded; see its log, and restart it`), // prettier-ignore
+      ),
+      rule('questions for names of the cluster', ['asked'], ({ asked }) =>
+        silentServers(asked).map((server) => `${server} answers neither over UDP nor over TCP`),
+      ),
+    ],
+  },
 ];
 
 /** Fewer say nothing about a share. */
@@ -722,6 +742,16 @@ function oneWayOnly(asked: readonly AskedFact[]): string[] {
       ];
     }),
   );
+}
+
+/** Servers that are asked over UDP and TCP, and silent over both. */
+function silentServers(asked: readonly AskedFact[]): string[] {
+  const servers = [...new Set(asked.map(({ server }) => server))];
+  return servers.filter((server) => {
+    const own = asked.filter((each) => each.server === server);
+    const ways = new Set(own.map(({ way }) => way));
+    return ways.size === 2 && own.every(({ rcode }) => rcode === undefined);
+  });
 }
 
 function addressesOf(services: readonly DnsService[], localIps: readonly string[] = []): string[] {
@@ -926,6 +956,8 @@ export interface Outcome {
   readonly found: readonly Finds[];
   readonly inPart: readonly SeenInPart[];
   readonly notChecked: readonly NotChecked[];
+  /** Something was looked at, nothing is wrong, and no program hangs that would say more. */
+  readonly isPassed: boolean;
 }
 
 /** Applies the rules of each finding to the facts. */
@@ -933,18 +965,21 @@ export function judge(findings: readonly Finding[], facts: Facts): Outcome[] {
   return findings.map((finding) => {
     const { code, severity, mend } = finding;
     const seen = finding.rules.map(({ what, judge: apply }) => ({ what, result: apply(facts) }));
+    const found = seen.flatMap(({ result }) =>
+      'faults' in result
+        ? result.faults.map((fault) => ({
+            code,
+            severity: fault.severity ?? severity,
+            text: fault.text,
+            mend: fault.mend ?? mend,
+          }))
+        : [],
+    );
+    const isHang = seen.some(({ result }) => 'isHang' in result && result.isHang);
     return {
       finding,
-      found: seen.flatMap(({ result }) =>
-        'faults' in result
-          ? result.faults.map((fault) => ({
-              code,
-              severity: fault.severity ?? severity,
-              text: fault.text,
-              mend: fault.mend ?? mend,
-            }))
-          : [],
-      ),
+      found,
+      isPassed: found.length === 0 && !isHang && seen.some(({ result }) => 'faults' in result),
       inPart: seen.flatMap(({ what, result }) =>
         'partly' in result && result.partly !== undefined
           ? [{ code, what, of: result.partly }]

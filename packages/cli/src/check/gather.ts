@@ -6,7 +6,14 @@ import { errorText, shownUrl } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { parse } from 'yaml';
 import { ApiReader, LOCAL_API } from '../api-reader.js';
-import { askPage, fetchText, forward, noReply } from '../explain/programs.js';
+import {
+  askPage,
+  type ExplainerName,
+  fetchText,
+  forward,
+  noReply,
+  perProgram,
+} from '../explain/programs.js';
 import {
   asMapping,
   imageName,
@@ -40,7 +47,7 @@ export interface ClusterSource {
   /** Looks also for what an installation needs. */
   readonly isPre: boolean;
   /** Of the pages of `kube-dns up`, on this machine. */
-  readonly ports: readonly number[];
+  readonly ports: Readonly<Record<ExplainerName, readonly number[]>>;
   /** The folder with `manifests`. */
   readonly repository: string;
 }
@@ -65,7 +72,7 @@ export interface Gathered {
 type Reasons = Partial<Record<FactName, string>>;
 
 /** Facts that only pages of programs have. */
-const OF_PAGES: readonly FactName[] = ['notReady', 'upstreams', 'certificates', 'traffic', 'questionTypes', 'nodeRules', 'subscriptions', 'watches', 'configsInUse', 'compared', 'clocks']; // prettier-ignore
+const OF_PAGES: readonly FactName[] = ['programs', 'notReady', 'upstreams', 'certificates', 'traffic', 'questionTypes', 'nodeRules', 'subscriptions', 'watches', 'configsInUse', 'compared', 'clocks']; // prettier-ignore
 const OF_QUESTIONS: readonly FactName[] = ['asked', 'askedOutside', 'flow', 'pairs', 'resolvConf'];
 const OF_PRE: readonly FactName[] = ['missingRights', 'version', 'wantedAddress'];
 
@@ -175,7 +182,7 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
   try {
     const values: Partial<FactValues> = {};
     const ofPages: Partial<FactValues> = factsOfPages(pages.found.map(({ pages: each }) => each));
-    Object.assign(values, ofObjects.values, ofPages);
+    Object.assign(values, ofObjects.values, ofPages, programsOf(pages));
     const compared = await comparedFacts(objects, pages, values);
     Object.assign(ofPages, compared);
     Object.assign(values, compared);
@@ -210,6 +217,7 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
       facts: {
         values,
         partly,
+        hangs: hangsOf(pages, values),
         unseen: unseenOf(ofObjects.unseen, pages, asked.reason, {
           isLocal,
           noWanted:
@@ -221,6 +229,37 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
   } finally {
     pages.close();
   }
+}
+
+/** Which programs answer, and which hang; nothing where there are none. */
+function programsOf({ found, hanging }: FoundPages): Partial<FactValues> {
+  const answering = found.map(({ pages: { by } }) => ({ of: by, hang: '' }));
+  const programs = [...answering, ...hanging.map(({ of, hang }) => ({ of, hang }))];
+  return programs.length === 0 ? {} : { programs };
+}
+
+/** What each program says, beside what all say. */
+const SAID_BY: Readonly<Record<PageProgram, readonly FactName[]>> = {
+  kubedns: ['watches', 'zones', 'hiddenNamespaces'],
+  dnsmasq: ['traffic', 'subscriptions', 'asked'],
+  'node-cache': ['traffic', 'subscriptions', 'nodeRules'],
+  CoreDNS: [],
+};
+const SAID_BY_ALL: readonly FactName[] = ['notReady', 'upstreams', 'certificates', 'configsInUse', 'compared', 'clocks', 'questionTypes']; // prettier-ignore
+/** Objects and other programs of a kind say the same. */
+const SAID_ELSEWHERE: readonly FactName[] = ['zones', 'hiddenNamespaces', 'asked'];
+
+/** Of each fact that lacks what a program that hangs would say, how that hangs. */
+export function hangsOf(
+  { hanging }: Pick<FoundPages, 'hanging'>,
+  values: Partial<FactValues>,
+): Reasons {
+  const rows = hanging.map(({ of, program, hang }) => {
+    const said = [...SAID_BY[program], ...SAID_BY_ALL];
+    const names = said.filter((name) => !(SAID_ELSEWHERE.includes(name) && name in values));
+    return reasonsFor(names, `${of} hangs (${hang})`);
+  });
+  return Object.assign({}, ...rows) as Reasons;
 }
 
 interface Sight {
@@ -277,8 +316,20 @@ async function listAll(
   return missing;
 }
 
+type PageProgram = ExplainerName | 'CoreDNS';
+
+/** A program that has its port, and does not answer. */
+interface Hanging {
+  readonly program: PageProgram;
+  /** As `dnsmasq` or `dnsmasq of pod kube-dns-5c8f7`. */
+  readonly of: string;
+  /** As `port 10056: no answer within 2 s`. */
+  readonly hang: string;
+}
+
 /** Pages, and the ports on this machine where a program explains. */
 interface FoundPages {
+  readonly hanging: readonly Hanging[];
   readonly found: readonly { readonly port: number; readonly pages: ProgramPages }[];
   /** Why there are none. */
   readonly reason: string;
@@ -290,12 +341,18 @@ interface FoundPages {
 }
 
 const PAGE_MS = 2_000;
+/** The way through kubectl and the API server may be long. */
+const FORWARDED_PAGE_MS = 5_000;
 
-async function pagesAt(port: number, by: (program: string) => string): Promise<ProgramPages> {
+async function pagesAt(
+  port: number,
+  limitMs: number,
+  by: (program: string) => string,
+): Promise<ProgramPages> {
   const startMs = Date.now();
   const [{ status, body }, metrics] = await Promise.all([
-    fetchText(port, '/status', PAGE_MS),
-    fetchText(port, '/metrics', PAGE_MS).then(
+    fetchText(port, '/status', limitMs),
+    fetchText(port, '/metrics', limitMs).then(
       (answer) => (answer.status === 200 ? answer.body : ''),
       () => '',
     ),
@@ -308,41 +365,54 @@ async function pagesAt(port: number, by: (program: string) => string): Promise<P
 }
 
 /** The programs of `kube-dns up` on this machine. */
-async function localPages(ports: readonly number[]): Promise<FoundPages> {
-  const results = await Promise.allSettled(
-    ports.map(async (port) => ({ port, pages: await pagesAt(port, (program) => program) })),
+async function localPages(
+  ports: Readonly<Record<ExplainerName, readonly number[]>>,
+): Promise<FoundPages> {
+  const tried = await Promise.all(
+    Object.values(perProgram((program) => localProgram(program, ports[program]))),
   );
-  const found = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-  // kubedns has its page at two ports.
-  const first = found.filter(
-    ({ pages }, i) => found.findIndex((each) => each.pages.by === pages.by) === i,
-  );
-  const failed = results.flatMap((each, i) =>
-    each.status === 'rejected' && isHang(each.reason)
-      ? [`port ${ports[i]} of this machine: ${errorText(each.reason)}`]
-      : [],
-  );
-  const all = first.length + failed.length;
+  const found = tried.flatMap((each) => (each !== undefined && 'pages' in each ? [each] : []));
+  const hanging = tried.flatMap((each) => (each !== undefined && 'hang' in each ? [each] : []));
+  const failed = hanging.map(({ of, hang }) => `${of}: ${hang}`);
   return {
-    found: first,
+    found,
+    hanging,
     reason: failed[0] ?? 'no program has a status page on this machine',
     failed,
-    partly: failed.length === 0 ? '' : `${first.length} of ${counted(all, 'program')}`,
+    partly: failed.length === 0 ? '' : `${found.length} of ${counted(found.length + failed.length, 'program')}`, // prettier-ignore
     close: () => undefined,
+  };
+}
+
+/** The pages of a program at the first of its ports that has them. */
+async function localProgram(
+  program: ExplainerName,
+  ports: readonly number[],
+): Promise<FoundPages['found'][number] | Hanging | undefined> {
+  const results = await Promise.allSettled(ports.map((port) => pagesAt(port, PAGE_MS, (by) => by)));
+  const at = results.findIndex(({ status }) => status === 'fulfilled');
+  const first = results[at];
+  if (first?.status === 'fulfilled') return { port: ports[at]!, pages: first.value };
+  const hung = results.findIndex((each) => each.status === 'rejected' && isHang(each.reason));
+  if (hung < 0) return undefined;
+  return {
+    program,
+    of: program,
+    hang: `port ${ports[hung]!} of this machine: ${noReply(PAGE_MS)}`,
   };
 }
 
 /** Any other failure says that no program of this project is there: most have several ports where they may be. */
 function isHang(error: unknown): boolean {
-  return errorText(error) === noReply(PAGE_MS);
+  return [PAGE_MS, FORWARDED_PAGE_MS].some((limit) => errorText(error) === noReply(limit));
 }
 
-/** The ports of the pages, by the name of an image. */
-const PAGE_PORTS: readonly (readonly [image: RegExp, port: number])[] = [
-  [/^(?:kubedns|k8s-dns-kube-dns)$/, 10_055],
-  [/^(?:dnsmasq|k8s-dns-dnsmasq-nanny)$/, 10_056],
-  [/^(?:node-cache|k8s-dns-node-cache)$/, 9_353],
-  [/coredns/, 9_153],
+/** The programs and the ports of their pages, by the name of an image. */
+const PAGE_PORTS: readonly (readonly [image: RegExp, port: number, program: PageProgram])[] = [
+  [/^(?:kubedns|k8s-dns-kube-dns)$/, 10_055, 'kubedns'],
+  [/^(?:dnsmasq|k8s-dns-dnsmasq-nanny)$/, 10_056, 'dnsmasq'],
+  [/^(?:node-cache|k8s-dns-node-cache)$/, 9_353, 'node-cache'],
+  [/coredns/, 9_153, 'CoreDNS'],
 ];
 /** The pages of more pods are not read. */
 const MAX_PODS = 10;
@@ -361,15 +431,18 @@ async function clusterPages(
     .of('Pod')
     .filter((pod) => valueAt(pod, 'status', 'phase') === 'Running' && isDnsPod(pod, service));
   const pods = running.slice(0, MAX_PODS);
-  const wanted = pods.flatMap((pod) => portsOf(pod).map((port) => ({ name: textOf(valueAt(pod, 'metadata', 'name')), port }))); // prettier-ignore
+  const wanted = pods.flatMap(
+    (pod) =>
+    portsOf(pod).map(([, port, program]) => ({ name: textOf(valueAt(pod, 'metadata', 'name')), port, program })), // prettier-ignore
+  );
   if (wanted.length === 0) {
     const reason = missing.get('Pod') ?? 'no pod of the DNS runs';
-    return { found: [], reason, failed: [], partly: '', close };
+    return { found: [], hanging: [], reason, failed: [], partly: '', close };
   }
   const results = await Promise.allSettled(
     wanted.map(async ({ name, port }) => {
       const [local = 0] = await forward({ namespace, name, kubeconfig, context }, port, children);
-      const pages = await pagesAt(local, (program) => `${program} of pod ${name}`);
+      const pages = await pagesAt(local, FORWARDED_PAGE_MS, (program) => `${program} of pod ${name}`); // prettier-ignore
       return { port: local, pages };
     }),
   );
@@ -380,12 +453,18 @@ async function clusterPages(
       ? []
       : [`port ${port} of pod ${name}: ${errorText(each.reason)}`];
   });
+  const hanging = wanted.flatMap(({ name, port, program }, i): Hanging[] => {
+    const result = results[i];
+    if (result?.status !== 'rejected' || !isHang(result.reason)) return [];
+    return [{ program, of: `${program} of pod ${name}`, hang: `port ${port}: ${errorText(result.reason)}` }]; // prettier-ignore
+  });
   const more = running.length - pods.length;
   const unread = new Set(wanted.flatMap(({ name }, i) => (results[i]?.status === 'rejected' ? [name] : []))); // prettier-ignore
   const whole = pods.length - unread.size;
   const reason = failed[0] ?? 'no program of the DNS pods has a status page';
   return {
     found,
+    hanging,
     reason,
     failed: more > 0 ? [...failed, `${more} more pods of the DNS`] : failed,
     partly: whole < running.length ? `${whole} of ${counted(running.length, 'pod')}` : '',
@@ -399,13 +478,11 @@ function isDnsPod(pod: Mapping, service: ServiceObject | undefined): boolean {
   return service !== undefined && selects({ matchLabels: service.selector }, labels);
 }
 
-function portsOf(pod: Mapping): number[] {
+function portsOf(pod: Mapping) {
   const images = mappingsOf(valueAt(pod, 'spec', 'containers')).map(({ image }) =>
     imageName(textOf(image)),
   );
-  return PAGE_PORTS.filter(([pattern]) => images.some((image) => pattern.test(image))).map(
-    ([, port]) => port,
-  );
+  return PAGE_PORTS.filter(([pattern]) => images.some((image) => pattern.test(image)));
 }
 
 /** The servers of the ConfigMap as the page of dnsmasq shows them; undefined without it, or when it is refused. */

@@ -17,7 +17,11 @@ export type Seen =
       /** Of how much of it, where that is not all: `2 of 3 pods`. */
       readonly partly?: string | undefined;
     }
-  | { readonly because: string };
+  | {
+      readonly because: string;
+      /** A program that hangs would say it. */
+      readonly isHang: boolean;
+    };
 
 /** One way to look for a finding. */
 export interface Rule {
@@ -48,10 +52,15 @@ export function rule<K extends FactName>(
 ): Rule {
   return {
     what,
-    judge: ({ values, unseen, partly = {} }) => {
+    judge: ({ values, unseen, partly = {}, hangs = {} }) => {
+      const hang = needs.map((name) => hangs[name]).find((some) => some !== undefined);
       const missing = needs.find((name) => !(name in values));
-      if (missing !== undefined) return { because: unseen[missing] ?? 'it was not looked for' };
+      if (missing !== undefined) {
+        const because = hangs[missing] ?? unseen[missing] ?? 'it was not looked for';
+        return { because, isHang: hang !== undefined };
+      }
       const faults = faultsOf(values as Pick<FactValues, K>);
+      if (hang !== undefined && faults.length === 0) return { because: hang, isHang: true };
       return {
         faults: faults.map((each) => (typeof each === 'string' ? { text: each } : each)),
         partly: needs.map((name) => partly[name]).find((some) => some !== undefined),

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiserver';
 import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube-dns/testkit';
@@ -7,6 +9,29 @@ import { askAll } from '../../src/check/ask-program.js';
 import { planLocal } from '../../src/check/ask-facts.js';
 import { runHere, startCommand } from '../support/run-command.js';
 import { ProbeApi } from './support/probe-api.js';
+
+/** A port of a program that hangs: it takes connections, and says nothing. */
+class SilentPort {
+  readonly #server = createServer((socket) =>
+    this.#sockets.add(socket.on('error', () => undefined)),
+  );
+  readonly #sockets = new Set<Socket>();
+
+  static async open(): Promise<SilentPort> {
+    const silent = new SilentPort();
+    await once(silent.#server.listen(0, '127.0.0.1'), 'listening');
+    return silent;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#server.close(), 'close');
+  }
+}
 
 interface Report {
   readonly findings: readonly { readonly code: string; readonly text: string }[];
@@ -64,6 +89,28 @@ describe('kube-dns check of the programs of this machine', () => {
     expect(performance.now() - startMs).toBeLessThan(2_000);
     for (const code of ['KD0116', 'KD0118', 'KD0125']) expect(stdout).toMatch(new RegExp(`^ok +${code} `, 'm')); // prettier-ignore
   });
+});
+
+describe('kube-dns check while a program hangs', () => {
+  let silent: SilentPort;
+  beforeAll(async () => {
+    silent = await SilentPort.open();
+  });
+  afterAll(() => silent.close());
+
+  it.each(['dnsmasq', 'kubedns'])('is an error for %s, and passes nothing that it would say', async (program) => {
+    const other = program === 'dnsmasq' ? `--kubedns=${kubedns.ports.metrics}` : '--dnsmasq=0';
+    const ports = [`--${program}=${silent.port}`, other, '--node-cache=0'];
+    const { status, stdout } = await runHere(['check', '-o', 'json', `--api=${api.url}`, ...ports]);
+    const { findings, passed } = JSON.parse(stdout) as Report;
+    const hang = `${program} hangs (port ${silent.port} of this machine: no answer within 2 s)`;
+    expect([status, findings.map(({ code, text }) => [code, text])]).toEqual([
+      1,
+      [['KD0126', `${hang}, or its machine is overloaded; see its log, and restart it`]],
+    ]);
+    const unsure = program === 'dnsmasq' ? ['KD0103', 'KD0107', 'KD0116', 'KD0117'] : ['KD0118'];
+    for (const code of unsure) expect(passed).not.toContain(code);
+  }); // prettier-ignore
 });
 
 describe('kube-dns check of a cluster', () => {
