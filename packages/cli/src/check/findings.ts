@@ -274,7 +274,9 @@ export const FINDINGS: readonly Finding[] = [
           if (isDown) return [`${by}: ${server} for ${about} is down: ${reason}`];
           const failed = Object.entries(failures).filter(([why]) => why !== 'certificate');
           const count = failed.reduce((sum, [, each]) => sum + each, 0);
-          if (queries < MIN_QUERIES || count / queries < MAX_FAILED) return [];
+          const isMany = queries >= MIN_QUERIES && count / queries >= MAX_FAILED;
+          const isMost = count >= MIN_FAILED && count / queries >= MOST;
+          if (!isMany && !isMost) return [];
           const why = failed.map(([name, each]) => `${name} ${each}`).join(', ');
           return [`${by}: ${server} for ${about} failed in ${count} of ${queries} queries: ${why}`];
         }),
@@ -692,6 +694,9 @@ export const FINDINGS: readonly Finding[] = [
 /** Fewer say nothing about a share. */
 const MIN_QUERIES = 1_000;
 const MAX_FAILED = 0.05;
+/** Of few queries most failed: a server that fails always, as one that refuses them. */
+const MIN_FAILED = 10;
+const MOST = 0.5;
 const MAX_MADE_UP = 0.5;
 const MAX_AAAA = 0.3;
 /** As of the alert KubeDnsFewAnswersPinned. */

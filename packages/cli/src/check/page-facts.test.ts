@@ -30,6 +30,19 @@ describe('the facts of pages', () => {
     ]);
   });
 
+  it('have the upstream servers on loopback, but not the programs of the pod', () => {
+    const servers = ['127.0.0.1#9', '127.0.0.53#53', '127.0.0.1#10053', '127.0.0.1#32053', '[::1]#5300', '9.9.9.9#10053']; // prettier-ignore
+    const pageOf = (program: string, sections: object) => ({ by: program, report: { program, sections }, metrics: '', aheadMs: 0 }); // prettier-ignore
+    const { upstreams } = factsOfPages([
+      pageOf('kubedns', { Settings: [{ setting: '--dns-port', value: '32053' }] }),
+      pageOf('dnsmasq', {
+        Settings: [{ setting: '--port', value: '5300' }],
+        'Upstream servers': servers.map((server) => ({ server, domains: '.', state: 'down' })),
+      }),
+    ]);
+    expect(upstreams!.map(({ server }) => server)).toEqual(['127.0.0.1#9', '127.0.0.53#53', '9.9.9.9#10053']); // prettier-ignore
+  });
+
   it('are read from texts without an end in a time that grows with their length', () => {
     const word = 'a'.repeat(1_000_000);
     const facts = factsOfPages([page(`${REQUESTS}{${word}} 5`, 'a '.repeat(500_000))]);

@@ -35,6 +35,7 @@ export function factsOfPages(pages: readonly ProgramPages[]): Partial<FactValues
   const kubedns = of('kubedns');
   const caches = of('dnsmasq', 'node-cache');
   const types = pages.flatMap(typesOf);
+  const podPorts = podPortsOf(own);
   const zones = kubedns.flatMap(({ by, report }) => {
     const zone = textOf(valueAt(sectionsOf(report), 'Zone', 'zone')).replace(/\.$/, '');
     return zone === '' ? [] : [{ by, zone }];
@@ -44,7 +45,7 @@ export function factsOfPages(pages: readonly ProgramPages[]): Partial<FactValues
       notReady: own.flatMap(({ by, report }) =>
         textsOf(report?.notReady).map((each) => `${by} is not ready: ${each}`),
       ),
-      upstreams: own.flatMap(upstreamsOf),
+      upstreams: own.flatMap((each) => upstreamsOf(each, podPorts)),
     }),
     ...(own.length > 0 &&
       own.every(({ metrics }) => metrics !== '') && {
@@ -118,13 +119,26 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** The other programs of a pod are servers as well: what is wrong with them, other findings say. */
-const OF_THE_POD = /^(?:127\.|\[?::1)/;
+/** Of kubedns in the stock manifest. */
+const KUBEDNS_PORT = '10053';
 
-function upstreamsOf({ by, report }: ProgramPages): UpstreamFact[] {
+/** Where the programs of a pod serve DNS. */
+function podPortsOf(pages: readonly ProgramPages[]): ReadonlySet<string> {
+  const ports = pages.flatMap(({ report }) => [settingOf(report, '--dns-port'), settingOf(report, '--port')]); // prettier-ignore
+  return new Set([KUBEDNS_PORT, ...ports]);
+}
+
+/** The other programs of a pod are servers as well: what is wrong with them, other findings say. */
+function isOfPod(server: string, podPorts: ReadonlySet<string>): boolean {
+  return (
+    /^(?:127\.|\[?::1)/.test(server) && podPorts.has(server.slice(server.lastIndexOf('#') + 1))
+  );
+}
+
+function upstreamsOf({ by, report }: ProgramPages, podPorts: ReadonlySet<string>): UpstreamFact[] {
   const seconds = numberOf(valueAt(sectionsOf(report), 'Process', 'uptimeSeconds'));
   return [...rowsOf(report, 'Servers'), ...rowsOf(report, 'Upstream servers')]
-    .filter(({ server }) => !OF_THE_POD.test(textOf(server)))
+    .filter(({ server }) => !isOfPod(textOf(server), podPorts))
     .map((row) => ({
       by,
       server: textOf(row.server),
@@ -150,7 +164,7 @@ function failuresOf(text: string): Readonly<Record<string, number>> {
 
 function certificatesOf({ by, report, metrics }: ProgramPages): CertificateFact[] {
   const nowSeconds = Date.parse(textOf(report?.at)) / 1_000;
-  const servers = upstreamsOf({ by, report, metrics, aheadMs: 0 });
+  const servers = upstreamsOf({ by, report, metrics, aheadMs: 0 }, new Set());
   const ends = samplesOf(metrics, /_upstream_server_certificate_end_timestamp_seconds$/);
   return ends.flatMap(({ labels, value }) => {
     const server = labels.server ?? '';

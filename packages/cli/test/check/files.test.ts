@@ -155,7 +155,7 @@ ERROR   KD0104 ConfigMap kubelet-config has clusterDNS 10.0.0.10, the DNS has 10
     expect(status).toBe(0);
     expect(stdout.match(/^KD01\d\d {2}(?:error|warning) /gm)).toHaveLength(26);
     const json = await runHere(['check', '--list', '-o', 'json']);
-    expect(JSON.parse(json.stdout)).toHaveLength(30);
+    expect(JSON.parse(json.stdout)).toHaveLength(31);
   });
 
   it.each([
