@@ -6,6 +6,7 @@ import { ask, endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '
 import { kubeDns } from '../src/program.js';
 import { LogText } from './support/log-text.js';
 import { runHere, startCommand } from './support/run-command.js';
+import { SilentPort } from './support/silent-port.js';
 
 let api: ApiServer;
 let upstream: ScriptedNameServer;
@@ -119,6 +120,37 @@ describe('kube-dns top', () => {
       2,
       'kube-dns: no program has the page /top at 127.0.0.1:9; start kube-dns up, give --pod or --all-pods, or run this in the DNS pod\n',
     ]);
+  });
+});
+
+describe('kube-dns top and tail while dnsmasq hangs', () => {
+  let silent: SilentPort;
+  let ports: string[];
+  let line: string;
+  beforeAll(async () => {
+    silent = await SilentPort.open();
+    ports = [`--dnsmasq=${silent.port}`, `--kubedns=${kubedns.ports.readiness}`, '--node-cache=0'];
+    line = `kube-dns: dnsmasq does not answer: 127.0.0.1:${silent.port}: no answer within 2 s; it hangs, or its machine is overloaded; see its log, and restart it\n`;
+  });
+  afterAll(() => silent.close());
+
+  it('top says it beside the lists of kubedns', async () => {
+    const { status, stderr } = await runHere(['top', ...ports]);
+    expect([status, stderr]).toEqual([0, line]);
+    const json = await runHere(['top', '-o', 'json', ...ports]);
+    const { programs, failures } = JSON.parse(json.stdout) as Record<string, string[]>;
+    expect([programs, failures]).toEqual([['kubedns'], [line.slice('kube-dns: '.length, -1)]]);
+  });
+
+  it('top says it alone where dnsmasq alone is meant', async () => {
+    const { status, stdout, stderr } = await runHere(['top', '--program=dnsmasq', ...ports]);
+    expect([status, stdout, stderr]).toEqual([2, '', line]);
+  });
+
+  it('tail says it beside the answers of kubedns', async () => {
+    const command = start('tail', '--count=1', ...ports);
+    expect((await asking('a.test', command)).status).toBe(0);
+    expect(command.stderr).toBe(line);
   });
 });
 

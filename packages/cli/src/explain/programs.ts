@@ -66,7 +66,8 @@ async function find(program: ExplainerName, ports: readonly number[]): Promise<R
   return { program, reason, advice: hangs ? HANGS : EXPLAINERS[program].advice, hangs };
 }
 
-const HANGS = 'it hangs, or its machine is overloaded; see its log, and restart it';
+/** What to do with a program that hangs. */
+export const HANGS = 'it hangs, or its machine is overloaded; see its log, and restart it';
 /** A program that has not said within this time whether it has the page hangs. */
 export const HANG_MS = 2_000;
 const NO_REPLY = noReply(HANG_MS);

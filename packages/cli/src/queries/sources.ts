@@ -1,13 +1,15 @@
 import { shownUrl } from '@kube-dns/base';
 import type { V1Pod } from '@kubernetes/client-node';
 import { ApiReader, defaultKubeconfig, LOCAL_API } from '../api-reader.js';
-import { refusal } from '../errors.js';
+import { reasonOf, refusal } from '../errors.js';
 import {
   EXPLAINERS,
   type ExplainerName,
   fetchText,
   forwardPorts,
   HANG_MS,
+  HANGS,
+  noReply,
   perProgram,
 } from '../explain/programs.js';
 import type { QueriesOptions } from './options.js';
@@ -31,6 +33,8 @@ export interface QuerySources {
   readonly sources: readonly QuerySource[];
   /** Pods that are left out, as there are too many. */
   readonly more: number;
+  /** A line for each program that hangs: why, and what to do. */
+  readonly hanging: readonly string[];
   /** Ends the forwarding; may be called twice. */
   close(): void;
 }
@@ -60,20 +64,26 @@ async function findSources(wanted: WantedSources): Promise<QuerySources> {
     for (const one of opened) one.close();
   };
   try {
-    const all: QuerySource[] = [];
-    if (pods.length === 0) all.push(...(await sourcesAt(ports, '')));
+    const looks: Look[] = [];
+    if (pods.length === 0) looks.push(...(await sourcesAt(ports, '')));
     const forwarded = pods.slice(0, MAX_PODS).map(async ({ namespace, name }) => {
       const way = await forwardPorts({ namespace, name, kubeconfig, ports });
       opened.push(way);
-      all.push(...(await sourcesAt(way.ports, `${name}/`)));
+      looks.push(...(await sourcesAt(way.ports, `${name}/`)));
     });
     await Promise.all(forwarded);
+    const all = looks.flatMap((one) => ('port' in one ? [one] : []));
+    const hanging = looks
+      .flatMap((one) => ('hang' in one ? [one] : []))
+      .filter((one) => wanted.program === undefined || one.program === wanted.program)
+      .map(({ label, hang }) => `${label} does not answer: ${hang}; ${HANGS}`)
+      .sort();
     const program = wanted.program ?? NAMES.find((name) => all.some((one) => one.program === name));
     const sources = all
       .filter((one) => one.program === program)
       .sort((a, b) => (a.label < b.label ? -1 : 1));
-    if (sources.length === 0) throw refusal(nothingFound(wanted));
-    return { sources, more: Math.max(0, pods.length - MAX_PODS), close };
+    if (sources.length === 0) throw refusal(hanging.length > 0 ? hanging.join('; ') : nothingFound(wanted)); // prettier-ignore
+    return { sources, more: Math.max(0, pods.length - MAX_PODS), hanging, close };
   } catch (error) {
     close();
     throw error;
@@ -92,20 +102,26 @@ function nothingFound({ pods, ports, program }: WantedSources): string {
   return `no ${what} has the page /top at ${tried.join(', ')}; start kube-dns up, give --pod or --all-pods, or run this in the DNS pod`;
 }
 
+/** A program that has the pages, or one that hangs. */
+type Look = QuerySource | (Pick<QuerySource, 'label' | 'program'> & { readonly hang: string });
+
 async function sourcesAt(
   ports: Readonly<Record<ExplainerName, readonly number[]>>,
   prefix: string,
-): Promise<QuerySource[]> {
+): Promise<Look[]> {
   const found = await Promise.all(
-    NAMES.map(async (program): Promise<QuerySource[]> => {
-      for (const port of ports[program]) {
-        const hasPage = await readPage(port, '/top', HANG_MS).then(
-          (page) => 'clients' in page,
-          () => false,
-        );
-        if (hasPage) return [{ label: `${prefix}${program}`, program, port }];
-      }
-      return [];
+    NAMES.map(async (program): Promise<Look[]> => {
+      const label = `${prefix}${program}`;
+      const pages = await Promise.allSettled(
+        ports[program].map((port) => readPage(port, '/top', HANG_MS)),
+      );
+      const at = pages.findIndex((page) => page.status === 'fulfilled' && 'clients' in page.value);
+      if (at >= 0) return [{ label, program, port: ports[program][at]! }];
+      const hung = pages.findIndex(
+        (page) => page.status === 'rejected' && reasonOf(page.reason) === noReply(HANG_MS),
+      );
+      if (hung < 0) return [];
+      return [{ label, program, hang: `127.0.0.1:${ports[program][hung]!}: ${noReply(HANG_MS)}` }];
     }),
   );
   return found.flat();

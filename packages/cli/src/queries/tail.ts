@@ -47,6 +47,7 @@ export async function tail(args: readonly string[], context: CommandContext): Pr
   if (found.more > 0) {
     context.stderr.write(`kube-dns: ${found.more} more pods are not asked: name them with --pod\n`);
   }
+  for (const each of found.hanging) context.stderr.write(`kube-dns: ${each}\n`);
   let rest = values.count > 0 ? values.count : Infinity;
   const ended = new AbortController();
   const show = async (source: QuerySource, lines: readonly unknown[]): Promise<void> => {

@@ -62,7 +62,11 @@ export async function top(args: readonly string[], context: CommandContext): Pro
     for (let look = 0; look < count && !context.stdout.destroyed; look++) {
       if (look > 0) await sleep(values.interval * 1_000);
       const { lists, failures } = await readLists(found.sources);
-      const facts = { sources: found.sources, more: found.more, failures };
+      const facts = {
+        sources: found.sources,
+        more: found.more,
+        failures: [...found.hanging, ...failures],
+      };
       const shown = shorten(lists, values.rows);
       if (values.output === 'json') await print(context, jsonText(shown, facts));
       else if (isRefreshed) await print(context, screenText(shown, facts));

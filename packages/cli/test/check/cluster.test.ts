@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiserver';
 import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube-dns/testkit';
@@ -8,30 +6,8 @@ import { parseAllDocuments } from 'yaml';
 import { askAll } from '../../src/check/ask-program.js';
 import { planLocal } from '../../src/check/ask-facts.js';
 import { runHere, startCommand } from '../support/run-command.js';
+import { SilentPort } from '../support/silent-port.js';
 import { ProbeApi } from './support/probe-api.js';
-
-/** A port of a program that hangs: it takes connections, and says nothing. */
-class SilentPort {
-  readonly #server = createServer((socket) =>
-    this.#sockets.add(socket.on('error', () => undefined)),
-  );
-  readonly #sockets = new Set<Socket>();
-
-  static async open(): Promise<SilentPort> {
-    const silent = new SilentPort();
-    await once(silent.#server.listen(0, '127.0.0.1'), 'listening');
-    return silent;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await once(this.#server.close(), 'close');
-  }
-}
 
 interface Report {
   readonly findings: readonly { readonly code: string; readonly text: string }[];
