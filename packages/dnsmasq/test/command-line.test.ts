@@ -198,7 +198,7 @@ describe('asking without serving', () => {
   it('--test checks the options, and the files that a start would end with', async () => {
     const lines: readonly (readonly [line: string, code: number])[] = [
       ['--cache-size=5', 0],
-      ['--cache-size=x', 1],
+      ['--dns64=::/96', 1],
       ['--tls-ca=/nonexistent/file', 3],
       ['--cookie-secret-file=/dev/null', 3],
       ['--notify-key=/nonexistent/file', 3],
@@ -207,6 +207,7 @@ describe('asking without serving', () => {
     const codes = await Promise.all(runs.map(({ ended }) => ended));
     expect(codes).toEqual(lines.map(([, code]) => code));
     expect(runs[0]!.stderr).toBe('dnsmasq: syntax check OK.\n');
+    expect(runs[1]!.stderr).toContain('addresses of ::/96, which no NAT64 can have');
     for (const [i, { stderr }] of runs.entries()) {
       if (i > 0) expect(stderr).not.toContain('OK');
       if (codes[i] === 3) expect(stderr).toContain(lines[i]![0].split('=')[1]);

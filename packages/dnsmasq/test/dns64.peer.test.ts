@@ -31,6 +31,8 @@ const aaaa = (name: string, data: string): Response => ({
 const link = cnameRecord('link.example', 'v4.example', 100);
 const lost = cnameRecord('gone.example', 'none.example', 100);
 
+/** No zone of RFC 6303, which BIND has itself. */
+const REVERSE = '1.0.18.198.in-addr.arpa';
 /** The zone of both; a name and type that is not here has no records. */
 const ZONE: Readonly<Record<string, Response>> = {
   'v4.example A': a('v4.example', '192.0.2.1', '192.0.2.2'),
@@ -49,6 +51,9 @@ const ZONE: Readonly<Record<string, Response>> = {
   'half.example A': { rcode: 'SERVFAIL' },
   'half.example AAAA': { authorities: [SOA] },
   'mapped.example A': a('mapped.example', '192.0.2.4'),
+  [`${REVERSE} PTR`]: {
+    answers: [{ name: REVERSE, type: 'PTR', ttl: 100, data: 'v4.example' }],
+  },
   'mapped.example AAAA': aaaa('mapped.example', '::ffff:192.0.2.4'),
 };
 
@@ -113,7 +118,9 @@ beforeAll(async () => {
     await ScriptedNameServer.start(
       ({ name, type }) =>
         ZONE[`${name.toLowerCase()} ${type}`] ??
-        (name.endsWith('ip6.arpa') ? NO_REVERSE : { authorities: [SOA] }),
+        (name.endsWith('ip6.arpa')
+          ? NO_REVERSE
+          : { authorities: [name === REVERSE ? soaRecord(30, '18.198.in-addr.arpa', 30) : SOA] }),
     ),
   );
   const own = await serve(['--no-resolv', `--dns64=${PREFIX}`, `--server=${upstream.text}`]);
@@ -200,6 +207,23 @@ for (const labels of ['', '0.', '2.0.0.0.0.c.']) {
         ['NOERROR', 'NXDOMAIN'],
         ['NOERROR', 'NXDOMAIN'],
       ]);
+    },
+  );
+}
+
+for (const type of ['PTR', 'CNAME', 'ANY', 'TXT', 'A', 'AAAA', 'NS', 'SOA', 'DS'] as const) {
+  unless(needsPrograms('named'), it)(
+    `${type} of the name of an address below the prefix is the CNAME that BIND has, and what that leads to`,
+    async () => {
+      const name = `1.0.0.0.2.1.6.c.${REVERSE_PREFIX}`;
+      const [own, others] = await Promise.all(
+        [ownPort, ports.get('named')!].map(async (port) => {
+          const { rcode, texts } = await ask(port, { name, type });
+          return { rcode, texts };
+        }),
+      );
+      expect(own).toEqual(others);
+      expect(own!.texts).toContain(`CNAME ${REVERSE}`);
     },
   );
 }

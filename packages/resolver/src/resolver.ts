@@ -26,7 +26,6 @@ import {
   type Query,
   QUESTION_FIXED_BYTES,
   readUint16,
-  TYPE,
 } from '@kube-dns/wire';
 import {
   AnswerCache,
@@ -217,7 +216,7 @@ export class Resolver implements ChangeSink, Dns64Host {
   resolve(query: Query, out: Uint8Array, client: Client, inner: InnerAnswerer = this): number {
     const dns64 = this.#dns64;
     if (dns64?.isFor(query) !== true) return this.#resolve(query, out, client);
-    if (query.type === TYPE.PTR) return this.#resolveReverse(dns64, query, out, client, inner);
+    if (dns64.isReverse(query)) return this.#resolveReverse(dns64, query, out, client, inner);
     if (!dns64.isServed(client)) return this.#resolve(query, out, client, dns64);
     const length = this.#resolve(query, out, dns64.clientOf(query, client, inner));
     return length === NO_ANSWER_YET ? length : dns64.complete(query, out, length, client, inner);
@@ -258,15 +257,14 @@ export class Resolver implements ChangeSink, Dns64Host {
     inner: InnerAnswerer,
   ): number {
     const hit = this.#lookup(query, out);
-    // Servers know nothing of the names below the prefix: what they have denied for another type is no answer here.
-    const isRight = hit !== undefined && (dns64.isMade(hit.reasons) || !dns64.isReverse(query));
-    if (isRight && !hit.isStale) {
+    // Servers know nothing of the names below the prefix.
+    if (hit !== undefined && dns64.isMade(hit.reasons) && !hit.isStale) {
       const { length } = hit;
       this.#giveFresh(hit, query, out, client);
       this.counters.cached++;
       return length;
     }
-    return dns64.answerReverse(query, out, client, inner) ?? this.#resolve(query, out, client);
+    return dns64.answerReverse(query, out, client, inner);
   }
 
   /** `besides`: what that has made is not for this client. */
@@ -468,7 +466,8 @@ export class Resolver implements ChangeSink, Dns64Host {
     if (prefetch === undefined || hit.hits < prefetch.hits) return;
     // In place of AAAA records that are made there is a new negative answer then, of which the next client gets what is made. A
     // reverse name that is made would get an answer that it does not have.
-    if (query.type === TYPE.PTR && this.#dns64?.isMade(hit.reasons) === true) return;
+    const dns64 = this.#dns64;
+    if (dns64?.isMade(hit.reasons) === true && dns64.isReverse(query)) return;
     this.#prefetch(prefetch, hit, query, client);
   }
 

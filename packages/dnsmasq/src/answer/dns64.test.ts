@@ -266,21 +266,28 @@ describe('a reverse name below the prefix', () => {
     expect(testbed.upstream.requests.map(({ name }) => name)).toEqual(['1.2.0.192.in-addr.arpa']);
   });
 
-  it('exists, and has no record of another type, whatever the server says', async () => {
+  // RFC 1034 sections 3.6.2 and 4.3.2: a name with a CNAME has it for every type.
+  const TYPES = ['TXT', 'A', 'AAAA', 'NS', 'SOA', 'DS', 'CNAME', 'ANY', 'PTR'] as const;
+  it.each([
+    ['in this order', TYPES],
+    ['and in the other', TYPES.toReversed()],
+  ])('is a CNAME for every type, %s', async (_order, types) => {
     const PTR = { answers: [{ type: 'PTR' as const, ttl: 70, data: 'host.example' }] };
-    await start({ PTR, A: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'ip6.arpa')] } });
-    for (let turn = 0; turn < 2; turn++) {
-      expect(await ask(testbed.port, { name: NAME, type: 'A' })).toMatchObject({
-        rcode: 'NOERROR',
-        texts: [],
-        authorities: [{ name: 'ip6.arpa' }],
-      });
-      expect(await reverse()).toMatchObject({
-        rcode: 'NOERROR',
-        texts: ['CNAME 1.2.0.192.in-addr.arpa', 'PTR host.example'],
-      });
+    const TXT = { answers: [{ type: 'TXT' as const, ttl: 70, data: 'text' }] };
+    await start({ PTR, TXT, A: { authorities: [soaRecord(30, 'in-addr.arpa')] } });
+    const CNAME = 'CNAME 1.2.0.192.in-addr.arpa';
+    const expected: Readonly<Record<string, readonly string[]>> = {
+      PTR: [CNAME, 'PTR host.example'],
+      TXT: [CNAME, 'TXT text'],
+    };
+    for (const type of [...types, ...types]) {
+      const { texts } = await ask(testbed.port, { name: NAME, type });
+      expect([type, ...texts]).toEqual([type, ...(expected[type] ?? [CNAME])]);
     }
-    expect(asked()).toEqual(['A', 'PTR']);
+    const names = new Set(testbed.upstream.requests.map(({ name }) => name));
+    expect([...names]).toEqual(['1.2.0.192.in-addr.arpa']);
+    expect(asked()).not.toContain('CNAME');
+    expect(asked()).not.toContain('ANY');
   });
 
   // RFC 8020: NXDOMAIN says that there is nothing below.
@@ -319,6 +326,18 @@ describe('a reverse name below the prefix', () => {
       }
     },
   );
+
+  it('is not asked for before it expires: a server would deny it', async () => {
+    const records = { answers: [{ type: 'TXT' as const, ttl: 30, data: 'text' }] };
+    await start({ TXT: records }, {}, { prefetch: { hits: 2, percent: 10 } });
+    for (const type of ['TXT', 'AAAA'] as const) {
+      for (let i = 0; i < 3; i++) await ask(testbed.port, { name: NAME, type });
+    }
+    testbed.now += 28;
+    await ask(testbed.port, { name: NAME, type: 'TXT' });
+    await testbed.settle();
+    expect(testbed.upstream.requests.map(({ name }) => name)).not.toContain(NAME);
+  });
 
   it('is a CNAME to nothing where that has no name', async () => {
     await start({ PTR: { rcode: 'NXDOMAIN', authorities: [soaRecord(30, 'in-addr.arpa')] } });

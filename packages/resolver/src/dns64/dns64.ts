@@ -19,6 +19,7 @@ import {
   extendedErrorOption,
   FLAG,
   hasPrefix,
+  HEADER_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   NO_EDNS_OPTIONS,
@@ -107,6 +108,8 @@ const ownOut = new Uint8Array(MAX_MESSAGE_BYTES);
 const innerOut = new Uint8Array(MAX_MESSAGE_BYTES);
 const rdata = new Uint8Array(MAX_MESSAGE_BYTES);
 const owner = new Uint8Array(MAX_NAME_BYTES);
+/** What a CNAME that is asked for itself has from its target. */
+const NO_RECORDS = new Uint8Array(HEADER_BYTES);
 
 /**
  * Makes AAAA records of the A records of names that have none, for clients without IPv4 behind a NAT64 (RFC 6147), and
@@ -117,7 +120,7 @@ const owner = new Uint8Array(MAX_NAME_BYTES);
  *                            with A records    AAAA of them, stored
  *                            without           what was said of AAAA; of A, where that was an error
  *     NXDOMAIN, DO and CD    passed on
- *     PTR below the prefix   a CNAME to the name of the IPv4 address, with its records
+ *     below the prefix       for every type a CNAME to the reverse name of the IPv4 address, with its records
  *     NXDOMAIN above these   no data
  */
 export class Dns64 {
@@ -140,11 +143,10 @@ export class Dns64 {
     this.#reason = extendedErrorOption(EXTENDED_ERROR.SYNTHESIZED, dns64Reason(options.prefix));
   }
 
-  /** Whether an answer to this question may be made, apart from its name. */
-  isFor({ type, class: asked, flags, isDnssecOk, hasOtherRecords, nameLength }: Query): boolean {
-    if (type !== TYPE.AAAA && (type !== TYPE.PTR || nameLength !== REVERSE_NAME_BYTES)) {
-      return false;
-    }
+  /** Whether an answer to this question may be made: of AAAA, or of a reverse name below the prefix. */
+  isFor(query: Query): boolean {
+    const { type, class: asked, flags, isDnssecOk, hasOtherRecords } = query;
+    if (type !== TYPE.AAAA && !this.isReverse(query)) return false;
     // Who validates itself must get what is signed (RFC 6147 section 5.5).
     const isValidating = isDnssecOk && (flags & FLAG.CD) !== 0;
     return asked === CLASS.IN && (flags & FLAG.RD) !== 0 && !isValidating && !hasOtherRecords;
@@ -155,9 +157,9 @@ export class Dns64 {
     return this.#options.servesIpv4 || address.includes(':');
   }
 
-  /** Whether it is a reverse name below the prefix. */
+  /** Whether it is the reverse name of an address below the prefix, which has a CNAME. */
   isReverse(name: NameOf): boolean {
-    return this.#ipv4Of(name) !== undefined;
+    return name.nameLength === REVERSE_NAME_BYTES && this.#ipv4Of(name) !== undefined;
   }
 
   /** Whether these reasons are those of an answer that was made. */
@@ -261,17 +263,14 @@ export class Dns64 {
     });
   }
 
-  /** Answers a reverse name below the prefix, at once or later, as an Answerer does; undefined for another name. */
-  answerReverse(
-    query: Query,
-    out: Uint8Array,
-    client: Client,
-    inner: InnerAnswerer,
-  ): number | undefined {
-    const ipv4 = query.type === TYPE.PTR ? this.#ipv4Of(query) : undefined;
-    if (ipv4 === undefined) return undefined;
-    const target = encodeReverseName(ipv4);
-    const question = questionFor(target, TYPE.PTR, query);
+  /** Answers a question of any type for a name that `isReverse`, at once or later, as an Answerer does. */
+  answerReverse(query: Query, out: Uint8Array, client: Client, inner: InnerAnswerer): number {
+    const target = encodeReverseName(this.#ipv4Of(query)!);
+    // The CNAME itself is asked for (RFC 1034 section 3.6.2).
+    if (query.type === TYPE.CNAME || query.type === TYPE.ANY) {
+      return this.#writeReverse(query, out, target, NO_RECORDS, this.#host.epoch);
+    }
+    const question = questionFor(target, query.type, query);
     return this.#answer(query, out, client, inner, question, (asked, to, found, epoch) =>
       this.#writeReverse(asked, to, target, found, epoch),
     );

@@ -49,8 +49,17 @@ describe('prefixes of a NAT64', () => {
     ['64:ff9b::/95', 'does not have 32, 40, 48, 56, 64, 96 bits'],
     ['64:ff9b::1/96', 'has bits after its prefix'],
     ['2001:db8:0:0:100::/96', 'bits 64 to 71'],
+    ['::/96', 'has addresses of ::/96, which no NAT64 can have: take 64:ff9b::/96'],
+    ['::/32', 'has addresses of ::/96'],
+    ['::ffff:0:0/96', 'has addresses of ::ffff:0:0/96'],
+    ['fe80::/64', 'has addresses of fe80::/10'],
+    ['ff0e::/96', 'has addresses of ff00::/8'],
   ])('%s is refused: it %s', (text, reason) => {
     expect(() => parseNat64Prefix(text)).toThrow(reason);
+  });
+
+  it.each(['64:ff9b:1::/48', 'fd00:64::/96', '2002::/32', '2001:db8::/32'])('%s is one', (text) => {
+    expect(parseNat64Prefix(text).text).toBe(text);
   });
 
   it('is written in its shortest form', () => {

@@ -10,6 +10,9 @@ const U_OCTET = 8;
 /** RFC 6052 section 2.1. */
 export const WELL_KNOWN_PREFIX = '64:ff9b::/96';
 
+/** What no network has as its prefix (RFC 4291 sections 2.5.5 to 2.7): addresses in it lead to no NAT64. */
+const UNROUTED = ['::/96', '::ffff:0:0/96', 'fe80::/10', 'ff00::/8'];
+
 /** Addresses that start with the same bits. */
 export interface AddressRange {
   /** In wire form: 4 or 16 bytes. */
@@ -39,6 +42,13 @@ export function parseNat64Prefix(text: string): Nat64Prefix {
   if (address.some((byte, at) => at >= prefixBits / 8 && byte !== 0)) {
     throw new Error(`${quote(text)} has bits after its prefix`);
   }
+  for (const range of UNROUTED) {
+    if (!overlaps({ address, prefixBits }, parseAddressRange(range))) continue;
+    const better = `take ${WELL_KNOWN_PREFIX}, or a prefix of the own network`;
+    throw new Error(
+      `the prefix ${quote(text)} has addresses of ${range}, which no NAT64 can have: ${better}`,
+    );
+  }
   return { text: `${shortIpv6(written)}/${prefixBits}`, address, prefixBits };
 }
 
@@ -50,6 +60,10 @@ export function parseAddressRange(text: string): AddressRange {
   const prefixBits = length === undefined ? most : Number(length);
   if (address === undefined || prefixBits > most) throw new Error(`${quote(text)} is not IP/bits`);
   return { address, prefixBits };
+}
+
+function overlaps(one: AddressRange, other: AddressRange): boolean {
+  return hasPrefix(one.address, 0, other.address, Math.min(one.prefixBits, other.prefixBits));
 }
 
 /** Whether the address of `length` bytes at `at` is in one of these ranges. */
