@@ -264,7 +264,8 @@ const MORE: readonly (readonly [code: string, values: Values, says: string | und
   ['KD0120', { dnsService: { ...service, trafficDistribution: 'PreferSameZone' }, nodes }, undefined],
   ['KD0120', { dnsService: { ...service, trafficDistribution: '' }, nodes }, 'nodes are in 2 zones, and the Service kube-dns has no trafficDistribution: questions cross zones'],
   ['KD0123', { aliases: [{ service: 'shop/a', target: 'b.shop.svc.cluster.local', namesakes: [] }, { service: 'shop/b', target: 'x.example.', namesakes: [] }], zones }, 'shop/a: b.shop.svc.cluster.local is an ExternalName itself: a chain'],
-  ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1', namesakes: [] }], zones }, 'shop/a: 10.0.0.1 is an address: a client gets a name that does not exist'],
+  ['KD0123', { aliases: [{ service: 'shop/a', target: '10.0.0.1', namesakes: [] }], zones }, 'shop/a: 10.0.0.1 is an address: kubedns answers it as one, other DNS servers with a name that does not exist'],
+  ['KD0123', { aliases: [{ service: 'shop/a', target: 'A.shop.svc.cluster.local.', namesakes: [] }], zones }, 'shop/a: A.shop.svc.cluster.local. is an ExternalName itself: a circle, whose answer is SERVFAIL'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: undefined, failures: 3 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 was refused in 3 handshakes'],
   ['KD0124', { certificates: [{ ...certificate, endsInSeconds: 90_000 }] }, 'dnsmasq: the certificate of tls://9.9.9.9#853 ends in 1 day'],
   ['KD0126', { asked: [{ ...reply, ...silent }, { ...reply, ...silent, way: 'tcp' }] }, '10.96.0.10 answers neither over UDP nor over TCP'],
@@ -313,6 +314,19 @@ describe('a finding that needs a program that hangs', () => {
     const [outcome] = judge(finding, Object.assign({ values: { upstreams } }, facts));
     expect(outcome).toMatchObject({ found: [{ severity: 'error' }], isPassed: false });
   });
+});
+
+it('ExternalNames in a circle are an error, also for one that leads into it, and a chain is a warning', () => {
+  const alias = (name: string, target: string) => ({ service: `shop/${name}`, target: `${target}.shop.svc.cluster.local`, namesakes: [] }); // prettier-ignore
+  const end = { service: 'shop/e', target: 'x.example', namesakes: [] };
+  const aliases = [alias('a', 'b'), alias('b', 'c'), alias('c', 'b'), alias('d', 'e'), end];
+  const { found } = outcomeOf('KD0123', { aliases, zones });
+  expect(found.map(({ severity, text }) => [severity, text.slice(0, 6)])).toEqual([
+    ['error', 'shop/a'],
+    ['error', 'shop/b'],
+    ['error', 'shop/c'],
+    ['warning', 'shop/d'],
+  ]);
 });
 
 it('the command of a resolver names what is to be edited', () => {

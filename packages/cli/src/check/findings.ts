@@ -605,22 +605,22 @@ export const FINDINGS: readonly Finding[] = [
   },
   {
     code: 'KD0123',
-    severity: 'warning',
+    severity: 'error',
     passes: 'the ExternalName services have whole names',
-    title: 'an ExternalName lacks the rest of its name, or leads to another one',
+    title: 'an ExternalName lacks the rest of its name, or leads to another or to itself',
     mend: `kubectl -n NAMESPACE patch service NAME -p '{"spec":{"externalName":"HOST.EXAMPLE.COM"}}'`,
     rules: [
       rule('the ExternalName services', ['aliases', 'zones'], ({ aliases, zones }) =>
         aliases.flatMap(({ service, target, namesakes }) => {
           const zone = zones[0]?.zone ?? 'cluster.local';
-          const others = aliases.map(({ service: each }) => each);
-          const text = aliasFault({ target, namesakes }, zone, others);
-          if (text === undefined) return [];
+          const fault = aliasFault({ service, target, namesakes }, zone, aliases);
+          if (fault === undefined) return [];
           const [namespace = '', name = ''] = service.split('/');
           return [
             {
-              text: `${service}: ${text.text}`,
-              mend: `kubectl -n ${namespace} patch service ${name} -p '{"spec":{"externalName":"${text.wanted}"}}'`,
+              text: `${service}: ${fault.text}`,
+              severity: fault.isCircle ? 'error' : 'warning',
+              mend: `kubectl -n ${namespace} patch service ${name} -p '{"spec":{"externalName":"${fault.wanted}"}}'`,
             },
           ];
         }),
@@ -911,13 +911,17 @@ function sizeOf({ name, ipv4, ipv6 }: HeadlessFact): number {
 
 /** What is wrong with the target of an ExternalName, and which name would be right. */
 function aliasFault(
-  { target, namesakes }: Pick<AliasFact, 'target' | 'namesakes'>,
+  { service, target, namesakes }: AliasFact,
   zone: string,
-  aliases: readonly string[],
+  aliases: readonly AliasFact[],
 ) {
   const name = target.toLowerCase().replace(/\.$/, '');
   if (isIP(name) !== 0) {
-    return { text: `${target} is an address: a client gets a name that does not exist`, wanted: 'HOST.EXAMPLE.COM' }; // prettier-ignore
+    return {
+      text: `${target} is an address: kubedns answers it as one, other DNS servers with a name that does not exist`,
+      wanted: 'HOST.EXAMPLE.COM',
+      isCircle: false,
+    };
   }
   if (!name.includes('.') || name.endsWith('.svc')) {
     const [namespace] = namesakes;
@@ -925,12 +929,26 @@ function aliasFault(
     // A service of this name in one namespace is meant; else the name may be one outside.
     const isSure = name.endsWith('.svc') || namesakes.length === 1;
     const wanted = isSure ? `${ofCluster}.${zone}` : 'HOST.EXAMPLE.COM';
-    return { text: `${target} is taken as the whole name, no search domain is added`, wanted };
+    return { text: `${target} is taken as the whole name, no search domain is added`, wanted, isCircle: false }; // prettier-ignore
   }
-  const [service = '', namespace = ''] = name.split('.');
-  const isOfCluster = name === `${service}.${namespace}.svc.${zone}`;
-  if (!isOfCluster || !aliases.includes(`${namespace}/${service}`)) return undefined;
-  return { text: `${target} is an ExternalName itself: a chain`, wanted: 'ITS.TARGET' };
+  const seen = new Set([service]);
+  let next = aliasAt(name, zone, aliases);
+  if (next === undefined) return undefined;
+  while (next !== undefined && !seen.has(next.service)) {
+    seen.add(next.service);
+    next = aliasAt(next.target, zone, aliases);
+  }
+  const isCircle = next !== undefined;
+  const what = isCircle ? 'a circle, whose answer is SERVFAIL' : 'a chain';
+  return { text: `${target} is an ExternalName itself: ${what}`, wanted: 'ITS.TARGET', isCircle };
+}
+
+/** The ExternalName of the cluster that has this name. */
+function aliasAt(name: string, zone: string, aliases: readonly AliasFact[]): AliasFact | undefined {
+  const plain = name.toLowerCase().replace(/\.$/, '');
+  const [service = '', namespace = ''] = plain.split('.');
+  if (plain !== `${service}.${namespace}.svc.${zone}`) return undefined;
+  return aliases.find((each) => each.service === `${namespace}/${service}`);
 }
 
 /** A finding that applies. */

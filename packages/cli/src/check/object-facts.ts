@@ -392,6 +392,9 @@ function configMistakes(
         .filter(isLikeAddress)
         .map((server) => `stubDomains ${domain}: ${server} is no address`),
     );
+    const taken = [...stubDomains.keys()]
+      .filter((domain) => takesClusterNames(withoutDot(domain), zone))
+      .map((domain) => `stubDomains ${domain}: its servers get questions for names of the cluster, and do not know them`); // prettier-ignore
     const circles = [
       ['upstreamNameservers', upstreamNameservers] as const,
       ...[...stubDomains].map(([domain, servers]) => [`stubDomains ${domain}`, servers] as const),
@@ -403,11 +406,17 @@ function configMistakes(
     const own = Array.from(hosts.lines)
       .filter(([host]) => host === zone || host.endsWith(`.${zone}`))
       .map(([host, line]) => `hosts: line ${line}: ${host} is in the zone of the cluster`);
-    return [...typos, ...circles, ...own, ...warnings];
+    return [...typos, ...taken, ...circles, ...own, ...warnings];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [...error.mistakes, ...warnings];
   }
+}
+
+/** The zone, or a part of it that has services or pods; another name below the zone may be delegated. */
+function takesClusterNames(domain: string, zone: string): boolean {
+  const parts = [`svc.${zone}`, `pod.${zone}`];
+  return domain === zone || parts.some((part) => domain === part || domain.endsWith(`.${part}`));
 }
 
 /** It is taken for a host name, but no top-level domain is a number (RFC 3696 section 2). */
