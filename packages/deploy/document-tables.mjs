@@ -11,7 +11,7 @@ import * as faults from '@kube-dns/proofs/internal';
 import * as sidecar from '@kube-dns/sidecar/internal';
 import * as simulated from '@kube-dns/simulator/rows';
 import * as testkit from '@kube-dns/testkit';
-import { EXTENDED_ERROR } from '@kube-dns/wire';
+import { CLUSTER_VERSION_BYTES, DSO_TYPE, EXTENDED_ERROR, IDENTITY_BYTES } from '@kube-dns/wire';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = (file) => readFileSync(root + file, 'utf8');
@@ -189,6 +189,16 @@ const inWords = (name) =>
     .map((word) => word[0] + word.slice(1).toLowerCase())
     .join(' ');
 
+/** The types for private use (RFC 8490 section 10.3). */
+const privateTypes = Object.entries(DSO_TYPE)
+  .filter(([, type]) => type >= 0xf800)
+  .map(([name, type]) => [code(`0x${type.toString(16)}`), code(name)]);
+const NUMBER_BYTES = 8;
+const versionFields = [[0, IDENTITY_BYTES]];
+for (let at = IDENTITY_BYTES; at < CLUSTER_VERSION_BYTES; at += NUMBER_BYTES) {
+  versionFields.push([at, NUMBER_BYTES]);
+}
+
 export const DOCUMENTS = {
   'CONTRIBUTING.md': { 'bench-commands': named(benchCommands) },
   'SECURITY.md': { bounds, rights: rows(rights) },
@@ -280,6 +290,10 @@ export const DOCUMENTS = {
     ),
     'faults-limits': faultTable(faults.LIMIT_ROWS, faults.PORT_ROWS),
     'faults-node-cache': faultTable(faults.NODE_CACHE_ROWS),
+  },
+  'packages/push/README.md': {
+    'dso-types': rows(privateTypes),
+    'cluster-version': rows(versionFields.map((cells) => cells.map(String))),
   },
   'packages/sidecar/README.md': {
     'sidecar-flags': rows(flags(sidecar.FLAGS, '--')),
