@@ -55,8 +55,8 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
             '--gc-global',
           ]
         : ['--disable-sigusr1', '--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
-    if (name === 'kubedns')
-      flags.push('--initial-old-space-size=32', '--invocation-count-for-turbofan=10000');
+    if (name === 'kubedns') flags.push('--initial-old-space-size=32');
+    if (name !== 'sidecar') flags.push('--invocation-count-for-turbofan=10000');
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);
     const tools = name === 'node-cache' ? ['--from=network-tools /out/${TARGETARCH} /'] : [];
     expect(file.all('COPY')).toEqual([...tools, `--from=build /out/\${TARGETARCH}/${name} /app`]);
