@@ -90,6 +90,23 @@ it('servers that are the DNS Service itself, and hosts of the zone of the cluste
   ]);
 });
 
+it.each([
+  ['cluster.local', true],
+  ['svc.cluster.local', true],
+  ['shop.svc.cluster.local', true],
+  ['pod.cluster.local', true],
+  ['team.cluster.local', false],
+  ['local', false],
+  ['mycluster.local', false],
+])('a stub domain %s is a mistake where it takes names of the cluster: %p', (domain, isTaken) => {
+  const objects = cluster();
+  const data = { stubDomains: JSON.stringify({ [domain]: ['192.0.2.1'] }) };
+  objects.add('ConfigMap', { metadata: { name: 'kube-dns', namespace: NAMESPACE }, data });
+  const { mistakes } = factsOfObjects(objects, () => undefined).values.configs![0]!;
+  const text = `stubDomains ${domain}: its servers are asked for names of the cluster, which kubedns has`;
+  expect(mistakes).toEqual(isTaken ? [text] : []);
+});
+
 it('a DNS Service without an address is none', () => {
   const objects = new ClusterObjects(NAMESPACE);
   const metadata = { name: 'kube-dns', namespace: NAMESPACE, labels };

@@ -393,8 +393,8 @@ function configMistakes(
         .map((server) => `stubDomains ${domain}: ${server} is no address`),
     );
     const taken = [...stubDomains.keys()]
-      .filter((domain) => takesClusterNames(withoutDot(domain), zone))
-      .map((domain) => `stubDomains ${domain}: its servers get questions for names of the cluster, and do not know them`); // prettier-ignore
+      .filter((domain) => takesClusterNames(domain, zone))
+      .map((domain) => `stubDomains ${domain}: its servers are asked for names of the cluster, which kubedns has`); // prettier-ignore
     const circles = [
       ['upstreamNameservers', upstreamNameservers] as const,
       ...[...stubDomains].map(([domain, servers]) => [`stubDomains ${domain}`, servers] as const),

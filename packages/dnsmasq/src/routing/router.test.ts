@@ -145,6 +145,19 @@ describe('the sources of routes', () => {
     expect(testbed.log.messages).toContain('ignoring nameserver 127.0.0.1#5353 - local interface');
   });
 
+  it('are both asked for a stub domain that the command line has too, which is logged', () => {
+    testbed.create('/Cluster.Local/1.0.0.1', '/local-only/', '1.0.0.2');
+    testbed.router.load();
+    const servers = ['2.0.0.1'];
+    testbed.configure({
+      stubDomains: { 'cluster.local': servers, 'local-only': servers, 'a.cluster.local': servers, other: servers }, // prettier-ignore
+    });
+    expect(testbed.serversOf('x.cluster.local')).toEqual(['1.0.0.1#53', '2.0.0.1#53']);
+    expect(testbed.log.messages.filter((line) => line.startsWith('stubDomains'))).toEqual([
+      'stubDomains cluster.local: the command line has servers for it as well, and any of them may answer',
+    ]);
+  });
+
   it('retain the state of a group whose servers stay', () => {
     testbed.create('/a/1.0.0.1', '1.0.0.2');
     testbed.router.load();

@@ -15,7 +15,7 @@ import {
   type UpstreamServer,
   type UpstreamServers,
 } from '@kube-dns/transport';
-import { encodeKey, ROOT_NAME } from '@kube-dns/wire';
+import { encodeKey, equalNames, ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
@@ -321,6 +321,18 @@ export class Router {
     const lines = routeLines(this.#routes);
     for (const line of lines) log.info(line);
     if (lines.length === 0) log.warn('warning: no upstream servers configured');
+    this.#warnOfShared();
+  }
+
+  /** A stub domain that the command line has too, as that of the cluster: as in the original, any of the servers may answer. */
+  #warnOfShared(): void {
+    for (const [domain, { length }] of this.#config.stubDomains) {
+      const name = encodeKey(domain);
+      const given = this.#givenRoutes.find({ name, nameLength: name.length });
+      if (length === 0 || given.servers.length === 0 || given.domain === '.') continue;
+      if (!equalNames(encodeKey(given.domain), name)) continue;
+      this.#options.log.warn(`stubDomains ${domain}: the command line has servers for it as well, and any of them may answer`); // prettier-ignore
+    }
   }
 
   #listDropped(target: ServerRule['target']): void {
