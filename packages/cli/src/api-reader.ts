@@ -103,9 +103,13 @@ export class ApiReader {
     }
   }
 
-  /** The answer to a GET, as it is; throws a refusal. */
-  async get(path: string): Promise<ApiAnswer> {
-    return this.send('GET', path);
+  /** The answer to a GET, as it is; throws a refusal, also after `limitMs`. */
+  async get(path: string, limitMs = TIMEOUT_MS): Promise<ApiAnswer> {
+    try {
+      return await this.#request('GET', path, undefined, limitMs);
+    } catch (error) {
+      throw this.#refused(path, error);
+    }
   }
 
   /** Sends a request that may change something, with a body as JSON; throws a refusal unless its status is 200, 201 or 202. */
@@ -153,7 +157,12 @@ export class ApiReader {
     return JSON.parse(text) as unknown;
   }
 
-  async #request(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  async #request(
+    method: string,
+    path: string,
+    body?: unknown,
+    limitMs = TIMEOUT_MS,
+  ): Promise<ApiAnswer> {
     const url = new URL(this.server + path);
     const options: https.RequestOptions = { ...TLS_CLIENT, headers: {} };
     await this.#config.applyToHTTPSOptions(options);
@@ -164,7 +173,7 @@ export class ApiReader {
       accept: 'application/json, */*;q=0.5',
       'user-agent': 'kube-dns',
     };
-    return fetchText(url, { ...options, method }, body);
+    return fetchText(url, { ...options, method }, body, limitMs);
   }
 }
 
@@ -196,11 +205,16 @@ function load({ kubeconfig, api, context }: ApiSource): KubeConfig {
 
 const GOOD = new Set([200, 201, 202]);
 
-function fetchText(url: URL, options: https.RequestOptions, body: unknown): Promise<ApiAnswer> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+function fetchText(
+  url: URL,
+  options: https.RequestOptions,
+  body: unknown,
+  limitMs: number,
+): Promise<ApiAnswer> {
+  const signal = AbortSignal.timeout(limitMs);
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
-      reject(signal.aborted ? new Error(`no answer within ${TIMEOUT_MS} ms`) : (error as Error));
+      reject(signal.aborted ? new Error(`no answer within ${limitMs} ms`) : (error as Error));
     const { request: start } = url.protocol === 'http:' ? http : https;
     const sent = body === undefined ? '' : JSON.stringify(body);
     if (sent !== '') {

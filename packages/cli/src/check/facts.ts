@@ -240,6 +240,12 @@ export interface ClockFact {
   readonly aheadMs: number;
 }
 
+/** Whether the API server answers. */
+export interface ApiServerFact {
+  /** A sentence; empty where it does. */
+  readonly failure: string;
+}
+
 /** A program of the DNS whose page was asked. */
 export interface ProgramFact {
   /** As `dnsmasq` or `dnsmasq of pod kube-dns-5c8f7`. */
@@ -266,6 +272,7 @@ export interface FactValues {
   readonly withoutBudget: readonly string[];
   readonly endpoints: readonly DnsEndpoint[];
   readonly nodes: readonly NodeFact[];
+  readonly apiServer: ApiServerFact;
   readonly programs: readonly ProgramFact[];
   /** Why programs are not ready, as their pages say. */
   readonly notReady: readonly string[];

@@ -175,6 +175,11 @@ const FIXTURES: Readonly<Record<string, readonly [fails: Values, says: string, p
     'dnsmasq hangs (port 10056: no answer within 2 s), or its machine is overloaded; see its log, and restart it',
     { programs: [{ of: 'kubedns', hang: '' }], asked: [{ ...reply, ...silent }, { ...reply, way: 'tcp' }] },
   ],
+  KD0127: [
+    { apiServer: { failure: 'cannot read /version: no answer within 5000 ms' } },
+    'cannot read /version: no answer within 5000 ms; the DNS answers with what it had before',
+    { apiServer: { failure: '' } },
+  ],
   KD0001: [
     { missingRights: ['create clusterroles'] },
     'you may not create clusterroles',

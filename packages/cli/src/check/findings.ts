@@ -689,6 +689,18 @@ export const FINDINGS: readonly Finding[] = [
       ),
     ],
   },
+  {
+    code: 'KD0127',
+    severity: 'error',
+    passes: 'the API server answers',
+    title: 'the API server does not answer: the DNS has what it had before',
+    mend: "kubectl get --raw='/readyz?verbose'",
+    rules: [
+      rule('the API server', ['apiServer'], ({ apiServer: { failure } }) =>
+        failure === '' ? [] : [`${failure}; the DNS answers with what it had before`],
+      ),
+    ],
+  },
 ];
 
 /** Fewer say nothing about a share. */

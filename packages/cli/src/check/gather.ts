@@ -6,6 +6,7 @@ import { errorText, shownUrl } from '@kube-dns/base';
 import { parseDnsConfig } from '@kube-dns/daemon';
 import { parse } from 'yaml';
 import { ApiReader, LOCAL_API } from '../api-reader.js';
+import { CliError, refusal } from '../errors.js';
 import {
   askPage,
   type ExplainerName,
@@ -72,7 +73,7 @@ export interface Gathered {
 type Reasons = Partial<Record<FactName, string>>;
 
 /** Facts that only pages of programs have. */
-const OF_PAGES: readonly FactName[] = ['programs', 'notReady', 'upstreams', 'certificates', 'traffic', 'questionTypes', 'nodeRules', 'subscriptions', 'watches', 'configsInUse', 'compared', 'clocks']; // prettier-ignore
+const OF_PAGES: readonly FactName[] = ['programs', 'apiServer', 'notReady', 'upstreams', 'certificates', 'traffic', 'questionTypes', 'nodeRules', 'subscriptions', 'watches', 'configsInUse', 'compared', 'clocks']; // prettier-ignore
 const OF_QUESTIONS: readonly FactName[] = ['asked', 'askedOutside', 'flow', 'pairs', 'resolvConf'];
 const OF_PRE: readonly FactName[] = ['missingRights', 'version', 'wantedAddress'];
 
@@ -164,7 +165,10 @@ function listsOf(namespace: string): readonly (readonly [kind: string, path: str
   ];
 }
 
-/** The facts of a cluster, or of the pod of `kube-dns up`. Throws a refusal when the API server does not answer. */
+/**
+ * The facts of a cluster, or of the pod of `kube-dns up`. Throws a refusal when the API server does not answer, unless the
+ * programs of that pod do, or hang.
+ */
 export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
   const { kubeconfig, context, namespace } = source;
   const isLocal = kubeconfig === undefined;
@@ -174,13 +178,21 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
     api: source.api ?? (isLocal ? LOCAL_API : undefined),
   });
   const objects = new ClusterObjects(namespace);
-  const missing = await listAll(api, objects, isLocal);
+  const version = await versionOf(api);
+  const isAway = version instanceof Error;
+  if (isAway && !isLocal) {
+    const advice = `kube-dns check --api=${shownUrl(api.server)} in a DNS pod looks at its programs without the API server`;
+    throw refusal(`${version.message}; ${advice}`, { cause: version });
+  }
+  if (isAway && source.isPre) throw version;
+  const missing = isAway ? allMissing(namespace) : await listAll(api, objects, isLocal);
   const ofObjects = factsOfObjects(objects, (kind) => missing.get(kind));
   const pages = isLocal
     ? await localPages(source.ports)
     : await clusterPages(objects, source, missing);
   try {
-    const values: Partial<FactValues> = {};
+    if (isAway && pages.found.length + pages.hanging.length === 0) throw version;
+    const values: Partial<FactValues> = { apiServer: { failure: isAway ? version.message : '' } };
     const ofPages: Partial<FactValues> = factsOfPages(pages.found.map(({ pages: each }) => each));
     Object.assign(values, ofObjects.values, ofPages, programsOf(pages));
     const compared = await comparedFacts(objects, pages, values);
@@ -195,7 +207,8 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
       Object.assign(values, inUse);
     }
     const partly: Reasons = pages.partly === '' ? {} : reasonsFor(namesOf(ofPages), pages.partly);
-    Object.assign(values, { clocks: [...(values.clocks ?? []), ...(await apiClock(api))] });
+    if (!isAway)
+      Object.assign(values, { clocks: [...(values.clocks ?? []), ...apiClock(version)] });
     if ('nodeCache' in values && values.nodeCache === undefined)
       Object.assign(values, { nodeRules: [] });
     if (values.kubelets === undefined && !isLocal) {
@@ -204,7 +217,7 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
       const [of, all] = [asked.kubelets?.length ?? 0, values.nodes?.length ?? 0];
       if (of < all) partly.kubelets = `${of} of ${counted(all, 'node')}`;
     }
-    Object.assign(values, await clientNames(api, values));
+    if (!isAway) Object.assign(values, await clientNames(api, values));
     const asked = isLocal
       ? await localAnswers(pages, values)
       : await probeAnswers(api, objects, source, values);
@@ -220,6 +233,7 @@ export async function gatherCluster(source: ClusterSource): Promise<Gathered> {
         hangs: hangsOf(pages, values),
         unseen: unseenOf(ofObjects.unseen, pages, asked.reason, {
           isLocal,
+          isAway,
           noWanted:
             wanted === undefined ? (noConfigMaps ?? 'the ConfigMap kube-dns is refused') : '',
         }),
@@ -264,6 +278,8 @@ export function hangsOf(
 
 interface Sight {
   readonly isLocal: boolean;
+  /** The API server does not answer. */
+  readonly isAway: boolean;
   /** Why it is not known which servers the ConfigMap names; empty where it is. */
   readonly noWanted: string;
 }
@@ -273,7 +289,7 @@ function unseenOf(
   ofObjects: Reasons,
   { found, reason }: FoundPages,
   notAsked: string,
-  { isLocal, noWanted }: Sight,
+  { isLocal, isAway, noWanted }: Sight,
 ): Reasons {
   const reasons = reasonsFor(OF_PAGES, reason);
   Object.assign(reasons, reasonsFor(OF_QUESTIONS, notAsked));
@@ -284,9 +300,18 @@ function unseenOf(
     reasons.certificates = 'the metrics of a program were not read';
   }
   if (noWanted !== '') reasons.configsInUse = noWanted;
+  if (isAway) reasons.compared = API_AWAY;
   Object.assign(reasons, ofObjects);
   if (isLocal) reasons.kubelets = 'kube-dns up has no kubelet';
   return reasons;
+}
+
+const API_AWAY = 'the API server does not answer';
+
+/** Why each kind could not be listed, without an API server. */
+function allMissing(namespace: string): ReadonlyMap<string, string> {
+  const kinds = listsOf(namespace).map(([kind]) => kind);
+  return new Map([...kinds, 'pod template'].map((kind) => [kind, API_AWAY]));
 }
 
 /** Lists all kinds side by side; returns for those that could not be listed why. */
@@ -542,15 +567,33 @@ async function comparedFacts(
   return compared.length === 0 ? {} : { compared };
 }
 
-/** The clock of the API server, to the half second; none without the header. */
-async function apiClock(api: ApiReader) {
+/** An API server is asked for its version, which takes it no time. */
+const API_MS = 5_000;
+
+interface ApiVersion {
+  /** Of its header; NaN without. */
+  readonly dateMs: number;
+  /** Of this machine, halfway between question and answer. */
+  readonly middleMs: number;
+}
+
+/** When the API server answered for its version, or the refusal of one that did not. */
+async function versionOf(api: ApiReader): Promise<ApiVersion | Error> {
   const startMs = Date.now();
-  const { date } = await api.get('/version');
-  const middleMs = (startMs + Date.now()) / 2;
-  const seconds = Date.parse(date);
-  if (Number.isNaN(seconds)) return [];
+  try {
+    const { date } = await api.get('/version', API_MS);
+    return { dateMs: Date.parse(date), middleMs: (startMs + Date.now()) / 2 };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return error;
+  }
+}
+
+/** The clock of the API server, to the half second; none without the header. */
+function apiClock({ dateMs, middleMs }: ApiVersion) {
+  if (Number.isNaN(dateMs)) return [];
   return [
-    { of: 'the API server', aheadMs: seconds + 500 - middleMs },
+    { of: 'the API server', aheadMs: dateMs + 500 - middleMs },
     { of: 'this machine', aheadMs: 0 },
   ];
 }

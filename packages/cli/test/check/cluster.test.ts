@@ -89,6 +89,35 @@ describe('kube-dns check while a program hangs', () => {
   }); // prettier-ignore
 });
 
+describe('kube-dns check without an API server', () => {
+  let silent: SilentPort;
+  beforeAll(async () => {
+    silent = await SilentPort.open();
+  });
+  afterAll(() => silent.close());
+
+  it.each(['hangs', 'is away'])('that %s looks at the programs of this machine, and says it', async (how) => {
+    const args = [`--api=http://127.0.0.1:${how === 'hangs' ? silent.port : 1}`, '--dnsmasq=0', '--node-cache=0'];
+    const startMs = performance.now();
+    const { status, stdout } = await runHere(['check', '-o', 'json', `--kubedns=${kubedns.ports.metrics}`, ...args]);
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    const { findings, notChecked } = JSON.parse(stdout) as Report;
+    expect([status, findings.map(({ code }) => code)]).toEqual([1, ['KD0127']]);
+    expect(findings[0]!.text).toMatch(/^cannot read \/version of \S+: .*; the DNS answers with what it had before$/);
+    expect(notChecked).toContainEqual({ code: 'KD0116', what: 'answers beside the API', because: 'the API server does not answer' });
+    expect((await runHere(['check', '--kubedns=0', ...args])).status).toBe(2);
+  }, 30_000); // prettier-ignore
+
+  it('of a kubeconfig says within seconds what to do', async () => {
+    const { status, stderr } = await runHere(['check', `--kubeconfig=${kubeconfigOf(`http://127.0.0.1:${silent.port}`)}`]); // prettier-ignore
+    const url = `http://127.0.0.1:${silent.port}`;
+    expect([status, stderr]).toEqual([
+      2,
+      `kube-dns: cannot read /version of ${url}: no answer within 5000 ms; kube-dns check --api=${url} in a DNS pod looks at its programs without the API server\n`,
+    ]);
+  }, 30_000);
+});
+
 describe('kube-dns check of a cluster', () => {
   it('says why it sees no pages, and takes the context that is given', async () => {
     const kubeconfig = kubeconfigOf(api.url);

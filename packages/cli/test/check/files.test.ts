@@ -153,9 +153,9 @@ ERROR   KD0104 ConfigMap kubelet-config has clusterDNS 10.0.0.10, the DNS has 10
   it('lists all findings', async () => {
     const { stdout, status } = await runHere(['check', '--list']);
     expect(status).toBe(0);
-    expect(stdout.match(/^KD01\d\d {2}(?:error|warning) /gm)).toHaveLength(26);
+    expect(stdout.match(/^KD01\d\d {2}(?:error|warning) /gm)).toHaveLength(27);
     const json = await runHere(['check', '--list', '-o', 'json']);
-    expect(JSON.parse(json.stdout)).toHaveLength(31);
+    expect(JSON.parse(json.stdout)).toHaveLength(32);
   });
 
   it.each([
