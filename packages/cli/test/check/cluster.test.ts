@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiserver';
 import { endPrograms, Kubedns, ScriptedNameServer, TemporaryFolder } from '@kube-dns/testkit';
@@ -202,4 +202,47 @@ describe('kube-dns check --probe', () => {
     const closed = await askAll(planLocal('127.0.0.1', port, 'cluster.local'));
     expect(closed.replies).toEqual([[null], [null]]);
   });
+});
+
+describe('kube-dns check of a cluster with a pod', () => {
+  let silent: SilentPort;
+  beforeAll(async () => {
+    silent = await SilentPort.open();
+  });
+  afterAll(() => silent.close());
+
+  it('says which of its programs hangs', async () => {
+    await api.apply([
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'dns-1', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } },
+        spec: {
+          containers: [
+            { name: 'kubedns', image: 'localhost/kubedns:1' },
+            { name: 'dnsmasq', image: 'localhost/dnsmasq:1' },
+          ],
+        },
+        status: { phase: 'Running' },
+      },
+    ]);
+    // The way to kubedns, and to a dnsmasq that hangs.
+    const script = `#!/bin/sh
+case "$*" in *:10055) port=${kubedns.ports.metrics};; *) port=${silent.port};; esac
+echo "Forwarding from 127.0.0.1:$port -> 1"
+while :; do sleep 0.1; done
+`;
+    chmodSync(files.file('kubectl', script), 0o755);
+    const command = startCommand(['check', '-o', 'json', `--kubeconfig=${kubeconfigOf(api.url)}`], {
+      env: { PATH: `${files.path}:${process.env.PATH ?? ''}` },
+    });
+    expect(await command.ended).toBe(1);
+    const { findings, passed } = JSON.parse(command.stdout) as Report;
+    const hangs = findings.filter(({ code }) => code === 'KD0126').map(({ text }) => text);
+    expect(hangs).toEqual([
+      'dnsmasq of pod dns-1 hangs (port 10056: no answer within 5 s), or its machine is overloaded; see its log, and restart it',
+    ]);
+    expect(passed).toContain('KD0118');
+    for (const code of ['KD0103', 'KD0107', 'KD0116']) expect(passed).not.toContain(code);
+  }, 30_000);
 });
