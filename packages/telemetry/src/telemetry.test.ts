@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AddressedClient, SOURCE } from '@kube-dns/transport';
-import { decodeName, encodeQuery, Query } from '@kube-dns/wire';
+import { CLASS, decodeName, encodeQuery, Query } from '@kube-dns/wire';
 import type { ObservedAnswer } from './observed-answer.js';
 import { Telemetry } from './telemetry.js';
 
@@ -22,9 +22,9 @@ function clientAt(last: number, port: number): AddressedClient {
   };
 }
 
-function queryFor(name: string): Query {
+function queryFor(name: string, type: 'A' | 'TXT' = 'A'): Query {
   const query = new Query();
-  const bytes = encodeQuery({ id: 1, name, type: 'A' });
+  const bytes = encodeQuery({ id: 1, name, type });
   query.read(bytes, bytes.length, false, 1_232);
   return query;
 }
@@ -66,19 +66,29 @@ describe('Telemetry', () => {
     const probe = new Query();
     const bytes = encodeQuery({ id: 1, name: 'kubernetes.default.svc.a.test', type: 'SRV' });
     probe.read(bytes, bytes.length, false, 1_232);
+    const ofChaos = (type: 'A' | 'TXT') => {
+      const query = queryFor('hits.bind', type);
+      query.class = CLASS.CH;
+      return query;
+    };
     for (const [query, client] of [
       [probe, loopback],
+      [ofChaos('TXT'), loopback],
+      [ofChaos('A'), loopback],
       [probe, clientAt(2, 1_000)],
       [queryFor('kubernetes.default.svc.a.test'), loopback],
     ] as const) {
       telemetry.begin(query, client);
       telemetry.answered(ANSWER, 4, SOURCE.CACHE);
     }
-    expect(telemetry.bySource[SOURCE.CACHE]).toBe(3);
-    expect(sink.rows).toHaveLength(2);
+    expect(telemetry.bySource[SOURCE.CACHE]).toBe(5);
+    expect(sink.rows).toHaveLength(3);
     expect(telemetry.top.sections()).toMatchObject({
-      'Top names': [{ name: 'kubernetes.default.svc.a.test', questions: 2 }],
-      'Not in the top lists': { questionsOfTheSidecarSinceTheStart: 1 },
+      'Top names': [
+        { name: 'kubernetes.default.svc.a.test', questions: 2 },
+        { name: 'hits.bind', questions: 1 },
+      ],
+      'Not in the top lists': { questionsOfTheSidecarSinceTheStart: 2 },
     });
   });
 

@@ -219,7 +219,7 @@ export class Telemetry implements AnswerObserver, Required<ExchangeObserver> {
  * addresses of their own.
  */
 function isOfSidecar({ type, class: asked, name, nameLength }: Query): boolean {
-  if (asked === CLASS.CH) return true;
+  if (asked === CLASS.CH) return type === TYPE.TXT;
   if (type !== TYPE.SRV || nameLength <= PROBED.length) return false;
   for (let i = 0; i < PROBED.length; i++) if (name[i] !== PROBED[i]) return false;
   return true;
