@@ -1,5 +1,5 @@
 import { quote } from '@kube-dns/base';
-import { addressBytes, addressText } from '@kube-dns/wire';
+import { shortAddress } from '@kube-dns/wire';
 import { isDnsSubdomain, isIpAddress } from './name-server.js';
 
 /** The content of the key `hosts`: lines of a hosts file (hosts(5)). */
@@ -51,7 +51,7 @@ export function readHosts(text: string, note: (mistake: string) => void): Config
       continue;
     }
     if (names.length === 0) refuse(i + 1, `${quote(written)} has no name`);
-    const address = addressText(addressBytes(written));
+    const address = shortAddress(written);
     for (const name of names) {
       const host = name.toLowerCase().replace(/\.$/, '');
       if (!isDnsSubdomain(host)) refuse(i + 1, `${quote(name)} is not a host name`);

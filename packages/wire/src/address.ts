@@ -41,6 +41,11 @@ export function addressText(bytes: Uint8Array): string {
   return bytes.length === IPV4_BYTES ? ipv4Text(bytes, 0) : ipv6Text(bytes);
 }
 
+/** The one spelling of an IP address: the same address twice would be one record twice (RFC 2181 section 5). */
+export function shortAddress(text: string): string {
+  return addressText(addressBytes(text));
+}
+
 /** The shortest spelling of an IPv6 address (RFC 5952), which must be valid and without a zone. */
 export function shortIpv6(text: string): string {
   return new SocketAddress({ address: text, family: 'ipv6' }).address;

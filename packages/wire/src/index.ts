@@ -5,6 +5,7 @@ export {
   EVERY_ADDRESS,
   hasPrefix,
   parseAddress,
+  shortAddress,
   shortIpv6,
   unmappedAddress,
 } from './address.js';
@@ -95,6 +96,7 @@ export {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
+  rcodeOf,
   RCODE_NAMES,
   SAFE_UDP_BYTES,
   TSIG_ERROR,

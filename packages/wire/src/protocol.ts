@@ -1,3 +1,5 @@
+import { readUint16 } from './bytes.js';
+
 /** Resource record types that this project writes or handles specially (IANA registry of RR types). */
 export const TYPE = {
   A: 1,
@@ -66,6 +68,11 @@ export const FLAG = {
 
 /** The four bits of the response code inside the flags word. */
 export const RCODE_MASK = 0xf;
+
+/** The rcode in the header of a message: without the upper bits that an OPT record has (RFC 6891 section 6.1.3). */
+export function rcodeOf(message: Uint8Array): number {
+  return readUint16(message, 2) & RCODE_MASK;
+}
 /** The four bits of the opcode inside the flags word; 0 is QUERY. */
 export const OPCODE_MASK = 0x7800;
 /** NOTIFY in these bits (RFC 1996 section 3). */

@@ -10,6 +10,7 @@ import type {
   ResolverFact,
   Workload,
 } from './facts.js';
+import { OR_OVERLOADED } from '../explain/programs.js';
 import { PUBLIC_SUFFIXES } from './public-suffixes.js';
 import { counted, listed, rule, type Fault, type Finding } from './rule.js';
 
@@ -676,13 +677,10 @@ export const FINDINGS: readonly Finding[] = [
     title: 'a program of the DNS hangs: its clients wait',
     mend: RESTART,
     rules: [
-      rule(
-        'the pages of the programs',
-        ['programs'],
-        ({ programs }) =>
+      rule('the pages of the programs', ['programs'], ({ programs }) =>
         programs
           .filter(({ hang }) => hang !== '')
-          .map(({ of, hang }) => `${of} hangs (${hang}), or its machine is overloaded; see its log, and restart it`), // prettier-ignore
+          .map(({ of, hang }) => `${of} hangs (${hang}), ${OR_OVERLOADED}`),
       ),
       rule('questions for names of the cluster', ['asked'], ({ asked }) =>
         silentServers(asked).map((server) => `${server} answers neither over UDP nor over TCP`),

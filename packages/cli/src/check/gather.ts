@@ -11,7 +11,9 @@ import {
   askPage,
   type ExplainerName,
   fetchText,
+  firstPage,
   forward,
+  isSilence,
   noReply,
   perProgram,
 } from '../explain/programs.js';
@@ -414,22 +416,14 @@ async function localProgram(
   program: ExplainerName,
   ports: readonly number[],
 ): Promise<FoundPages['found'][number] | Hanging | undefined> {
-  const results = await Promise.allSettled(ports.map((port) => pagesAt(port, PAGE_MS, (by) => by)));
-  const at = results.findIndex(({ status }) => status === 'fulfilled');
-  const first = results[at];
-  if (first?.status === 'fulfilled') return { port: ports[at]!, pages: first.value };
-  const hung = results.findIndex((each) => each.status === 'rejected' && isHang(each.reason));
-  if (hung < 0) return undefined;
+  const first = await firstPage(ports, PAGE_MS, (port) => pagesAt(port, PAGE_MS, (by) => by));
+  if (first === undefined) return undefined;
+  if ('port' in first) return { port: first.port, pages: first.page };
   return {
     program,
     of: program,
-    hang: `port ${ports[hung]!} of this machine: ${noReply(PAGE_MS)}`,
+    hang: `port ${first.silent} of this machine: ${noReply(PAGE_MS)}`,
   };
-}
-
-/** Any other failure says that no program of this project is there: most have several ports where they may be. */
-function isHang(error: unknown): boolean {
-  return [PAGE_MS, FORWARDED_PAGE_MS].some((limit) => errorText(error) === noReply(limit));
 }
 
 /** The programs and the ports of their pages, by the name of an image. */
@@ -480,7 +474,7 @@ async function clusterPages(
   });
   const hanging = wanted.flatMap(({ name, port, program }, i): Hanging[] => {
     const result = results[i];
-    if (result?.status !== 'rejected' || !isHang(result.reason)) return [];
+    if (result?.status !== 'rejected' || !isSilence(result.reason, FORWARDED_PAGE_MS)) return [];
     return [{ program, of: `${program} of pod ${name}`, hang: `port ${port}: ${errorText(result.reason)}` }]; // prettier-ignore
   });
   const more = running.length - pods.length;

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { get } from 'node:http';
-import { systemReason } from '@kube-dns/base';
+import { errorText, systemReason } from '@kube-dns/base';
 import type { Explanation } from '@kube-dns/telemetry';
 import { codeOf, refusal } from '../errors.js';
 
@@ -66,11 +66,37 @@ async function find(program: ExplainerName, ports: readonly number[]): Promise<R
   return { program, reason, advice: hangs ? HANGS : EXPLAINERS[program].advice, hangs };
 }
 
+/** What else may be where a program hangs, and what to do. */
+export const OR_OVERLOADED = 'or its machine is overloaded; see its log, and restart it';
 /** What to do with a program that hangs. */
-export const HANGS = 'it hangs, or its machine is overloaded; see its log, and restart it';
+export const HANGS = `it hangs, ${OR_OVERLOADED}`;
 /** A program that has not said within this time whether it has the page hangs. */
 export const HANG_MS = 2_000;
 const NO_REPLY = noReply(HANG_MS);
+
+/**
+ * What `read` gives of the first of a program's ports where it gives something; else the first port that took a connection and
+ * was silent for `limitMs`; undefined where the program is at none.
+ */
+export async function firstPage<Page>(
+  ports: readonly number[],
+  limitMs: number,
+  read: (port: number) => Promise<Page>,
+): Promise<
+  { readonly port: number; readonly page: Page } | { readonly silent: number } | undefined
+> {
+  const results = await Promise.allSettled(ports.map(read));
+  for (const [at, each] of results.entries()) {
+    if (each.status === 'fulfilled') return { port: ports[at]!, page: each.value };
+  }
+  const at = results.findIndex((each) => each.status === 'rejected' && isSilence(each.reason, limitMs)); // prettier-ignore
+  return at < 0 ? undefined : { silent: ports[at]! };
+}
+
+/** Whether a page could not be had as its program did not answer: any other failure says that it is not there. */
+export function isSilence(error: unknown, limitMs: number): boolean {
+  return errorText(error) === noReply(limitMs);
+}
 
 const NO_PAGE = 'it has no page /explain: it is older, or another program';
 const LOOPBACK = '127.0.0.1';

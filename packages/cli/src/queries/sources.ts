@@ -1,11 +1,12 @@
 import { shownUrl } from '@kube-dns/base';
 import type { V1Pod } from '@kubernetes/client-node';
 import { ApiReader, defaultKubeconfig, LOCAL_API } from '../api-reader.js';
-import { reasonOf, refusal } from '../errors.js';
+import { refusal } from '../errors.js';
 import {
   EXPLAINERS,
   type ExplainerName,
   fetchText,
+  firstPage,
   forwardPorts,
   HANG_MS,
   HANGS,
@@ -112,19 +113,20 @@ async function sourcesAt(
   const found = await Promise.all(
     NAMES.map(async (program): Promise<Look[]> => {
       const label = `${prefix}${program}`;
-      const pages = await Promise.allSettled(
-        ports[program].map((port) => readPage(port, '/top', HANG_MS)),
-      );
-      const at = pages.findIndex((page) => page.status === 'fulfilled' && 'clients' in page.value);
-      if (at >= 0) return [{ label, program, port: ports[program][at]! }];
-      const hung = pages.findIndex(
-        (page) => page.status === 'rejected' && reasonOf(page.reason) === noReply(HANG_MS),
-      );
-      if (hung < 0) return [];
-      return [{ label, program, hang: `127.0.0.1:${ports[program][hung]!}: ${noReply(HANG_MS)}` }];
+      const first = await firstPage(ports[program], HANG_MS, readLists);
+      if (first === undefined) return [];
+      if ('port' in first) return [{ label, program, port: first.port }];
+      return [{ label, program, hang: `127.0.0.1:${first.silent}: ${noReply(HANG_MS)}` }];
     }),
   );
   return found.flat();
+}
+
+/** Rejects where a port has no lists. */
+async function readLists(port: number): Promise<object> {
+  const lists = await readPage(port, '/top', HANG_MS);
+  if (!('clients' in lists)) throw new Error('it is another page');
+  return lists;
 }
 
 /** The object that a page has. Rejects with an Error whose message says why there is none. */

@@ -30,7 +30,7 @@ import {
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
-  RCODE_MASK,
+  rcodeOf,
   readUint16,
   RecordCursor,
   type ResourceRecord,
@@ -245,7 +245,7 @@ export class Forwarding {
   /** Whether a reply says that the end of a chain, which may not exist, does not: it is no CNAME either (RFC 6604). */
   #isAbsent(reply: Uint8Array, type: number, { targets, candidates }: Chain): boolean {
     if (candidates?.isUnknown !== true) return false;
-    if ((readUint16(reply, 2) & RCODE_MASK) !== RCODE.NXDOMAIN) return false;
+    if (rcodeOf(reply) !== RCODE.NXDOMAIN) return false;
     const target = targets.at(-1)!;
     const key = target.map(lowerCaseByte);
     if (this.#isAbove(key, key.length)) return false;
@@ -311,7 +311,7 @@ export class Forwarding {
 
   /**
    * Whether a lower-cased name is above one that is answered here: it exists, and where a server says NXDOMAIN of it that becomes
-   * NODATA, as whoever is told otherwise need not ask for the names below it (RFC 8020 section 2; dnsmasq rfc1035.c
+   * NODATA, as a cache may take NXDOMAIN for all names below (RFC 8020 section 2; dnsmasq rfc1035.c
    * check_for_local_domain).
    */
   #isAbove(name: Uint8Array, length: number): boolean {
@@ -331,7 +331,7 @@ export class Forwarding {
   #addReply(reply: Uint8Array, name: Uint8Array, query: Query): boolean {
     const { zone, reverse, isSynced, localNames } = this.#options;
     const writer = this.#writer;
-    const rcode = readUint16(reply, 2) & RCODE_MASK;
+    const rcode = rcodeOf(reply);
     const hasFailed = isFailure(reply);
     writer.setRcode(rcode, hasFailed ? NO_TARGET : undefined);
     if (hasFailed) return true;
@@ -397,8 +397,7 @@ export class Forwarding {
     if (name === undefined) return false;
     const length = expandKey(reply, at, reply.length, name);
     if (length < 0 || this.#isOwn(name, length)) return false;
-    const isDenied = (readUint16(reply, 2) & RCODE_MASK) === RCODE.NXDOMAIN;
-    if (isDenied && this.#isAbove(name, length)) return false;
+    if (rcodeOf(reply) === RCODE.NXDOMAIN && this.#isAbove(name, length)) return false;
     this.#lengths[this.#nameCount++] = length;
     return true;
   }
@@ -440,7 +439,7 @@ function tryNext(chain: Chain, query: Query): boolean {
 
 /** A server that had no answer says nothing about any name. */
 function isFailure(reply: Uint8Array): boolean {
-  const rcode = readUint16(reply, 2) & RCODE_MASK;
+  const rcode = rcodeOf(reply);
   return rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
 }
 

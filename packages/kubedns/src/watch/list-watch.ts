@@ -705,7 +705,7 @@ class ResourceLog {
     this.#log.info(`${this.#name}: ${message}`);
   }
 
-  /** Logs why a watch or a list is tried again, and when; `isDetail`: nobody needs to act on it, or it is known. */
+  /** Logs why a watch or a list is tried again, and when; `isDetail`: no one has to do anything, or it is known. */
   restarting(reason: RestartReason, failure: string, pauseMs: number, isDetail: boolean): void {
     const next = pauseMs === 0 ? 'next try now' : `next try in ${pauseText(pauseMs)}`;
     if (reason === 'gone') this.#detail(`the version is gone, listing again; ${next}`);

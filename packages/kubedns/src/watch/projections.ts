@@ -16,6 +16,7 @@ import {
   finishHash,
   FNV_OFFSET,
   hashByte,
+  shortAddress,
 } from '@kube-dns/wire';
 import {
   allowsHostNames,
@@ -109,11 +110,6 @@ export function addressTexts({ size, bytes }: PackedAddresses): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) =>
     addressText(Buffer.from(bytes.slice(i * size, (i + 1) * size), 'latin1')),
   );
-}
-
-/** The one spelling of an IP address: the same address twice would be one record twice (RFC 2181 section 5). */
-export function shortAddress(text: string): string {
-  return addressText(addressBytes(text));
 }
 
 /** What a name beside the zone leads to: addresses, or another name. */

@@ -1,5 +1,6 @@
 import { isIpAddress } from '@kube-dns/daemon';
 import type { OptionalResource } from './optional-watch.js';
+import { shortAddress } from '@kube-dns/wire';
 import {
   addressTexts,
   checkLabels,
@@ -8,7 +9,6 @@ import {
   IPV6_BYTES,
   metadataOf,
   packAddresses,
-  shortAddress,
   type PackedAddresses,
   type PortFields,
   portFields,

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { shortIpv6 } from '@kube-dns/wire';
+import { shortAddress } from '@kube-dns/wire';
 import { commandError, type CommandResult, NetworkError, type Run, runOrThrow } from './command.js';
 
 const IS_ABSENT = /does not exist|Cannot find device/;
@@ -96,11 +96,6 @@ export class DummyInterface {
   async #ip(...words: readonly string[]): Promise<void> {
     await runOrThrow(this.#run, 'interface', ['ip', ...words]);
   }
-}
-
-/** An address as `ip` prints it. */
-export function shortAddress(address: string): string {
-  return isIPv4(address) ? address : shortIpv6(address);
 }
 
 function parseList({ stdout }: CommandResult): Listed | undefined {

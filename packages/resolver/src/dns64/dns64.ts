@@ -27,6 +27,7 @@ import {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
+  rcodeOf,
   readUint16,
   readUint32,
   RecordCursor,
@@ -185,7 +186,7 @@ export class Dns64 {
 
   /**
    * NXDOMAIN of a reverse name below the prefix, or of one above these, becomes NODATA, in place: the names below it exist here,
-   * and whoever is told otherwise need not ask for them (RFC 8020 section 2, RFC 4592 section 2.2.2).
+   * and a cache may take NXDOMAIN for all of them (RFC 8020 section 2, RFC 4592 section 2.2.2).
    */
   admitReverse(message: Uint8Array, length: number): void {
     // After a CNAME it is about the target.
@@ -597,8 +598,4 @@ class TranslatedPath implements ReplyPath {
   abandon(): void {
     this.#path.abandon();
   }
-}
-
-function rcodeOf(message: Uint8Array): number {
-  return readUint16(message, 2) & RCODE_MASK;
 }

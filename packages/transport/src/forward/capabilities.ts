@@ -14,8 +14,8 @@ import {
   skipName,
   TYPE,
   writeUint16,
+  rcodeOf,
 } from '@kube-dns/wire';
-import { rcodeOf } from './failure.js';
 
 /** A server that does not know EDNS is sent queries without it for this long; it may be replaced by a newer one. */
 const FORGET_MS = 900_000;

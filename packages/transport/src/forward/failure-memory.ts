@@ -8,8 +8,9 @@ import {
   reasonsOf,
   ReplyOutline,
   isInZone,
+  rcodeOf,
 } from '@kube-dns/wire';
-import { type Failure, failure, rcodeOf } from './failure.js';
+import { type Failure, failure } from './failure.js';
 import type { UpstreamQuery } from './query.js';
 import type { QuestionKey, QuestionVariant } from './question.js';
 import type { ServerGroup } from './servers.js';

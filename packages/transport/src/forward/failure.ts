@@ -7,6 +7,7 @@ import {
   OPT_BYTES,
   RCODE,
   RCODE_MASK,
+  rcodeOf,
   readUint16,
   RecordCursor,
   ReplyOutline,
@@ -106,10 +107,6 @@ export function badReplyReason(
 export function isRefusal(reply: Uint8Array): boolean {
   const rcode = rcodeOf(reply);
   return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
-}
-
-export function rcodeOf(reply: Uint8Array): number {
-  return readUint16(reply, 2) & RCODE_MASK;
 }
 
 /** NOERROR without an answer, from a server that neither has the zone nor asks for others. */

@@ -1,7 +1,8 @@
+import { rcodeOf } from '@kube-dns/wire';
 import { type Trace, TraceKind } from '@kube-dns/base';
 import type { ExchangeErrorCode } from '../errors.js';
 import type { ServerAddress } from '../server-address.js';
-import { type FailureReason, isTruncated, rcodeOf, type BadReplyReason } from './failure.js';
+import { type FailureReason, isTruncated, type BadReplyReason } from './failure.js';
 
 /** Is notified of every event of one server. */
 export interface ServerCounter {

@@ -1,5 +1,5 @@
 import type { Trace } from '@kube-dns/base';
-import { type Query, readUint16, type ReplyOutline } from '@kube-dns/wire';
+import { type Query, readUint16, type ReplyOutline, rcodeOf } from '@kube-dns/wire';
 import type { Client } from '../answerer.js';
 import type { ExchangeErrorCode } from '../errors.js';
 import { isStreamed, type ServerAddress } from '../server-address.js';
@@ -19,7 +19,6 @@ import {
   badReplyReason,
   isRefusal,
   isTruncated,
-  rcodeOf,
   type BadReplyReason,
   withoutRecords,
 } from './failure.js';

@@ -1,5 +1,13 @@
 import type { Trace } from '@kube-dns/base';
-import { buildQuery, encodeKey, type Query, ROOT_NAME, TYPE, writeUint16 } from '@kube-dns/wire';
+import {
+  buildQuery,
+  encodeKey,
+  type Query,
+  ROOT_NAME,
+  TYPE,
+  writeUint16,
+  rcodeOf,
+} from '@kube-dns/wire';
 import { nowMs } from '../batch-clock.js';
 import type { KeptConnections } from '../encrypted/pool.js';
 import { TlsTrust } from '../encrypted/tls.js';
@@ -8,7 +16,7 @@ import { type Exchange, exchange, type ExchangeDone } from '../exchange.js';
 import { randomId } from '../random-id.js';
 import { isStreamed, type ServerAddress, serverKey, serverText } from '../server-address.js';
 import { CaseEcho, EdnsSupport, UpstreamCookies } from './capabilities.js';
-import { type Failure, NOT_SENT, notSentTo, rcodeOf } from './failure.js';
+import { type Failure, NOT_SENT, notSentTo } from './failure.js';
 import type { ExchangeObservers, ServerCounter, ServerCounters } from './observers.js';
 import { domainHash, GroupLoad, ServerTcpSlots, Slot, type TcpWaiter } from './quota.js';
 import { PROBE_PAUSE_MS, ServerHealth } from './server-health.js';

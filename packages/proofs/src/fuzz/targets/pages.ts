@@ -76,6 +76,8 @@ const STATUS = {
 const METRICS =
   '# TYPE x counter\nkubedns_upstream_server_certificate_end_timestamp_seconds{server="9.9.9.9#53"} 1767225600\ncoredns_dns_requests_total{server="a\\"b",type="AAAA"} 5000\ncoredns_dns_requests_total{type="A"} 1e4\n';
 
+const PUNCTUATION = ['"', '[', ']', '{', '}', ':', ','];
+
 /** What the commands `check`, `top` and `tail` read of files and of programs. */
 export const ROWS = {
   /** Files of `kube-dns check`, until its findings. */
@@ -84,23 +86,8 @@ export const ROWS = {
       allowance: (input) => REPORT_ALLOWANCE + TIMES_A_TEXT * textAllowance(input),
       seeds: [...FILES, FILES.slice(0, 2).join(BETWEEN)],
       tokens: [
-        ...[
-          '"',
-          '[',
-          ']',
-          '{',
-          '}',
-          ':',
-          ',',
-          ': ',
-          '\n- ',
-          '\n  ',
-          '- ',
-          BETWEEN,
-          '&a ',
-          '*a',
-          '|\n',
-        ],
+        ...PUNCTUATION,
+        ...[': ', '\n- ', '\n  ', '- ', BETWEEN, '&a ', '*a', '|\n'],
         ...['kind: ', '"kind":"Service"', '"kind":"ConfigMap"', '"kind":"Pod"', '"metadata":{'],
         ...[
           '"spec":{',
@@ -136,7 +123,8 @@ export const ROWS = {
         (program) => JSON.stringify({ ...STATUS, program }) + BETWEEN + METRICS,
       ),
       tokens: [
-        ...['"', '[', ']', '{', '}', ':', ',', 'null', '[]', '{}', '-1', '1e999', '"sections":{'],
+        ...PUNCTUATION,
+        ...['null', '[]', '{}', '-1', '1e999', '"sections":{'],
         ...['"program":"kubedns"', '"failures":"', 'a 1, ', '{server="', '"} ', ' NaN', ' +Inf'],
         ...['coredns_dns_requests_total', '"state":"down"', '"at":"x"', '"questions":-1'],
       ],
@@ -160,22 +148,8 @@ export const ROWS = {
         '{"dropped":1,"lines":[{"time":"2026-01-01T00:00:00.000Z","client_ip":"10.1.0.1","qtype":"A","qname":"a\\\\000b.","rcode":"NOERROR","source":"cache","duration_seconds":0.001,"ede":[3,22]}]}',
       ],
       tokens: [
-        ...[
-          '"',
-          '[',
-          ']',
-          '{',
-          '}',
-          ':',
-          ',',
-          'null',
-          '[]',
-          '{}',
-          '-1',
-          '1e999',
-          '\\u001b[2J',
-          '\\n',
-        ],
+        ...PUNCTUATION,
+        ...['null', '[]', '{}', '-1', '1e999', '\\u001b[2J', '\\n'],
         ...[
           '"client":',
           '"questions":1',
