@@ -60,7 +60,7 @@ describe.each(WORDS)('the configuration of %s (skipped where it is not installed
       const zone: Task = { kind: 'zone', zone: zoneText(PLAN, [0, 1, 2]) };
       const task: Task = isZone ? zone : { kind: 'cache', upstream };
       const knownName = isZone ? PLAN.dnsName(1) : 'host.example';
-      const peer = await startPeer(word, task, { owned, core: undefined, knownName });
+      const [peer] = await startPeer(word, task, { owned, core: undefined, knownName });
       const answer = await ask(peer!.port, { name: knownName, type: 'A' });
       const data = isZone ? serviceAddress(1) : '198.51.100.7';
       expect(answer.answers).toMatchObject([{ type: 'A', data }]);

@@ -7,6 +7,7 @@ const GIVEN = {
   runs: 5,
   seconds: 3,
   'part-seconds': 2,
+  'rate-seconds': 4,
   'warm-up': 2,
   'warm-up-answers': 1_000,
   quick: false,
@@ -17,13 +18,13 @@ describe('the sizes of strongest', () => {
   it('are those that are given', () => {
     const { plan, only } = sizesOf(GIVEN);
     const warmUp = { seconds: 2, answers: 1_000 };
-    expect(plan).toEqual({ runs: 5, seconds: 3, partSeconds: 2, warmUp });
+    expect(plan).toEqual({ runs: 5, seconds: 3, partSeconds: 2, rateSeconds: 4, warmUp });
     expect(only).toEqual(ALL);
   });
 
   it('are smaller with --quick, with fewer scenarios', () => {
     const { plan, only } = sizesOf({ ...GIVEN, quick: true });
-    expect(plan).toMatchObject({ runs: 3, seconds: 1, partSeconds: 0.5 });
+    expect(plan).toMatchObject({ runs: 3, seconds: 1, partSeconds: 0.5, rateSeconds: 2 });
     expect(only).toEqual(['hits', 'hits-tcp', 'misses', 'dot', 'zone', 'zone-negative']);
   });
 

@@ -38,6 +38,7 @@ const OPTIONS = {
   runs: numberOption(5, 'runs, in each of which every server has its turn', { min: 1, max: 100 }),
   seconds: numberOption(3, 'seconds of each run, as fast as it answers', { min: 0.1, ...seconds }),
   'part-seconds': numberOption(2, 'seconds at 50 % of that, and at 100 %; 0 is never', seconds),
+  'rate-seconds': numberOption(5, 'seconds at each rate of latency', { min: 0.5, ...seconds }),
   'warm-up': numberOption(2, 'seconds before the first run, at least; 0 is none', seconds),
   'warm-up-answers': numberOption(100_000, 'answers before it, at least'),
   names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
@@ -55,13 +56,27 @@ const OPTIONS = {
 
 type Values = OptionValues<typeof OPTIONS>;
 
-const QUICK = { runs: 3, seconds: 1, partSeconds: 0.5, warmUpSeconds: 1, warmUpAnswers: 50_000 };
+const QUICK = {
+  runs: 3,
+  seconds: 1,
+  partSeconds: 0.5,
+  rateSeconds: 2,
+  warmUpSeconds: 1,
+  warmUpAnswers: 50_000,
+};
 
 /** How often and how long, and the scenarios. */
 export function sizesOf(
   values: Pick<
     Values,
-    'runs' | 'seconds' | 'part-seconds' | 'warm-up' | 'warm-up-answers' | 'quick' | 'only'
+    | 'runs'
+    | 'seconds'
+    | 'part-seconds'
+    | 'rate-seconds'
+    | 'warm-up'
+    | 'warm-up-answers'
+    | 'quick'
+    | 'only'
   >,
 ): { readonly plan: Omit<MeasurePlan, 'cores'>; readonly only: readonly string[] } {
   const { runs, seconds: long, quick, only } = values;
@@ -69,6 +84,7 @@ export function sizesOf(
     runs,
     seconds: long,
     partSeconds: values['part-seconds'],
+    rateSeconds: values['rate-seconds'],
     warmUpSeconds: values['warm-up'],
     warmUpAnswers: values['warm-up-answers'],
   };

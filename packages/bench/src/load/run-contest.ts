@@ -122,7 +122,7 @@ const SOCKETS = 4;
 /** Of dnsperf, as fast as the server answers; each socket has one at least. */
 const IN_FLIGHT = 200;
 /** Of the open loop: a pause of the machine spoils a window so long and not the whole run. */
-const WINDOW_SECONDS = 0.25;
+export const WINDOW_SECONDS = 0.25;
 
 /**
  * Gives every subject each trial in turn, run after run: what drifts, drifts for all. Closing `owned`

@@ -26,6 +26,9 @@ export function contestant(subject: Subject, more: Partial<Contestant> = {}): Co
   return { ...subject, pids: [subject.pid], ...more };
 }
 
+/** Starts a server; none where it is not here. */
+export type Start = (owned: Owned) => Promise<readonly Contestant[]>;
+
 /** Where a peer runs. */
 interface PeerPlace {
   readonly owned: Owned;
@@ -40,15 +43,15 @@ const START_LIMIT_MS = 60_000;
 /** From the first answer on, until the parts of a server that start later have started. */
 const SETTLE_MS = 200;
 
-/** Starts a peer on a free port of 127.0.0.1; undefined where it is not installed. Throws a MeasureError. */
+/** Starts a peer on a free port of 127.0.0.1; none where it is not installed. Throws a MeasureError. */
 export async function startPeer(
   word: PeerWord,
   task: Task,
   { owned, core, threads = 1, knownName }: PeerPlace,
-): Promise<Contestant | undefined> {
+): Promise<readonly Contestant[]> {
   const { program, configure } = PEERS[word];
   const path = installedProgram(program);
-  if (path === undefined) return undefined;
+  if (path === undefined) return [];
   const folder = owned.add(new TemporaryFolder());
   const port = await freePort();
   const { args, files } = configure({ task, port, folder: folder.path, threads });
@@ -61,14 +64,8 @@ export async function startPeer(
   await awaitRecord(server, port, query, START_LIMIT_MS);
   await delay(SETTLE_MS);
   const { pid } = server;
-  return contestant({
-    name: word,
-    port,
-    pid,
-    server,
-    isOneProcess: true,
-    check: () => server.check(),
-  });
+  const check = () => server.check();
+  return [contestant({ name: word, port, pid, server, isOneProcess: true, check })];
 }
 
 /** Our node-cache with one block. */

@@ -28,7 +28,16 @@ it('a family is a process with all below it, and has the CPU time of those that 
   expect(familyOf(pid)[0]).toBe(pid);
 });
 
+it('a family has the CPU time of those that run, in parts of a tick', () => {
+  const before = familyUsage([process.pid]).runMs;
+  const endMs = performance.now() + 20;
+  while (performance.now() < endMs);
+  const usedMs = familyUsage([process.pid]).runMs - before;
+  expect(usedMs).toBeGreaterThan(0);
+  expect(usedMs % 10).not.toBe(0);
+});
+
 it('a process that has ended has no family and no CPU time', () => {
   expect(familyOf(NO_PID)).toEqual([]);
-  expect(familyUsage([NO_PID])).toEqual({ userMs: 0, systemMs: 0 });
+  expect(familyUsage([NO_PID])).toEqual({ userMs: 0, systemMs: 0, runMs: 0 });
 });

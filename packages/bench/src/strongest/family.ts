@@ -10,7 +10,11 @@ const SYSTEM = [12, 14] as const;
 export interface FamilyUsage {
   readonly userMs: number;
   readonly systemMs: number;
+  /** Both, without what has ended, and in nanoseconds and not in ticks; 0 where the kernel does not say it. */
+  readonly runMs: number;
 }
+
+const NS_PER_MS = 1_000_000;
 
 /** A process and all below it; empty where it has ended. */
 export function familyOf(pid: number): readonly number[] {
@@ -32,12 +36,27 @@ export function familyOf(pid: number): readonly number[] {
 export function familyUsage(pids: readonly number[]): FamilyUsage {
   let userMs = 0;
   let systemMs = 0;
+  let runMs = 0;
   for (const pid of pids.flatMap(familyOf)) {
     const fields = statOf(pid);
     for (const at of USER) userMs += Number(fields[at] ?? 0) * TICK_MS;
     for (const at of SYSTEM) systemMs += Number(fields[at] ?? 0) * TICK_MS;
+    runMs += runNs(pid) / NS_PER_MS;
   }
-  return { userMs, systemMs };
+  return { userMs, systemMs, runMs };
+}
+
+/** Of all its threads. */
+function runNs(pid: number): number {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`).map((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8'),
+    );
+    return tasks.reduce((sum, text) => sum + Number.parseInt(text, 10), 0);
+  } catch {
+    // It ended meanwhile, or the kernel has no such file.
+    return 0;
+  }
 }
 
 /** The fields behind the name of the program, which may have any characters. */

@@ -5,7 +5,7 @@ import {
   type DnsperfOptions,
   dnsperfOutput,
   MeasureError,
-  type Owned,
+  Owned,
   parseDnsperf,
   parseLatencies,
   pinProcess,
@@ -14,14 +14,37 @@ import {
 } from '@kube-dns/testkit';
 import { errorText } from '@kube-dns/base';
 import { RCODE } from '@kube-dns/wire';
-import { LatencyHistogram, type OpenLoopMethods } from '../dns/open-loop.js';
+import { LatencyHistogram, type OpenLoopMethods, type OpenLoopPlan } from '../dns/open-loop.js';
 import type { SingleQuestionsMethods, SingleQuestionsResult } from '../dns/single-questions.js';
-import { coldNote, startOpenLoop, warmUp, type WarmUpPlan } from '../load/run-contest.js';
-import { type Metrics, NO_METRICS, type Score } from '../load/scores.js';
+import {
+  coldNote,
+  startOpenLoop,
+  warmUp,
+  type WarmUpPlan,
+  WINDOW_SECONDS,
+} from '../load/run-contest.js';
+import { type Metrics, NO_METRICS, type Score, type Trial } from '../load/scores.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries.js';
-import type { Contestant } from './contestants.js';
+import type { Contestant, Start } from './contestants.js';
 import { familyUsage } from './family.js';
-import type { ScenarioTrial } from './scenarios.js';
+
+/** One load of a scenario. */
+export interface ScenarioTrial extends Trial {
+  /** Over TCP: each question has a connection of its own, as fast as it is answered. */
+  readonly isSingle?: boolean;
+  /** Asks for each name once before each run, so that what has expired is there again. */
+  readonly isPrimed?: boolean;
+  /** Each answer needs a server that may have the core of the load. */
+  readonly isForwarded?: boolean;
+  /** Whether it is asked as fast as it answers, and at no rate. */
+  readonly isFullOnly?: boolean;
+  /** It is asked one question at a time and so many each second, and never as fast as it answers. */
+  readonly rates?: readonly number[];
+  /** Each is started anew in every run, and asked at the first of the rates from then on. */
+  readonly coldStarts?: readonly Start[];
+  /** Load and servers are pinned to no core. */
+  readonly isUnpinned?: boolean;
+}
 
 /** How often and how long each server has each load. */
 export interface MeasurePlan {
@@ -30,6 +53,8 @@ export interface MeasurePlan {
   readonly seconds: number;
   /** At each part of its own rate; 0: at none. */
   readonly partSeconds: number;
+  /** At each rate that all servers have. */
+  readonly rateSeconds: number;
   readonly warmUp: WarmUpPlan;
   readonly cores: CorePlan | undefined;
 }
@@ -40,6 +65,20 @@ export const PARTS = [50, 100] as const;
 /** The title of a load in tables. */
 export function loadTitle(trial: string, percent?: number): string {
   return percent === undefined ? trial : `${trial}, ${percent} % of its rate`;
+}
+
+/** The scenario in which all servers are asked at the same rates. */
+export const LATENCY = 'latency';
+const ALONE = 'one question at a time';
+const COLD_SECONDS = 10;
+
+function rateTitle(trial: string, what: string): string {
+  return `${trial}, ${what}`;
+}
+
+/** Whether all servers have had the load of this title alike. */
+export function isSameForAll(title: string): boolean {
+  return title.startsWith(rateTitle(LATENCY, ''));
 }
 
 interface MeasureTools {
@@ -73,8 +112,11 @@ export async function measureAll(
   const folder = owned.add(new TemporaryFolder());
   const isShared = plan.cores !== undefined && plan.cores.load === plan.cores.upstream;
   const yields = isShared && trials.some(({ isForwarded = false }) => isForwarded);
-  const hasRates = plan.partSeconds > 0 && trials.some((trial) => trial.isFullOnly !== true);
-  const openLoop = hasRates ? await startOpenLoop(owned, plan.cores, yields) : undefined;
+  const hasRates = (trial: ScenarioTrial) =>
+    trial.rates !== undefined || (plan.partSeconds > 0 && trial.isFullOnly !== true);
+  const openLoop = trials.some(hasRates)
+    ? await startOpenLoop(owned, plan.cores, yields)
+    : undefined;
   const isSingle = trials.some((trial) => trial.isSingle === true);
   const singles = isSingle ? await startSingles(owned, plan.cores) : undefined;
   const loads = trials.map((trial, i) => {
@@ -95,19 +137,32 @@ export async function measureAll(
     }
   }
   const scores: Score[] = [];
+  const measureOne = async (
+    { trial: { name } }: ScenarioLoad,
+    { name: subject }: Contestant,
+    run: number,
+    measure: () => Promise<Measured>,
+  ) => {
+    progress(`${name}, run ${run} of ${plan.runs}: ${subject}`);
+    try {
+      for (const [trial, metrics] of await measure()) scores.push({ subject, trial, run, metrics });
+    } catch (error) {
+      // dnsperf itself fails at some answers, and a server may end; the others are measured all the same.
+      if (!(error instanceof MeasureError)) throw error;
+      note(`${name}, run ${run}, ${subject}: not measured, ${errorText(error)}`);
+    }
+  };
   for (let run = 1; run <= plan.runs; run++) {
     for (const load of loads) {
       for (const each of contestants.filter((one) => load.isFor(one))) {
-        progress(`${load.trial.name}, run ${run} of ${plan.runs}: ${each.name}`);
-        try {
-          for (const [trial, metrics] of await load.measure(each)) {
-            scores.push({ subject: each.name, trial, run, metrics });
-          }
-        } catch (error) {
-          // dnsperf itself fails at some answers, and a server may end; the others are measured all the same.
-          if (!(error instanceof MeasureError)) throw error;
-          note(`${load.trial.name}, run ${run}, ${each.name}: not measured, ${errorText(error)}`);
+        await measureOne(load, each, run, () => load.measure(each));
+      }
+      for (const start of load.trial.coldStarts ?? []) {
+        const own = owned.add(new Owned());
+        for (const each of await start(own)) {
+          await measureOne(load, each, run, () => load.measureCold(each));
         }
+        await own.close();
       }
     }
   }
@@ -121,6 +176,11 @@ interface LoadSource {
   readonly openLoop: Remote<OpenLoopMethods> | undefined;
   readonly singles: Remote<SingleQuestionsMethods> | undefined;
 }
+
+type AskOptions = Omit<DnsperfOptions, 'file' | 'owned'>;
+
+/** The metrics by the title of the load. */
+type Measured = readonly (readonly [string, Metrics])[];
 
 /** What a server answered, and the CPU time that it took. */
 type CpuMetrics = Pick<Metrics, 'userUs' | 'systemUs' | 'cpuUs'>;
@@ -157,8 +217,10 @@ class ScenarioLoad {
     return warmUp(ask, this.#plan.warmUp, { questions: this.trial.questions.length });
   }
 
-  /** The metrics by the title of the load: as fast as it answers, then at parts of that rate. */
-  async measure(each: Contestant): Promise<readonly (readonly [string, Metrics])[]> {
+  /** As fast as it answers, then at parts of that rate; or at the rates of the trial. */
+  async measure(each: Contestant): Promise<Measured> {
+    const { rates } = this.trial;
+    if (rates !== undefined) return this.#atRates(each, rates);
     const { name, isPrimed = false, isFullOnly = false } = this.trial;
     const { isOverTcp = false, isSingle = false } = this.trial;
     if (isPrimed) await this.#dnsperf(each, { seconds: PRIME_SECONDS, passes: 1 });
@@ -169,22 +231,47 @@ class ScenarioLoad {
     if (isFullOnly || this.#plan.partSeconds === 0 || !isKnown) return measured;
     for (const percent of PARTS) {
       const rate = (full.queriesPerSecond * percent) / 100;
-      const metrics = isOverTcp ? await this.#overTcp(each, rate) : await this.#openly(each, rate);
+      const seconds = this.#plan.partSeconds;
+      const metrics = isOverTcp
+        ? await this.#byDnsperf(each, { seconds, perSecond: Math.max(1, Math.round(rate)) })
+        : await this.#openly(each, { rate, seconds });
       measured.push([loadTitle(name, percent), metrics]);
       each.check();
     }
     return measured;
   }
 
+  async #atRates(each: Contestant, rates: readonly number[]): Promise<Measured> {
+    const { name } = this.trial;
+    const seconds = this.#plan.rateSeconds;
+    const alone = await this.#byDnsperf(each, { seconds, clients: 1, outstanding: 1 });
+    const measured: (readonly [string, Metrics])[] = [[rateTitle(name, ALONE), alone]];
+    for (const rate of rates) {
+      const title = rateTitle(name, `${rate} questions a second`);
+      measured.push([title, await this.#openly(each, { rate, seconds }, WINDOW_SECONDS)]);
+      each.check();
+    }
+    return measured;
+  }
+
+  /** From the moment it serves. */
+  async measureCold(each: Contestant): Promise<Measured> {
+    const { name, rates: [rate = 0] = [] } = this.trial;
+    const title = rateTitle(name, `${rate} a second in the first ${COLD_SECONDS} s`);
+    const metrics = await this.#openly(each, { rate, seconds: COLD_SECONDS });
+    each.check();
+    return [[title, metrics]];
+  }
+
   async #atFullSpeed(each: Contestant): Promise<Metrics> {
-    const seen = cpuMeter(each);
+    const seen = this.#cpuMeter(each);
     const output = await this.#dnsperf(each, { seconds: this.#plan.seconds });
     const { completed, ...result } = parseDnsperf(output);
     return { ...this.#dnsperfMetrics({ completed, ...result }), ...seen(completed) };
   }
 
   async #singly(each: Contestant): Promise<Metrics> {
-    const seen = cpuMeter(each);
+    const seen = this.#cpuMeter(each);
     const result = await this.#askSingly(each, this.#plan.seconds);
     const { answered, sent, wrong, elapsedMs, answers } = result;
     const { p50Ms, p99Ms, p999Ms } = answers;
@@ -215,11 +302,9 @@ class ScenarioLoad {
     return { ...NO_METRICS, queriesPerSecond, answeredPercent, wrong, answerBytes };
   }
 
-  /** dnsperf waits for answers once 200 questions are outstanding: a closed loop. */
-  async #overTcp(each: Contestant, perSecond: number): Promise<Metrics> {
-    const seen = cpuMeter(each);
-    const seconds = this.#plan.partSeconds;
-    const options = { seconds, perSecond: Math.max(1, Math.round(perSecond)) };
+  /** dnsperf waits for answers once 200 questions are outstanding, or as many as it may have: a closed loop. */
+  async #byDnsperf(each: Contestant, options: AskOptions): Promise<Metrics> {
+    const seen = this.#cpuMeter(each);
     const output = await this.#dnsperf(each, { ...options, printsLatencies: true });
     const result = parseDnsperf(output);
     const cpu = seen(result.completed);
@@ -231,33 +316,39 @@ class ScenarioLoad {
     return { ...metrics, ...cpu, p50Ms, p99Ms, p999Ms, openAnsweredPercent };
   }
 
-  async #openly(each: Contestant, rate: number): Promise<Metrics> {
+  async #openly(
+    each: Contestant,
+    { rate, seconds }: Pick<OpenLoopPlan, 'rate' | 'seconds'>,
+    windowSeconds?: number,
+  ): Promise<Metrics> {
     const { openLoop, questions } = this.#source;
     if (openLoop === undefined) return NO_METRICS;
     const { sockets = SOCKETS, rcodes: names } = this.trial;
     const rcodes = names.map((name) => RCODE[name]);
-    const seconds = this.#plan.partSeconds;
-    const seen = cpuMeter(each);
+    const seen = this.#cpuMeter(each);
     const load = { port: each.port, rate, seconds, sockets, questions, rcodes };
-    const { answers, answered, sent, wrong, ownDelays, sentInTimePercent } = await openLoop.call(
-      'run',
-      load,
-    );
+    const windows = windowSeconds === undefined ? {} : { windowSeconds };
+    const result = await openLoop.call('run', { ...load, ...windows });
+    const { answers, answered, sent, wrong, ownDelays, sentInTimePercent } = result;
+    const { repeatedPercent } = result;
+    // Those of windows that do not count have cost CPU time, too.
+    const all = answered / (1 - repeatedPercent / 100);
     return {
       ...NO_METRICS,
-      ...seen(answered),
+      ...seen(all),
       queriesPerSecond: answered / seconds,
       p50Ms: answers.p50Ms,
       p99Ms: answers.p99Ms,
       p999Ms: answers.p999Ms,
       openAnsweredPercent: (100 * answered) / sent,
       ownP999Ms: ownDelays.p999Ms,
+      repeatedPercent,
       sentInTimePercent,
       wrong,
     };
   }
 
-  #dnsperf({ port }: Contestant, options: Omit<DnsperfOptions, 'file' | 'owned'>): Promise<string> {
+  #dnsperf({ port }: Contestant, options: AskOptions): Promise<string> {
     const { sockets = SOCKETS, isOverTcp = false, isUnpinned = false } = this.trial;
     return dnsperfOutput(
       { host: '127.0.0.1', port },
@@ -273,16 +364,20 @@ class ScenarioLoad {
       },
     );
   }
-}
 
-/** From now on; the function it returns divides what was used since then by the number of answers. */
-function cpuMeter({ pids }: Contestant): (answers: number) => CpuMetrics {
-  const before = familyUsage(pids);
-  return (answers) => {
-    const now = familyUsage(pids);
-    if (answers === 0) return NO_METRICS;
-    const userUs = (1_000 * (now.userMs - before.userMs)) / answers;
-    const systemUs = (1_000 * (now.systemMs - before.systemMs)) / answers;
-    return { userUs, systemUs, cpuUs: userUs + systemUs };
-  };
+  /** From now on; the function it returns divides what was used since then by the number of answers. */
+  #cpuMeter({ pids }: Contestant): (answers: number) => CpuMetrics {
+    const before = familyUsage(pids);
+    return (answers) => {
+      const now = familyUsage(pids);
+      if (answers === 0) return NO_METRICS;
+      const [userMs, systemMs] = [now.userMs - before.userMs, now.systemMs - before.systemMs];
+      const runMs = now.runMs - before.runMs;
+      // A server may have a process for each connection, which has ended.
+      const isExact = this.trial.isOverTcp !== true && runMs > 0;
+      const cpuUs = (1_000 * (isExact ? runMs : userMs + systemMs)) / answers;
+      const userUs = (cpuUs * userMs) / (userMs + systemMs);
+      return { userUs, systemUs: cpuUs - userUs, cpuUs };
+    };
+  }
 }

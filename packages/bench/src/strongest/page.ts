@@ -9,7 +9,7 @@ import {
   spreadChart,
 } from '../load/charts.js';
 import { formatRange, ScoreLog } from '../load/scores.js';
-import { loadTitle, PARTS } from './measure.js';
+import { isSameForAll, loadTitle, type PARTS } from './measure.js';
 
 export const STRONGEST_PAGE = 'strongest.md';
 const TITLE = 'Beside the strongest';
@@ -25,11 +25,16 @@ export function oursIn(log: ScoreLog, trial: string): string | undefined {
 
 const RATIO_DIGITS = 2;
 
-/** CPU time of a server over that of ours, run by run; `-` where ours is not there, or is this one. */
-function timesOurs(log: ScoreLog, subject: string, trial: string): string {
+/** A figure of a server over that of ours, run by run; `-` where ours is not there, or is this one. */
+function timesOurs(
+  log: ScoreLog,
+  subject: string,
+  trial: string,
+  metric: Parameters<ScoreLog['ratio']>[0] = 'cpuUs',
+): string {
   const ours = oursIn(log, trial);
   if (ours === undefined || ours === subject) return '-';
-  return formatRange(log.ratio('cpuUs', subject, ours, trial), RATIO_DIGITS);
+  return formatRange(log.ratio(metric, subject, ours, trial), RATIO_DIGITS);
 }
 
 /** The rest of 100 %. */
@@ -39,7 +44,6 @@ function restOf({ min, median, max }: Range): Range {
 
 /** The table of a load: as fast as servers answer, or at a part of that. */
 export function strongestSection(log: ScoreLog, title: string): Section {
-  const isFull = !PARTS.some((percent) => title === loadTitle(nameOf(title), percent));
   const cell = (metric: Parameters<ScoreLog['range']>[0], digits: number) => (subject: string) =>
     formatRange(log.range(metric, subject, title), digits);
   const lost = (metric: 'answeredPercent' | 'openAnsweredPercent') => (subject: string) =>
@@ -63,13 +67,18 @@ export function strongestSection(log: ScoreLog, title: string): Section {
     ['wrong', cell('wrong', 0)],
     ...(hasTimes ? times : []),
   ] as const;
+  const beside = [
+    ['p50 × ours', (subject: string) => timesOurs(log, subject, title, 'p50Ms')],
+    ['p99 × ours', (subject: string) => timesOurs(log, subject, title, 'p99Ms')],
+  ] as const;
   const part = [
     ...times,
+    ...(isSameForAll(title) ? beside : []),
     ['lost %', lost('openAnsweredPercent')],
     ['wrong', cell('wrong', 0)],
     ['load itself late, p99.9 ms', cell('ownP999Ms', 3)],
   ] as const;
-  const columns = [...shared, ...(isFull ? full : part)];
+  const columns = [...shared, ...(isFullTitle(title) ? full : part)];
   const rows = log.subjectsOf(title).map((subject) => columns.map(([, of]) => of(subject)));
   return { title, header: columns.map(([head]) => head), rows };
 }
@@ -152,7 +161,7 @@ function configurationText(configurations: readonly (readonly [string, string, s
 type Logs = ReadonlyMap<string, ScoreLog>;
 
 function plotsOf(logs: Logs): readonly Plot[] {
-  return [...cpuPlot(logs), ...tailPlot(logs, 50), ...tailPlot(logs, 100)];
+  return [...cpuPlot(logs), ...ratePlot(logs), ...partPlot(logs, 50), ...partPlot(logs, 100)];
 }
 
 function isFullTitle(title: string): boolean {
@@ -184,23 +193,37 @@ function cpuPlot(logs: Logs): readonly Plot[] {
   );
 }
 
-function tailPlot(logs: Logs, percent: (typeof PARTS)[number]): readonly Plot[] {
-  const groups = [...logs]
-    .filter(([title]) => title === loadTitle(nameOf(title), percent))
-    .map(([title, log]) => ({
-      title: nameOf(title),
-      rows: log.subjectsOf(title).flatMap((label) => {
+function ratePlot(logs: Logs): readonly Plot[] {
+  const own = [...logs].filter(([title]) => isSameForAll(title));
+  const title = 'Time to an answer at the same rate for all servers, ms: p50, p99, p99.9';
+  return tailPlot('strongest-latency.svg', title, own, (each) => each);
+}
+
+function partPlot(logs: Logs, percent: (typeof PARTS)[number]): readonly Plot[] {
+  const own = [...logs].filter(([title]) => title === loadTitle(nameOf(title), percent));
+  const title = `Time to an answer at ${percent} % of what each server answers, ms: p50, p99, p99.9`;
+  return tailPlot(`strongest-tail-${percent}.svg`, title, own, nameOf);
+}
+
+function tailPlot(
+  file: string,
+  title: string,
+  logs: readonly (readonly [string, ScoreLog])[],
+  nameIn: (load: string) => string,
+): readonly Plot[] {
+  const groups = logs
+    .map(([load, log]) => ({
+      title: nameIn(load),
+      rows: log.subjectsOf(load).flatMap((label) => {
         const values = (['p50Ms', 'p99Ms', 'p999Ms'] as const).map((metric) =>
-          log.median(metric, label, title),
+          log.median(metric, label, load),
         );
         const isKnown = values.every((value) => value > 0);
         return isKnown ? [{ label, side: sideOf(label), values }] : [];
       }),
     }))
     .filter(({ rows }) => rows.length > 0);
-  const title = `Time to an answer at ${percent} % of what each server answers, ms: p50, p99, p99.9`;
   const note = 'an unanswered question counts as a second; a line for each power of ten';
   const textOf = (values: readonly number[]) => values.map(shortMs).join(' / ');
-  const file = `strongest-tail-${percent}.svg`;
   return plot(file, title, () => spreadChart({ title, note, groups }, textOf), groups);
 }

@@ -8,7 +8,7 @@ import {
   Remote,
   TestAuthority,
 } from '@kube-dns/testkit';
-import type { Subject, Trial } from '../load/scores.js';
+import type { Subject } from '../load/scores.js';
 import { OUR_DNSMASQ, type Programs, ServerTestbed } from '../load/testbed.js';
 import {
   askedServices,
@@ -23,9 +23,11 @@ import {
   contestant,
   type Contestant,
   pinToAll,
+  type Start,
   startOurNodeCache,
   startPeer,
 } from './contestants.js';
+import { LATENCY, type ScenarioTrial } from './measure.js';
 import { zoneText } from './zone.js';
 
 /** The words of `--servers`. */
@@ -43,20 +45,6 @@ export const SERVER_WORDS = [
   'node-cache',
 ] as const;
 export type ServerWord = (typeof SERVER_WORDS)[number];
-
-/** One load of a scenario. */
-export interface ScenarioTrial extends Trial {
-  /** Over TCP: each question has a connection of its own, as fast as it is answered. */
-  readonly isSingle?: boolean;
-  /** Asks for each name once before each run, so that what has expired is there again. */
-  readonly isPrimed?: boolean;
-  /** Each answer needs a server that may have the core of the load. */
-  readonly isForwarded?: boolean;
-  /** Whether it is asked as fast as it answers, and at no rate. */
-  readonly isFullOnly?: boolean;
-  /** Load and servers are pinned to no core. */
-  readonly isUnpinned?: boolean;
-}
 
 /** Servers that run side by side, and what they are asked. */
 interface Group {
@@ -103,45 +91,54 @@ function dnsmasqArgs(upstreamPort: number, cacheSize: number): readonly string[]
   return [...size, `--server=127.0.0.1#${upstreamPort}`];
 }
 
-/** The peers with a configuration of their own that do this and are asked for. */
-async function peersFor(
-  { servers, owned, cores }: GroupContext,
-  task: Task,
-  knownName: string,
-  others: { readonly skipTls?: boolean } = {},
+/** One after the other. */
+async function startAll(
+  starts: readonly Start[],
+  { owned }: GroupContext,
 ): Promise<readonly Contestant[]> {
   const started: Contestant[] = [];
-  for (const [word, { kinds, noTls }] of Object.entries(PEERS)) {
-    const isAsked = servers.some((server) => server === word) && kinds.includes(task.kind);
-    if (!isAsked || (others.skipTls === true && noTls !== undefined)) continue;
-    const place = { owned, core: cores?.server, knownName };
-    const peer = await startPeer(word as PeerWord, task, place);
-    if (peer !== undefined) started.push(peer);
-  }
+  for (const start of starts) started.push(...(await start(owned)));
   return started;
 }
 
-/** Those that each workload of `dns` has, too. */
-async function othersFor(
-  { servers }: GroupContext,
-  starts: Readonly<Partial<Record<ServerWord, () => Promise<readonly Subject[]>>>>,
-): Promise<readonly Contestant[]> {
-  const started: Contestant[] = [];
-  for (const [word, start] of Object.entries(starts)) {
-    if (!servers.some((server) => server === word)) continue;
-    started.push(...(await start()).map((subject) => contestant(subject)));
-  }
-  return started;
+/** The peers with a configuration of their own that do this and are asked for. */
+function peerStarts(
+  { servers, cores }: GroupContext,
+  task: Task,
+  knownName: string,
+): readonly Start[] {
+  const isOverTls = task.kind !== 'zone' && task.upstream.tls !== undefined;
+  return (Object.keys(PEERS) as PeerWord[])
+    .filter((word) => {
+      const { kinds, noTls } = PEERS[word];
+      return servers.includes(word) && kinds.includes(task.kind) && !(isOverTls && noTls);
+    })
+    .map((word) => (owned) => startPeer(word, task, { owned, core: cores?.server, knownName }));
+}
+
+/** The others that are asked for, each by its word. */
+function otherStarts(
+  { programs, cores, servers }: GroupContext,
+  starts: readonly (readonly [
+    ServerWord,
+    (testbed: ServerTestbed) => Promise<readonly Subject[]>,
+  ])[],
+): readonly Start[] {
+  return starts
+    .filter(([word]) => servers.includes(word))
+    .map(([, start]) => async (owned) => {
+      const subjects = await start(new ServerTestbed(programs, owned, cores));
+      return subjects.map((subject) => contestant(subject));
+    });
 }
 
 /** Everything that has a cache or does without, in front of one server. */
-async function forwardersFor(
+function forwarderStarts(
   context: GroupContext,
   task: Exclude<Task, { kind: 'zone' }>,
   knownName: string,
-): Promise<readonly Contestant[]> {
-  const { programs, owned, cores, servers } = context;
-  const testbed = new ServerTestbed(programs, owned, cores);
+): readonly Start[] {
+  const { programs, cores, servers } = context;
   const { port } = task.upstream;
   const isCache = task.kind === 'cache';
   const args = dnsmasqArgs(port, isCache ? CACHE_SIZE : 0);
@@ -149,19 +146,20 @@ async function forwardersFor(
     `forward . 127.0.0.1:${port}`,
     ...(isCache ? [`cache ${CACHE_SECONDS}`] : []),
   ];
-  const place = { owned, core: cores?.server, knownName };
-  const ours = servers.includes('ours')
-    ? [
-        contestant(await testbed.ourDnsmasq(args)),
-        await startOurNodeCache(programs, directives, place),
-      ]
-    : [];
-  const caches = await othersFor(context, {
-    dnsmasq: () => testbed.realDnsmasq({ args }),
-    coredns: () => testbed.corednsWith({ knownName, directives }),
-    'node-cache': () => testbed.nodeCacheWith({ knownName, directives }),
-  });
-  return [...ours, ...(await peersFor(context, task, knownName)), ...caches];
+  const ourNodeCache: Start = async (owned) => {
+    const place = { owned, core: cores?.server, knownName };
+    return [await startOurNodeCache(programs, directives, place)];
+  };
+  return [
+    ...otherStarts(context, [['ours', async (testbed) => [await testbed.ourDnsmasq(args)]]]),
+    ...(servers.includes('ours') ? [ourNodeCache] : []),
+    ...peerStarts(context, task, knownName),
+    ...otherStarts(context, [
+      ['dnsmasq', (testbed) => testbed.realDnsmasq({ args })],
+      ['coredns', (testbed) => testbed.corednsWith({ knownName, directives })],
+      ['node-cache', (testbed) => testbed.nodeCacheWith({ knownName, directives })],
+    ]),
+  ];
 }
 
 /** A fast name server with an answer for every name, over UDP and TCP; those that end in `internal` do not exist. */
@@ -201,7 +199,7 @@ const CACHES: ScenarioGroup = {
     const shared = { questions, rcodes: NOERROR, isPrimed: true };
     const tcp = { ...shared, isOverTcp: true, sockets: TCP_SOCKETS };
     return {
-      contestants: await forwardersFor(context, task, knownName),
+      contestants: await startAll(forwarderStarts(context, task, knownName), context),
       trials: [
         { ...shared, name: 'hits' },
         {
@@ -215,6 +213,29 @@ const CACHES: ScenarioGroup = {
       ],
       notes: [],
     };
+  },
+};
+
+/** Few enough that one question of a thousand is a miss after a start. */
+const LATENCY_NAMES = 10;
+const RATES = [1_000, 20_000, 60_000] as const;
+
+/** The same caches at rates that all of them can answer. */
+const RATED_CACHES: ScenarioGroup = {
+  scenarios: [
+    {
+      name: LATENCY,
+      summary:
+        'hits over UDP: one question at a time, at 1,000, 20,000 and 60,000 a second, and in the first 10 s after a start',
+    },
+  ],
+  prepare: async (context) => {
+    const port = await upstreamFor(context, LONG_TTL_SECONDS);
+    const questions = namesOfLength('one', 'example', LATENCY_NAMES);
+    const task = { kind: 'cache', upstream: { port } } as const;
+    const starts = forwarderStarts(context, task, questions[0]!.name);
+    const trial = { name: LATENCY, questions, rcodes: NOERROR, rates: RATES, coldStarts: starts };
+    return { contestants: await startAll(starts, context), trials: [trial], notes: [] };
   },
 };
 
@@ -234,7 +255,7 @@ const FORWARDERS: ScenarioGroup = {
     const questions = namesBelow('example', names);
     const task = { kind: 'forward', upstream: { port } } as const;
     return {
-      contestants: await forwardersFor(context, task, questions[0]!.name),
+      contestants: await startAll(forwarderStarts(context, task, questions[0]!.name), context),
       trials: [{ name: 'misses', questions, rcodes: NOERROR, isForwarded: true }],
       notes: [],
     };
@@ -264,30 +285,29 @@ const ENCRYPTED: ScenarioGroup = {
   ],
   skipReason: () => needsPrograms('unbound'),
   prepare: async (context) => {
-    const { programs, cores, owned, names, servers } = context;
+    const { names, servers } = context;
     const upstream = await tlsUpstream(context);
     const { port, tls } = upstream;
     const questions = namesBelow(DOMAIN, names);
     const knownName = questions[0]!.name;
-    const testbed = new ServerTestbed(programs, owned, cores);
     const server = `--server=tls://127.0.0.1#${port}%${tls.name}`;
     const args = ['--cache-size=0', '--dns-forward-max=1500', server, `--tls-ca=${tls.caFile}`];
     const block = [`  tls ${tls.caFile}`, `  tls_servername ${tls.name}`, '}'];
     const directives = [`forward . tls://127.0.0.1:${port} {`, ...block];
-    const ours = servers.includes('ours') ? [contestant(await testbed.ourDnsmasq(args))] : [];
-    const peers = await peersFor(context, { kind: 'forward', upstream }, knownName, {
-      skipTls: true,
-    });
-    const others = await othersFor(context, {
-      coredns: () => testbed.corednsWith({ knownName, directives }),
-      'node-cache': () => testbed.nodeCacheWith({ knownName, directives }),
-    });
+    const starts = [
+      ...otherStarts(context, [['ours', async (testbed) => [await testbed.ourDnsmasq(args)]]]),
+      ...peerStarts(context, { kind: 'forward', upstream }, knownName),
+      ...otherStarts(context, [
+        ['coredns', (testbed) => testbed.corednsWith({ knownName, directives })],
+        ['node-cache', (testbed) => testbed.nodeCacheWith({ knownName, directives })],
+      ]),
+    ];
     const notes = Object.entries(PEERS).flatMap(([word, { noTls, kinds }]) => {
       const isLeftOut = kinds.includes('forward') && servers.some((each) => each === word);
       return noTls === undefined || !isLeftOut ? [] : [`dot: without ${word}: ${noTls}.`];
     });
     return {
-      contestants: [...ours, ...peers, ...others],
+      contestants: await startAll(starts, context),
       trials: [{ name: 'dot', questions, rcodes: NOERROR, isForwarded: true }],
       notes: servers.includes('dnsmasq') ? [...notes, 'dot: dnsmasq speaks no TLS.'] : notes,
     };
@@ -312,7 +332,7 @@ const ZONES: ScenarioGroup = {
     { name: 'zone-srv', summary: 'SRV records of the services, with their addresses' },
   ],
   prepare: async (context) => {
-    const { programs, cores, owned, names, servers } = context;
+    const { programs, cores, owned, names } = context;
     const testbed = new ServerTestbed(programs, owned, cores);
     const size = { services: names, slices: names, endpointsPerSlice: 1, headless: 0 };
     const cluster = await testbed.cluster(size);
@@ -340,15 +360,17 @@ const ZONES: ScenarioGroup = {
         ...withPorts.map(withTrials('zone-srv')),
       ];
     };
-    const ours = servers.includes('ours') ? [contestant(await testbed.kubedns(cluster))] : [];
     const task = { kind: 'zone', zone: zoneText(plan, services) } as const;
-    const peers = await peersFor(context, task, knownName);
-    const others = await othersFor(context, {
-      dnsmasq: dnsmasqs,
-      coredns: () => testbed.coredns(cluster, { knownName, stock: {} }),
-      'kube-dns': () => testbed.kubeDns(cluster, { knownName }),
-    });
-    return { contestants: [...ours, ...peers, ...others], trials, notes: [] };
+    const starts = [
+      ...otherStarts(context, [['ours', async () => [await testbed.kubedns(cluster)]]]),
+      ...peerStarts(context, task, knownName),
+      ...otherStarts(context, [
+        ['dnsmasq', dnsmasqs],
+        ['coredns', () => testbed.coredns(cluster, { knownName, stock: {} })],
+        ['kube-dns', () => testbed.kubeDns(cluster, { knownName })],
+      ]),
+    ];
+    return { contestants: await startAll(starts, context), trials, notes: [] };
   },
 };
 
@@ -399,9 +421,9 @@ const CORES: ScenarioGroup = {
       if (servers.includes('ours')) contestants.push(await ourProcesses(testbed, args, count));
       if (servers.includes('unbound')) {
         const place = { owned, core: undefined, knownName, threads: count };
-        const peer = await startPeer('unbound', task, place);
         const name = `unbound, ${count} thread${count === 1 ? '' : 's'}`;
-        if (peer !== undefined) contestants.push({ ...peer, name });
+        const peers = await startPeer('unbound', task, place);
+        contestants.push(...peers.map((peer) => ({ ...peer, name })));
       }
       if (servers.includes('coredns')) {
         // Since 1.12: a socket for each core.
@@ -435,5 +457,12 @@ const CORES: ScenarioGroup = {
   },
 };
 
-export const GROUPS: readonly ScenarioGroup[] = [CACHES, FORWARDERS, ENCRYPTED, ZONES, CORES];
+export const GROUPS: readonly ScenarioGroup[] = [
+  CACHES,
+  RATED_CACHES,
+  FORWARDERS,
+  ENCRYPTED,
+  ZONES,
+  CORES,
+];
 export const SCENARIOS: readonly Scenario[] = GROUPS.flatMap(({ scenarios }) => scenarios);
