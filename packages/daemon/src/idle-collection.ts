@@ -1,4 +1,4 @@
-import { releaseFreeMemory } from '@kube-dns/transport';
+import { loopUse, releaseFreeMemory } from '@kube-dns/transport';
 
 /**
  * Collects all garbage and gives free pages back to the system, which takes 30 to 90 ms of CPU: for the moment when a
@@ -38,7 +38,11 @@ export class IdleCollection {
   #lastMs: number;
 
   constructor(options: IdleCollectionOptions = {}) {
-    const { activeMs = loopActiveMs, collect = collectGarbage, periodMs = PERIOD_MS } = options;
+    const {
+      activeMs = () => loopUse().activeMs,
+      collect = collectGarbage,
+      periodMs = PERIOD_MS,
+    } = options;
     this.#activeMs = activeMs;
     this.#collect = collect;
     this.#idleMs = periodMs * IDLE_PART;
@@ -59,8 +63,4 @@ export class IdleCollection {
     // What the collection took is no work.
     this.#collectedAtMs = this.#lastMs = this.#activeMs();
   }
-}
-
-function loopActiveMs(): number {
-  return performance.eventLoopUtilization().active;
 }

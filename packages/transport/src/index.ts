@@ -13,7 +13,7 @@ export {
   SOURCE,
   SOURCE_NAMES,
 } from './answerer.js';
-export { nowMs } from './batch-clock.js';
+export { loopUse, nowMs } from './batch-clock.js';
 export { releaseFreeMemory, unblockSigusr1 } from './batch/libc.js';
 export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
 export { COOKIELESS_PER_SECOND, type CookieSecrets, ServerCookies } from './server-cookies.js';

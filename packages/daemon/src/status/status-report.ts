@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { type FlagDefinition, type FlagSpec, shownText } from '@kube-dns/base';
+import { loopUse } from '@kube-dns/transport';
 import { moreMistakes, type RefusedConfig } from '../config-directory.js';
 import type { Log } from '../log.js';
 
@@ -106,7 +107,7 @@ async function processFacts(): Promise<StatusFacts> {
     heapLimitBytes: process.getBuiltinModule('node:v8').getHeapStatistics().heap_size_limit,
     externalMemoryBytes: external,
     cpuSeconds: (user + system) / 1e6,
-    eventLoopBusyPercent: performance.eventLoopUtilization().utilization * 100,
+    eventLoopBusyPercent: loopUse().part * 100,
     eventLoopDelayMs,
   };
 }

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { copyStart, EVERY_ADDRESS, MAX_DATAGRAM_BYTES } from '@kube-dns/wire';
-import { holdClock, releaseClock } from '../batch-clock.js';
+import { holdClock, noteWait, nowMs, releaseClock } from '../batch-clock.js';
 import type { ListenerCounters } from '../counters.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
 import {
@@ -147,8 +147,10 @@ class BatchListenerSocket implements DatagramSocket, SocketHandler {
       return;
     }
     const { answers, outgoing } = this.#hub;
-    if (bytes === answers.next) answers.commit(socket, length, to);
-    else if (bytes === outgoing.next) outgoing.commit(socket, length, to);
+    if (bytes === answers.next) {
+      answers.commit(socket, length, to);
+      this.#hub.noteAnswered();
+    } else if (bytes === outgoing.next) outgoing.commit(socket, length, to);
     else outgoing.push(socket, bytes, length, to);
     this.#hub.flushSoon();
   }
@@ -304,6 +306,11 @@ const MERGED_BYTES = 65_536;
 /** So many datagrams are received from one socket in a row before the others' turn, for so long; the last batch is handled whole. */
 const MAX_DATAGRAMS = 8 * SLOTS;
 const DRAIN_MS = 4;
+/**
+ * Sockets that are asked more often than this are waited for in place of the event loop, for so long: what else the loop may have
+ * to do, other than timers and descriptors, waits for that.
+ */
+const WAIT_MS = 20;
 
 /**
  * What the sockets of a batch engine share: the memory for received and for sent batches. One batch at a
@@ -322,6 +329,9 @@ class BatchHub {
   readonly #replyViews: Buffer[] = [];
   #isDraining = false;
   #batches = 0;
+  /** In the last drain: datagrams, and answers to them that were written at once. */
+  #datagrams = 0;
+  #answered = 0;
 
   constructor(libc: Libc) {
     this.libc = libc;
@@ -337,6 +347,36 @@ class BatchHub {
     return this.#isDraining ? this.#batches : 0;
   }
 
+  /** For the socket of a listener: the current datagram has its answer. */
+  noteAnswered(): void {
+    this.#answered++;
+  }
+
+  /**
+   * Receives and answers what waits in a socket, and what comes to it as long as the event loop has nothing else to do: the way
+   * through the loop costs a lone datagram two system calls and as much CPU as its answer. It ends with the first
+   * datagram that needs more than an answer, because what was begun for it can need the loop.
+   */
+  serve(socket: BatchSocket): void {
+    const { loop } = this.libc;
+    let endMs = 0;
+    while (this.drain(socket) && loop !== undefined) {
+      if (this.#answered < this.#datagrams || !socket.mayBeWaitedFor) break;
+      const sinceMs = nowMs();
+      if (endMs === 0) {
+        const isBusy = sinceMs - socket.servedMs < WAIT_MS;
+        socket.servedMs = sinceMs;
+        if (!isBusy) break;
+        endMs = sinceMs + Math.min(WAIT_MS, loop.untilDueMs());
+      }
+      const timeoutMs = Math.round(endMs - sinceMs);
+      if (timeoutMs <= 0) break;
+      const fd = loop.waitReadable(timeoutMs);
+      noteWait(sinceMs);
+      if (fd !== socket.fd) break;
+    }
+  }
+
   /**
    * Receives what waits in a socket, up to so many datagrams and then to the end of the batch, and sends the answers and queries that
    * result; so many messages in one call at most. Returns whether nothing waits any more.
@@ -344,14 +384,18 @@ class BatchHub {
   drain(socket: BatchSocket, maxDatagrams = MAX_DATAGRAMS, batchSize = SLOTS): boolean {
     const { limits, isForOthers } = socket;
     this.#isDraining = true;
-    const endMs = performance.now() + DRAIN_MS;
+    this.#datagrams = this.#answered = 0;
+    let endMs = 0;
     try {
-      for (let datagrams = 0; datagrams < maxDatagrams && !socket.isClosed;) {
+      while (this.#datagrams < maxDatagrams && !socket.isClosed) {
         this.#batches++;
         const messages = socket.receive(this.inbox, batchSize);
-        if (messages > 0) holdClock();
+        if (messages > 0) {
+          const startMs = holdClock();
+          if (endMs === 0) endMs = startMs + DRAIN_MS;
+        }
         if (messages > 1) limits?.noteUse(messages);
-        datagrams += this.#takeAll(socket, messages);
+        this.#datagrams += this.#takeAll(socket, messages);
         this.flush();
         if (messages < batchSize) {
           limits?.noteEmpty(isForOthers);
@@ -531,6 +575,8 @@ class BatchSocket implements OutboxSocket {
   readonly joining: Joining | undefined;
   readonly handler: SocketHandler;
   isClosed = false;
+  /** When it was served last; see `BatchHub.serve`. */
+  servedMs = 0;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
   readonly #watch: Watch;
@@ -574,6 +620,11 @@ class BatchSocket implements OutboxSocket {
   /** Whether it is the socket of a port for others than limited sources. */
   get isForOthers(): boolean {
     return this.#pair?.others === this;
+  }
+
+  /** Whether the event loop watches it for nothing but datagrams that are received as they come. */
+  get mayBeWaitedFor(): boolean {
+    return !this.isClosed && this.#held.length === 0 && this.limits?.isCounting !== true;
   }
 
   receive(inbox: MessageArena, batchSize: number): number {
@@ -742,7 +793,7 @@ class BatchSocket implements OutboxSocket {
   #receive(): void {
     const { limits } = this;
     const pair = this.#pair;
-    if (limits?.isCounting !== true) this.#hub.drain(this);
+    if (limits?.isCounting !== true) this.#hub.serve(this);
     else if (pair === undefined) this.#hub.drain(this, 1);
     else this.#receiveInOrder(pair, limits.isLimiting);
   }

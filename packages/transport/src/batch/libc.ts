@@ -15,6 +15,17 @@ export interface Watch {
   close(): void;
 }
 
+/** The event loop of this process (libuv), for a callback of it that waits in its place. */
+export interface EventLoop {
+  /** Milliseconds until it has something to do that no descriptor says, such as a timer: 0 for now, Infinity for never. */
+  untilDueMs(): number;
+  /**
+   * Blocks until a descriptor is ready that the loop watches, for so many whole milliseconds at most. Returns the descriptor where it
+   * can be read and has no error; -1 in all other cases, and the loop sees them.
+   */
+  waitReadable(timeoutMs: number): number;
+}
+
 /** The functions of the C library that move datagrams; each returns -1 for an error, see `errno`. */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
@@ -39,6 +50,8 @@ export interface Libc {
   addressOf(bytes: Uint8Array): bigint;
   /** `onReady` must not throw. */
   watch(fd: number, events: Partial<ReadyEvents>, onReady: OnReady): Watch;
+  /** Undefined where this Node does not export the functions of its libuv. */
+  readonly loop: EventLoop | undefined;
 }
 
 /** The part of koffi in use; its own types are `any`. */
@@ -48,6 +61,11 @@ interface Koffi {
   address(bytes: Uint8Array): bigint;
   readonly node?: { readonly poll?: Libc['watch'] };
 }
+
+/** Numbers of struct epoll_event, which only x64 packs: the events, and the descriptor. */
+const EVENT_WORDS = 4;
+const EVENT_FD = process.arch === 'x64' ? 1 : 2;
+const EPOLLIN = 1;
 
 const PROTOTYPES = {
   socket: 'int socket(int, int, int)',
@@ -146,6 +164,7 @@ async function load(): Promise<Libc> {
       errno: () => koffi.errno(),
       addressOf: (bytes) => koffi.address(bytes),
       watch: (fd, events, onReady) => poll(fd, events, onReady),
+      loop: findLoop(library),
     };
   } catch (cause) {
     throw new EngineError(`cannot use the C library: ${String(cause)}`, { cause });
@@ -157,6 +176,34 @@ function findTrim(library: Library): typeof trim {
     return library.func('int malloc_trim(size_t)') as typeof trim;
   } catch {
     return undefined; // not glibc
+  }
+}
+
+/** libuv has its descriptors in one of epoll, each as the data of its events (uv__io_poll of src/unix/linux.c). */
+function findLoop(library: Library): EventLoop | undefined {
+  try {
+    const loop = (library.func('void *uv_default_loop(void)') as () => unknown)();
+    const backend = (library.func('int uv_backend_fd(void *)') as (of: unknown) => number)(loop);
+    const timeout = library.func('int uv_backend_timeout(void *)') as (of: unknown) => number;
+    const wait = library.func('int epoll_wait(int, void *, int, int)') as (
+      fd: number,
+      events: Uint32Array,
+      count: number,
+      timeoutMs: number,
+    ) => number;
+    const event = new Uint32Array(EVENT_WORDS);
+    return {
+      untilDueMs: () => {
+        const ms = timeout(loop);
+        return ms < 0 ? Infinity : ms;
+      },
+      waitReadable: (timeoutMs) => {
+        const isReadable = wait(backend, event, 1, timeoutMs) === 1 && event[0] === EPOLLIN;
+        return isReadable ? event[EVENT_FD]! : -1;
+      },
+    };
+  } catch {
+    return undefined;
   }
 }
 
