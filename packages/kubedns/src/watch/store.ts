@@ -48,7 +48,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 export const DEFAULT_STORE_LIMITS: StoreLimits = { maxObjects: MAX_OBJECTS, maxBytes: MAX_BYTES };
 
-const OBJECTS_PER_CLOCK_READ = 500;
+const OBJECTS_PER_CLOCK_READ = 100;
 
 /**
  * The projections of the objects of one resource, with their keys and versions. A list is applied as a

@@ -114,6 +114,16 @@ describe('cacheJson', () => {
     expect(dump()).not.toContain('10.0.0.1');
   });
 
+  it('reads a namespace when it gets there, so that the first chunk of a large cluster is soon made', () => {
+    const cluster = new Cluster();
+    const namespaces = Array.from({ length: 300 }, (_, i) => `team-${i + 100}`);
+    for (const namespace of namespaces) cluster.services.put(serviceObject({ namespace }));
+    const chunks = cacheJson(cluster.zone);
+    expect(chunks.next().value).toContain('"team-100"');
+    cluster.services.put(serviceObject({ namespace: namespaces.at(-1)!, name: 'later' }));
+    expect([...chunks].join('')).toContain('"later"');
+  });
+
   it('is yielded in chunks of a bounded size', () => {
     const cluster = new Cluster();
     cluster.services.put(serviceObject(HEADLESS));

@@ -93,11 +93,11 @@ function entryPieces({ host, port = 0 }: Entry, indent: string): string[] {
 }
 
 function rootOf(zone: ClusterZone, beside: readonly DumpedZone[]): Node {
-  const namespaces = sorted(zone.namespaces).map(
-    ([name, namespace]) => [name, namespaceNode(zone.index, namespace)] as const,
-  );
-  const own = () => servicesNode(namespaces);
-  const zones = [...(namespaces.length === 0 ? [] : [{ apex: zone.apex, node: own }]), ...beside];
+  const own = () => servicesNode(namespaceNodes(zone));
+  const zones = [
+    ...(zone.namespaces.size === 0 ? [] : [{ apex: zone.apex, node: own }]),
+    ...beside,
+  ];
   return treeOf(zones.map(({ apex, node }) => ({ labels: labelsOf(decodeName(apex)), node })));
 }
 
@@ -147,6 +147,11 @@ export function labelsOf(name: string): string[] {
     .split('.')
     .filter((label) => label !== '')
     .reverse();
+}
+
+/** Each is made when the iteration reaches it. */
+function* namespaceNodes({ namespaces, index }: ClusterZone): Generator<readonly [string, Node]> {
+  for (const [name, namespace] of sorted(namespaces)) yield [name, namespaceNode(index, namespace)];
 }
 
 function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {

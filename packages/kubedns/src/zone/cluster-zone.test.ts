@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { encodeKey, encodeName, readUint32 } from '@kube-dns/wire';
 import type { ApiObject } from '../watch/store.js';
 import { Cluster } from '../../test/support/cluster.js';
@@ -241,6 +242,38 @@ describe('ClusterZone', () => {
       cluster.namespaces.delete(namespaceObject(name));
     },
   );
+});
+
+describe('the lists of services', () => {
+  const keys = ['one/a', 'one/b', 'two/a', 'two/b', 'two/c'];
+  const kinds = ['absent', 'address', 'external'] as const;
+
+  it('have the services that are there after any changes, those of type ExternalName first', () => {
+    const change = fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...kinds));
+    const test = (changes: readonly [string, (typeof kinds)[number]][]) => {
+      cluster = new Cluster();
+      const expected = new Map<string, string>();
+      for (const [key, kind] of changes) {
+        const [namespace, name] = key.split('/') as [string, string];
+        const fields = kind === 'external' ? { externalName: 'a.example' } : {};
+        const object = serviceObject({ namespace, name, ...fields });
+        if (kind === 'absent') cluster.services.delete(object);
+        else cluster.services.put(object);
+        expected.delete(key);
+        if (kind !== 'absent') expected.set(key, kind);
+      }
+      const { allServices, namespaces } = cluster.zone;
+      expect(allServices.map(({ key }) => key).sort()).toEqual([...expected.keys()].sort());
+      for (const [namespace, { list }] of namespaces) {
+        const own = [...expected].filter(([key]) => key.startsWith(namespace));
+        const external = list.all.map(({ isExternalName }) => isExternalName);
+        expect(list.all.map(({ key }) => key).sort()).toEqual(own.map(([key]) => key).sort());
+        expect(external).toEqual(external.toSorted((left, right) => Number(right) - Number(left)));
+        expect(list.externalNames).toBe(external.filter(Boolean).length);
+      }
+    };
+    fc.assert(fc.property(fc.array(change), test));
+  });
 });
 
 describe('the counts of records', () => {

@@ -22,18 +22,53 @@ export interface ClusterZoneOptions {
 }
 
 /** A namespace that the API has listed, or that has a service. */
-export interface ZoneNamespace extends ServiceLists {
+export interface ZoneNamespace {
   /** `<namespace>.svc.<zone>` in wire form. */
   readonly name: Uint8Array;
   isDeclared: boolean;
   /** Its services by name; some may have endpoints but no Service object yet. */
   readonly services: Map<string, ZoneService>;
+  readonly list: ServiceList;
 }
 
-/** Services in any order, so that a wildcard can begin at any of them. */
-interface ServiceLists {
-  readonly all: ZoneService[];
-  readonly externalNames: ZoneService[];
+/**
+ * Services in an array, so that a wildcard can begin at any of them: first those of type ExternalName, then the others, each kind in
+ * any order. A service has its place in it, so that it is removed in one step from a hundred thousand.
+ */
+class ServiceList {
+  readonly all: ZoneService[] = [];
+  /** How many are of type ExternalName. */
+  externalNames = 0;
+  readonly #place: 'placeInZone' | 'placeInNamespace';
+
+  constructor(place: 'placeInZone' | 'placeInNamespace') {
+    this.#place = place;
+  }
+
+  add(entry: ZoneService): void {
+    this.#put(entry, this.all.length);
+  }
+
+  /** Removes a service that is in it. */
+  remove(entry: ZoneService): void {
+    this.setExternal(entry, false);
+    const last = this.all.pop()!;
+    if (last !== entry) this.#put(last, entry[this.#place]);
+  }
+
+  /** Whether a service that is in it is of type ExternalName from now on. */
+  setExternal(entry: ZoneService, isExternal: boolean): void {
+    const place = entry[this.#place];
+    if (place < this.externalNames === isExternal) return;
+    const border = isExternal ? this.externalNames++ : --this.externalNames;
+    this.#put(this.all[border]!, place);
+    this.#put(entry, border);
+  }
+
+  #put(entry: ZoneService, place: number): void {
+    this.all[place] = entry;
+    entry[this.#place] = place;
+  }
 }
 
 /** The services that match a name with a wildcard. */
@@ -70,7 +105,7 @@ export class ClusterZone implements RecordStore {
   readonly addresses = new AddressIndex();
   readonly #namespaces = new Map<string, ZoneNamespace>();
   readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
-  readonly #lists: ServiceLists = { all: [], externalNames: [] };
+  readonly #list = new ServiceList('placeInZone');
   /** Most names are those of one service: an array for each would take more memory than that. */
   readonly #byName = new Map<string, ZoneService | ZoneService[]>();
   readonly #views = new Set<ClusterView>();
@@ -131,7 +166,7 @@ export class ClusterZone implements RecordStore {
   }
 
   get allServices(): readonly ZoneService[] {
-    return this.#lists.all;
+    return this.#list.all;
   }
 
   /** The services of this name in all namespaces. */
@@ -163,13 +198,13 @@ export class ClusterZone implements RecordStore {
     }
     // A host is searched for among the endpoints; anything else is a port of slices.
     const isOfHost = name.count === 6 || (name.count === 4 && !name.isService(3));
-    const candidates = this.#candidatesFor(name);
-    const first = Math.floor(random() * candidates.length);
+    const { candidates, count } = this.#candidatesFor(name);
+    const first = Math.floor(random() * count);
     const services: ZoneService[] = [];
-    for (let i = 0, steps = 0; i < candidates.length; i++) {
+    for (let i = 0, steps = 0; i < count; i++) {
       if (steps >= MAX_STEPS || services.length === MAX_MATCHES)
         return { services, isComplete: false };
-      const service = candidates[(first + i) % candidates.length]!;
+      const service = candidates[(first + i) % count]!;
       steps += 1 + service.slices.length;
       if (!isMatch(service, name)) continue;
       if (isOfHost) steps += service.endpointCount;
@@ -178,17 +213,22 @@ export class ClusterZone implements RecordStore {
     return { services, isComplete: true };
   }
 
-  /** The services among which those of a name with a wildcard are. */
-  #candidatesFor(name: ZoneName): readonly ZoneService[] {
-    const list = name.count === 2 ? 'externalNames' : 'all';
-    const isAnyService = name.count === 2 || name.isWildcard(2);
-    if (name.isWildcard(1)) {
-      return isAnyService ? this.#lists[list] : this.servicesNamed(name.text(2));
+  /** The services among which those of a name with a wildcard are: the first `count` of an array. */
+  #candidatesFor(name: ZoneName): { candidates: readonly ZoneService[]; count: number } {
+    const isOfExternals = name.count === 2;
+    const isAnyService = isOfExternals || name.isWildcard(2);
+    const namespace = name.isWildcard(1) ? undefined : this.#namespaces.get(name.text(1));
+    let candidates: readonly ZoneService[] = [];
+    if (isAnyService) {
+      const list = name.isWildcard(1) ? this.#list : namespace?.list;
+      candidates = list?.all ?? [];
+      if (isOfExternals) return { candidates, count: list?.externalNames ?? 0 };
+    } else if (name.isWildcard(1)) candidates = this.servicesNamed(name.text(2));
+    else {
+      const service = namespace?.services.get(name.text(2));
+      if (service !== undefined) candidates = [service];
     }
-    const namespace = this.#namespaces.get(name.text(1));
-    if (isAnyService) return namespace?.[list] ?? [];
-    const service = namespace?.services.get(name.text(2));
-    return service === undefined ? [] : [service];
+    return { candidates, count: candidates.length };
   }
 
   /**
@@ -197,7 +237,7 @@ export class ClusterZone implements RecordStore {
    */
   countRecords(): RecordCounts {
     const counts = { A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: this.addresses.size };
-    for (const entry of this.#lists.all) {
+    for (const entry of this.#list.all) {
       const { service } = entry;
       if (service === undefined) continue;
       if (service.cname !== undefined) counts.CNAME++;
@@ -228,17 +268,10 @@ export class ClusterZone implements RecordStore {
     this.#keep(entry);
     const namespace = this.#namespaceOf(entry.namespaceName);
     this.#indexAddresses(entry, false);
-    if (entry.isExternalName) {
-      removeFrom(namespace.externalNames, entry);
-      removeFrom(this.#lists.externalNames, entry);
-    }
     entry.put(service);
     this.index.update(entry);
     this.#indexAddresses(entry, true);
-    if (entry.isExternalName) {
-      namespace.externalNames.push(entry);
-      this.#lists.externalNames.push(entry);
-    }
+    for (const list of [this.#list, namespace.list]) list.setExternal(entry, entry.isExternalName);
     this.#soa.change();
     this.#dropUnused(entry);
     this.#onServiceChange(key);
@@ -327,8 +360,7 @@ export class ClusterZone implements RecordStore {
     const entry = new ZoneService(key, this.index.nextNumber);
     this.index.add(entry, labels);
     namespace.services.set(name, entry);
-    namespace.all.push(entry);
-    this.#lists.all.push(entry);
+    for (const list of [this.#list, namespace.list]) list.add(entry);
     const named = this.#byName.get(name);
     if (named === undefined) this.#byName.set(name, entry);
     else if (Array.isArray(named)) named.push(entry);
@@ -343,8 +375,7 @@ export class ClusterZone implements RecordStore {
       name: prependLabels([name], this.services),
       isDeclared: false,
       services: new Map<string, ZoneService>(),
-      all: [],
-      externalNames: [],
+      list: new ServiceList('placeInNamespace'),
     };
     this.#namespaces.set(name, namespace);
     this.#namespacesByLabel.set(labelOf(namespace), namespace);
@@ -357,8 +388,7 @@ export class ClusterZone implements RecordStore {
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
-    removeFrom(namespace.all, entry);
-    removeFrom(this.#lists.all, entry);
+    for (const list of [this.#list, namespace.list]) list.remove(entry);
     const named = this.#byName.get(name);
     if (Array.isArray(named) && named.length > 1) removeFrom(named, entry);
     else this.#byName.delete(name);

@@ -35,6 +35,9 @@ export class ZoneService {
   readonly key: string;
   /** Its number in the indexes of names and of addresses. */
   readonly number: number;
+  /** Where it is in the lists of all services and of those of its namespace. */
+  placeInZone = 0;
+  placeInNamespace = 0;
   service: Service | undefined;
   #slices: EndpointSlice[] = NO_SLICES;
   #endpoints: EndpointSet | undefined;
