@@ -1,7 +1,7 @@
 import { loopUse, releaseFreeMemory } from '@kube-dns/transport';
 
-/** A larger heap, that of some 10,000 services, is collected by V8 alone: in steps, without a pause of more than 50 ms. */
-const MAX_HEAP_BYTES = 32 * 2 ** 20;
+/** A larger heap, as that of 10,000 services, is collected by V8 alone: in steps, without a pause of more than 50 ms. */
+const MAX_HEAP_BYTES = 24 * 2 ** 20;
 
 /**
  * Collects all garbage of a heap that is not large, and gives free pages back to the system, which takes 30 to 90 ms of CPU: for the moment
