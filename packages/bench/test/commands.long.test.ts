@@ -14,6 +14,7 @@ const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
 
 interface BenchOutput {
   readonly machine: Readonly<Record<string, unknown>>;
+  readonly results?: Readonly<Record<string, unknown>>;
   readonly figures: readonly { readonly name: string; readonly value: number | null }[];
 }
 
@@ -68,6 +69,24 @@ describe('the bench', () => {
       expect(figures.get('queries in relist 1')).toBeGreaterThan(0);
       expect(figures.get('wrong answers in relist 1')).toBe(0);
       expect(figures.has('missing answers in relist 1')).toBe(true);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'measures how the figures of a cluster grow',
+    async () => {
+      const few = ['--sizes=20,40', '--endpoints=2', '--settle=0'];
+      const { output, figures } = await measure('kubedns-scale', ...few);
+      expect(output.results?.['Clusters that grow']).toMatchObject(
+        [20, 40].map((services) => ({ services, server: 'our kubedns', rest: { lost: 0 } })),
+      );
+      for (const when of ['start', 'rest', 'relist']) {
+        expect(figures.get(`40 services, ${when}: without an answer`)).toBe(0);
+        expect(figures.has(`40 services, ${when}: longest answer`)).toBe(true);
+      }
+      const growth = 'our kubedns, 40 over 20 services: CPU of a service until ready';
+      expect(figures.get(growth)).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );

@@ -4,15 +4,22 @@ import { rangeOf, spreadOf } from './statistics.js';
 describe('the spread of values', () => {
   it('has values of the input, in any order', () => {
     const values = Array.from({ length: 200 }, (_, i) => ((i * 71) % 200) + 1);
-    expect(spreadOf(values)).toEqual({ count: 200, p50: 100, p90: 180, p99: 198, max: 200 });
+    expect(spreadOf(values)).toEqual({
+      count: 200,
+      p50: 100,
+      p90: 180,
+      p99: 198,
+      p999: 200,
+      max: 200,
+    });
   });
 
   it('has the largest value as p99 of a few', () => {
-    expect(spreadOf([3, 1, 2])).toEqual({ count: 3, p50: 2, p90: 3, p99: 3, max: 3 });
+    expect(spreadOf([3, 1, 2])).toEqual({ count: 3, p50: 2, p90: 3, p99: 3, p999: 3, max: 3 });
   });
 
   it('is unknown without values', () => {
-    expect(spreadOf([])).toEqual({ count: 0, p50: NaN, p90: NaN, p99: NaN, max: NaN });
+    expect(spreadOf([])).toEqual({ count: 0, p50: NaN, p90: NaN, p99: NaN, p999: NaN, max: NaN });
   });
 });
 

@@ -4,6 +4,7 @@ export interface Spread {
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
 }
 
@@ -23,7 +24,7 @@ function ascending(values: Iterable<number>): number[] {
   return [...values].sort((left, right) => left - right);
 }
 
-/** Median, 90th and 99th percentile, and maximum. */
+/** Median, 90th, 99th and 99.9th percentile, and maximum. */
 export function spreadOf(values: Iterable<number>): Spread {
   const sorted = ascending(values);
   return {
@@ -31,6 +32,7 @@ export function spreadOf(values: Iterable<number>): Spread {
     p50: percentile(sorted, 0.5),
     p90: percentile(sorted, 0.9),
     p99: percentile(sorted, 0.99),
+    p999: percentile(sorted, 0.999),
     max: sorted.at(-1) ?? Number.NaN,
   };
 }

@@ -5,6 +5,7 @@ import {
   dnsperfVersion,
   findCores,
   findRealDnsmasq,
+  imageStart,
   MeasureError,
   numberOption,
   type Option,
@@ -33,6 +34,10 @@ export function bundleOption(): Option<string> {
 /** The options that every measurement has. */
 export const COMMON_OPTIONS = {
   ...PROGRAM_OPTIONS,
+  'node-flags': wordsOption(
+    imageStart('kubedns').nodeFlags,
+    'flags of this Node; default: those of the image',
+  ),
   kubedns: bundleOption(),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
   'ready-limit': numberOption(120, 'seconds to wait until kubedns is ready', { min: 1 }),
@@ -88,7 +93,7 @@ const { node, kubedns, json, strict } = COMMON_OPTIONS;
 /** The options of every measurement with dnsperf. */
 export const LOAD_OPTIONS = {
   node: { ...node, help: 'Node that runs the containers' },
-  'node-flags': COMMON_OPTIONS['node-flags'],
+  'node-flags': PROGRAM_OPTIONS['node-flags'],
   kubedns,
   'kubedns-flags': wordsOption([], 'further flags of the kubedns that is measured'),
   dnsmasq: bundleOption(),

@@ -4,6 +4,7 @@ import {
   cpuUsage,
   MeasureError,
   numberOption,
+  numbersOption,
   type OptionValues,
   peakRssBytes,
   resetPeak,
@@ -13,14 +14,20 @@ import {
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import type { ProbeWindow } from '../dns/stall-probe.js';
-import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
+import { COMMON_OPTIONS, programOption, rssBarMib, SIZE_OPTIONS } from './command.js';
 import { ClusterTestbed } from './cluster-testbed.js';
+import { measureGrowth } from './growth.js';
 
 const OPTIONS = {
   ...SIZE_OPTIONS,
   settle: numberOption(5, 'seconds of idleness after the start', { max: 600 }),
   relists: numberOption(1, 'lists forced while queries run', { max: 100 }),
   rate: numberOption(2_000, 'queries a second meanwhile', { min: 1, max: 50_000 }),
+  sizes: numbersOption([], 'services with a slice each, one size after the other: how all grows', {
+    min: 1,
+    max: 100_000,
+  }),
+  coredns: programOption('with --sizes: a coredns to compare with'),
   ...COMMON_OPTIONS,
 };
 
@@ -43,6 +50,15 @@ type Values = OptionValues<typeof OPTIONS>;
 type Probe = Awaited<ReturnType<ClusterTestbed['startProbe']>>;
 
 async function run(values: Values, context: CommandContext): Promise<void> {
+  const { sizes, coredns, node, kubedns: bundle } = values;
+  if (sizes.length > 0) {
+    const { endpoints: endpointsPerSlice, headless, settle: settleSeconds } = values;
+    const flags = { nodeFlags: values['node-flags'], kubednsFlags: values['kubedns-flags'] };
+    const limits = { settleSeconds, limitSeconds: values['ready-limit'] };
+    const cluster = { sizes, endpointsPerSlice, headless };
+    const programs = { node, kubedns: bundle, coredns };
+    return measureGrowth({ ...cluster, ...limits, ...programs, ...flags }, context);
+  }
   const { report, progress } = context;
   const testbed = await ClusterTestbed.prepare(values, context);
   const rssBar = rssBarMib(testbed.plan.size);
@@ -150,5 +166,6 @@ export const KUBEDNS_SCALE: Command<typeof OPTIONS> = {
   name: 'kubedns-scale',
   summary: 'memory, start and stalls with a large cluster, through a relist too',
   options: OPTIONS,
+  format: 'markdown',
   run,
 };

@@ -19,6 +19,7 @@ it.each<[CommandEntry, string, RegExp]>([
   [commandEntry(DNSMASQ_LOAD), '--kubedns=/nowhere', /--kubedns=\/nowhere: is no file/],
   [commandEntry(INTERNALS), '--only=hosts,x', /"x" is none of questions, .*programs/],
   [commandEntry(INTERNALS), '--rounds=0', /--rounds=0: is not a whole number from 1 to 100/],
+  [commandEntry(KUBEDNS_SCALE), '--sizes=10,x', /--sizes=10,x: "x" is not a whole number/],
   [commandEntry(KUBEDNS_SCALE), '--services=none', /--services=none: is not a whole number/],
   [commandEntry(KUBEDNS_SCALE), '--kubedns=/nowhere.cjs', /--kubedns=.*: is no file/],
   [commandEntry(STRONGEST), '--only=hits,x', /"x" is none of hits, .*cores/],

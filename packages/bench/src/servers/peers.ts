@@ -11,6 +11,7 @@ import {
   NetworkNamespace,
   outputOf,
   Owned,
+  pinnedCommand,
   pinProcess,
   Remote,
   RunningProgram,
@@ -64,6 +65,12 @@ interface PeerStart extends PeerOptions {
   readonly apiUrl: string;
   /** A Go program finds out by itself on how many it runs, but before it is pinned. */
   readonly isOnOneCore: boolean;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** The core of all its threads from the start on; default: any. */
+  readonly core?: number | undefined;
+  /** How long it may take until it has the address. */
+  readonly limitMs?: number;
 }
 
 const STOCK_SECONDS = 30;
@@ -140,7 +147,7 @@ export class PeerProgram implements Closable {
     const owned = new Owned();
     try {
       const { path: folder } = owned.add(new TemporaryFolder());
-      const port = await freePort();
+      const { port = await freePort(), limitMs = START_LIMIT_MS } = start;
       const args = {
         'kube-dns': () => kubeDnsArgs(apiUrl, port),
         coredns: () => corednsArgs(port, folder, start),
@@ -148,9 +155,10 @@ export class PeerProgram implements Closable {
       }[name];
       const env = processors === undefined ? {} : { GOMAXPROCS: String(processors) };
       const how = { env, isForeign: true };
-      const server = owned.add(new RunningProgram(name, path, await args(), how));
+      const pinned = pinnedCommand(start.core, path, await args());
+      const server = owned.add(new RunningProgram(name, pinned.command, pinned.args, how));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
-      await awaitRecord(server, port, query, START_LIMIT_MS);
+      await awaitRecord(server, port, query, limitMs);
       return new PeerProgram(server, port, owned);
     } catch (error) {
       await owned.close();
