@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { EVERY_ADDRESS, MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import type { ListenerCounters } from './counters.js';
+import { NetTcpServer } from './net-tcp-server.js';
 import { copyAddress, type ServerAddress } from './server-address.js';
 import {
   type DatagramHandler,
@@ -15,14 +16,19 @@ import {
   type UpstreamPort,
   type UpstreamPortOptions,
 } from './udp-engine.js';
+import type { TcpServer, TcpServerOwner } from './tcp-server.js';
 
-/** UDP through node:dgram: works everywhere, one system call per datagram. */
+/** UDP through node:dgram and TCP through node:net: works everywhere, one system call per datagram. */
 export class DgramEngine implements UdpEngine {
   readonly name = 'dgram';
   readonly batch = 0;
 
   createSocket(counters: ListenerCounters): DatagramSocket {
     return new DgramSocket(counters);
+  }
+
+  createTcpServer(owner: TcpServerOwner): TcpServer {
+    return new NetTcpServer(owner);
   }
 
   sendTogether(work: () => void): void {

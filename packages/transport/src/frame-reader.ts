@@ -1,7 +1,10 @@
 import { readUint16 } from '@kube-dns/wire';
 
-const PREFIX_BYTES = 2;
+/** Of the length in front of each message. */
+export const PREFIX_BYTES = 2;
 const NOTHING = Buffer.alloc(0);
+/** Up to this length a copy byte by byte costs less than a view. */
+const SHORT_BYTES = 256;
 
 /**
  * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). When
@@ -21,31 +24,56 @@ export class FrameReader {
     return this.#bytes.length;
   }
 
-  /** Adds what arrived. */
-  push(chunk: Buffer): void {
+  /** Adds what arrived: the first `length` bytes, which must not change until they are read or `retain` is called. */
+  push(chunk: Buffer, length = chunk.length): void {
     if (this.#begin === this.#end) {
       this.#bytes = chunk;
       this.#begin = 0;
-      this.#end = chunk.length;
+      this.#end = length;
       this.#isOwn = false;
       return;
     }
-    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) this.#grow(chunk.length);
-    chunk.copy(this.#bytes, this.#end);
-    this.#end += chunk.length;
+    if (!this.#isOwn || this.#end + length > this.#bytes.length) this.#grow(length);
+    chunk.copy(this.#bytes, this.#end, 0, length);
+    this.#end += length;
+  }
+
+  /** Copies what is not read yet out of the chunk that it arrived in. */
+  retain(): void {
+    if (!this.#isOwn && this.#begin < this.#end) this.#grow(0);
+  }
+
+  /** The length of the next whole message; -1 when more bytes are needed. */
+  get nextLength(): number {
+    const begin = this.#begin + PREFIX_BYTES;
+    if (begin > this.#end) return -1;
+    const length = readUint16(this.#bytes, this.#begin);
+    return begin + length > this.#end ? -1 : length;
   }
 
   /** The next whole message; undefined when more bytes are needed. */
   next(): Buffer | undefined {
+    const length = this.nextLength;
+    if (length < 0) return undefined;
     const begin = this.#begin + PREFIX_BYTES;
-    if (begin > this.#end) return undefined;
-    const end = begin + readUint16(this.#bytes, this.#begin);
-    if (end > this.#end) return undefined;
-    const message = this.#bytes.subarray(begin, end);
-    this.#begin = end;
-    // An idle connection must not hold a whole chunk in memory.
-    if (end === this.#end) this.#bytes = NOTHING;
+    const message = this.#bytes.subarray(begin, begin + length);
+    this.#passOver(length);
     return message;
+  }
+
+  /** Copies the next message, which is whole and has this length, and passes over it. */
+  take(length: number, to: Uint8Array): void {
+    const bytes = this.#bytes;
+    const begin = this.#begin + PREFIX_BYTES;
+    if (length > SHORT_BYTES) to.set(bytes.subarray(begin, begin + length));
+    else for (let i = 0; i < length; i++) to[i] = bytes[begin + i]!;
+    this.#passOver(length);
+  }
+
+  #passOver(length: number): void {
+    this.#begin += PREFIX_BYTES + length;
+    // An idle connection must not hold a whole chunk in memory.
+    if (this.#begin === this.#end) this.#bytes = NOTHING;
   }
 
   /** Grows for a message that arrives in pieces: twice the size, but no more than the message needs. */

@@ -109,7 +109,7 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
   });
   const udp = new UdpListener(engine.createSocket(counters, options.onOverload), handler);
   const limits = { maxSessions: sessions?.limit ?? 0, ...DEFAULT_TCP_LIMITS, ...options.tcp };
-  const tcp = new TcpListener(handler, limits, counters);
+  const tcp = new TcpListener(engine, handler, limits, counters);
   const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {
     try {
       await (protocol === 'UDP' ? udp : tcp).open(address, port, reusesPort);

@@ -140,11 +140,11 @@ export class MessageHandler {
   }
 
   /** Passes a message of DNS Stateful Operations on; false when it is none, or when they are not served. */
-  handleSession(message: Uint8Array, session: Session): boolean {
+  handleSession(bytes: Uint8Array, length: number, session: Session): boolean {
     const { sessions, counters, onFailure } = this.#options;
-    if (sessions === undefined || !isDso(message)) return false;
+    if (sessions === undefined || !isDso(bytes, length)) return false;
     try {
-      sessions.receive(message, session);
+      sessions.receive(bytes.subarray(0, length), session);
     } catch (error) {
       counters.failures++;
       onFailure(error);

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer, isIPv6, type Server, type Socket } from 'node:net';
-import { EVERY_ADDRESS, MAX_MESSAGE_BYTES, unmappedAddress } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import {
   type AddressedClient,
   type AnswerSource,
@@ -12,10 +10,12 @@ import {
 } from './answerer.js';
 import type { ListenerCounters } from './counters.js';
 import { descriptorShare } from './descriptor-limit.js';
-import { frameMessage, FrameReader } from './frame-reader.js';
+import { FrameReader, PREFIX_BYTES } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
 import { copyAddress, type ServerAddress } from './server-address.js';
 import { type AnswerCookie, withRoom } from './server-cookies.js';
+import type { TcpServer, TcpServerOwner, TcpSocket, TcpSocketOwner } from './tcp-server.js';
+import type { UdpEngine } from './udp-engine.js';
 
 export interface TcpLimits {
   /**
@@ -42,77 +42,86 @@ export interface TcpLimits {
 const SHARE_OF_DESCRIPTORS = 3 / 8;
 /** The random part of a greatest age: connections that began together do not end together. */
 const RANDOM_PART = 1 / 4;
-/** How often ages are looked at. */
+/** How often times are looked at, */
 const LOOK_MS = 1_000;
+/** and in what part of an idle time at least: a connection may be idle for so much longer. */
+const IDLE_PART = 1 / 4;
 /** A client that has not closed its side of an ended connection after so long, or not read its answers, is cut off. */
 const ENDING_MS = 10_000;
 
 /** Accepts DNS over TCP and passes the queries to a handler. */
-export class TcpListener {
+export class TcpListener implements TcpServerOwner {
   readonly #handler: MessageHandler;
   readonly #limits: TcpLimits;
   readonly #maxConnections: number;
   readonly #counters: ListenerCounters;
-  readonly #server: Server;
-  /** Set once it accepts no further connections. */
-  #closed: Promise<unknown> | undefined;
+  readonly #server: TcpServer;
   readonly #shares = new TcpShares();
   /** In order of last use, the longest unused first. */
-  readonly #connections = new Map<Socket, TcpConnection>();
+  readonly #connections = new Set<TcpConnection>();
+  /** The last one. */
+  #newest: TcpConnection | undefined;
   /** Those that stay: their number is limited by who serves them. */
-  readonly #sessions = new Map<Socket, TcpConnection>();
-  /** Looks at ages while there are connections. */
+  readonly #sessions = new Set<TcpConnection>();
+  /** Looks at times while there are connections. */
   #timer: NodeJS.Timeout | undefined;
+  readonly #events: ConnectionEvents = {
+    onCut: () => this.#counters.tcpRefused++,
+    onUsed: (connection) => this.#noteUse(connection),
+    onStay: (connection) => {
+      this.#connections.delete(connection);
+      this.#sessions.add(connection);
+      this.#counters.tcpOpen--;
+    },
+    onClosed: (connection) => {
+      this.#connections.delete(connection);
+      if (!this.#sessions.delete(connection)) this.#counters.tcpOpen--;
+    },
+  };
 
-  constructor(handler: MessageHandler, limits: TcpLimits, counters: ListenerCounters) {
+  constructor(
+    engine: Pick<UdpEngine, 'createTcpServer'>,
+    handler: MessageHandler,
+    limits: TcpLimits,
+    counters: ListenerCounters,
+  ) {
     this.#handler = handler;
     this.#limits = limits;
     this.#maxConnections = descriptorShare(limits.maxConnections, SHARE_OF_DESCRIPTORS);
     this.#counters = counters;
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      this.#accept(socket);
-    });
+    this.#server = engine.createTcpServer(this);
   }
 
   /** Binds; rejects with the system's error. `reusesPort` is that of a `DatagramSocket`. */
-  async open(address: string, port: number, reusesPort = false): Promise<void> {
-    const host = address === EVERY_ADDRESS ? '::' : address;
-    const ipv6Only = isIPv6(address);
-    this.#server.listen({ host, port, ipv6Only, exclusive: true, reusePort: reusesPort });
-    await once(this.#server, 'listening');
-    this.#server.on('error', () => this.#counters.tcpRefused++);
+  open(address: string, port: number, reusesPort = false): Promise<void> {
+    return this.#server.open(address, port, reusesPort);
   }
 
   /** Accepts no further connections; open ones are still served. */
   stopAccepting(): void {
-    if (!this.#server.listening) return;
-    this.#closed = once(this.#server, 'close');
-    this.#server.close();
+    this.#server.stopAccepting();
   }
 
   /** Resolves when the received queries of every connection are answered and it is ended. */
   async endConnections(): Promise<void> {
-    const all = [...this.#connections.values(), ...this.#sessions.values()];
+    const all = [...this.#connections, ...this.#sessions];
     await Promise.all(all.map((connection) => connection.end()));
   }
 
   async close(): Promise<void> {
-    this.stopAccepting();
     this.#stopLooking();
     for (const all of [this.#connections, this.#sessions])
-      for (const socket of all.keys()) socket.destroy();
-    await this.#closed;
+      for (const connection of all) connection.close();
+    await this.#server.close();
   }
 
-  #accept(socket: Socket): void {
-    socket.on('error', () => socket.destroy());
+  accept(socket: TcpSocket): void {
     const isFull = this.#connections.size >= this.#maxConnections;
-    const client = unmappedAddress(socket.remoteAddress ?? '');
     if (
       isFull &&
       !this.#hasPlaceForNew() &&
       !this.#closeIdlest() &&
-      !this.#closeOfGreediest(client)
+      !this.#closeOfGreediest(socket.address)
     ) {
       this.#counters.tcpRefused++;
       socket.destroy();
@@ -120,35 +129,28 @@ export class TcpListener {
     }
     this.#counters.tcpConnections++;
     this.#counters.tcpOpen++;
-    const connection = new TcpConnection(socket, this.#handler, this.#shares, {
-      onCut: () => this.#counters.tcpRefused++,
-      onStay: () => {
-        this.#connections.delete(socket);
-        this.#sessions.set(socket, connection);
-        this.#counters.tcpOpen--;
-      },
-    });
-    this.#connections.set(socket, connection);
-    this.#lookAtAges();
-    socket.on('close', () => {
-      this.#connections.delete(socket);
-      if (!this.#sessions.delete(socket)) this.#counters.tcpOpen--;
-    });
-    socket.on('data', () => {
-      if (!this.#connections.delete(socket)) return;
-      this.#connections.set(socket, connection);
-    });
-    socket.setTimeout(this.#limits.idleTimeoutMs, () => {
-      this.#counters.tcpIdleClosed++;
-      socket.destroy();
-    });
+    const connection = new TcpConnection(socket, this.#handler, this.#shares, this.#events);
+    this.#connections.add(connection);
+    this.#newest = connection;
+    this.#startLooking();
   }
 
-  #lookAtAges(): void {
-    const { maxAgeMs } = this.#limits;
-    if (maxAgeMs === 0 || this.#timer !== undefined) return;
-    const lookMs = Math.min(LOOK_MS, maxAgeMs * RANDOM_PART);
-    this.#timer = setInterval(() => this.#endOld(), lookMs).unref();
+  onAcceptFailure(): void {
+    this.#counters.tcpRefused++;
+  }
+
+  #noteUse(connection: TcpConnection): void {
+    if (connection === this.#newest || !this.#connections.delete(connection)) return;
+    this.#connections.add(connection);
+    this.#newest = connection;
+  }
+
+  #startLooking(): void {
+    if (this.#timer !== undefined) return;
+    const { maxAgeMs, idleTimeoutMs } = this.#limits;
+    const times = [LOOK_MS, maxAgeMs * RANDOM_PART, idleTimeoutMs * IDLE_PART];
+    const lookMs = Math.min(...times.filter((ms) => ms > 0));
+    this.#timer = setInterval(() => this.#look(), lookMs).unref();
   }
 
   #stopLooking(): void {
@@ -156,19 +158,27 @@ export class TcpListener {
     this.#timer = undefined;
   }
 
-  /** A client that stays for ever on the process that it found would have nothing of others that came later. */
-  #endOld(): void {
+  #look(): void {
     if (this.#connections.size === 0) this.#stopLooking();
     const nowMs = performance.now();
-    for (const [socket, connection] of this.#connections) {
-      const ageMs = nowMs - connection.acceptedMs;
-      const overMs = ageMs - this.#limits.maxAgeMs * connection.ageShare;
-      if (overMs < 0) continue;
-      if (overMs >= ENDING_MS) socket.destroy();
-      else if (!connection.isToEnd) {
-        this.#counters.tcpAgeClosed++;
-        void connection.end();
+    for (const connection of this.#connections) {
+      if (connection.idleMs(nowMs) < this.#limits.idleTimeoutMs) this.#endOld(connection, nowMs);
+      else {
+        this.#counters.tcpIdleClosed++;
+        connection.close();
       }
+    }
+  }
+
+  /** A client that stays for ever on the process that it found would have nothing of others that came later. */
+  #endOld(connection: TcpConnection, nowMs: number): void {
+    const { maxAgeMs } = this.#limits;
+    const overMs = nowMs - connection.acceptedMs - maxAgeMs * connection.ageShare;
+    if (maxAgeMs === 0 || overMs < 0) return;
+    if (overMs >= ENDING_MS) connection.close();
+    else if (!connection.isToEnd) {
+      this.#counters.tcpAgeClosed++;
+      void connection.end();
     }
   }
 
@@ -179,41 +189,40 @@ export class TcpListener {
   #closeOfGreediest(newClient: string): boolean {
     const counts = new Map<string, number>();
     let greediest = '';
-    for (const { address } of this.#connections.values()) {
+    for (const { address } of this.#connections) {
       const count = (counts.get(address) ?? 0) + 1;
       counts.set(address, count);
       if (count > (counts.get(greediest) ?? 0)) greediest = address;
     }
     const isFair = (counts.get(greediest) ?? 0) <= this.#maxConnections / 10;
     if (isFair || greediest === newClient) return false;
-    for (const [socket, { address }] of this.#connections) {
-      if (address !== greediest) continue;
-      this.#close(socket);
+    for (const connection of this.#connections) {
+      if (connection.address !== greediest) continue;
+      this.#refuse(connection);
       return true;
     }
     return false;
   }
 
-  #close(socket: Socket): void {
+  #refuse(connection: TcpConnection): void {
     this.#counters.tcpRefused++;
-    this.#connections.delete(socket);
-    socket.destroy();
+    this.#connections.delete(connection);
+    connection.close();
   }
 
   /** Whether even the longest idle connection may still become a session, for which there is a place. */
   #hasPlaceForNew(): boolean {
     const all = this.#connections.size + this.#sessions.size;
     if (all >= this.#maxConnections + this.#limits.maxSessions) return false;
-    for (const connection of this.#connections.values())
-      if (!connection.isBusy()) return connection.isNew();
+    for (const connection of this.#connections) if (!connection.isBusy()) return connection.isNew();
     return false;
   }
 
   /** Closes the longest idle connection; false when every one waits for an answer. */
   #closeIdlest(): boolean {
-    for (const [socket, connection] of this.#connections) {
+    for (const connection of this.#connections) {
       if (connection.isBusy()) continue;
-      this.#close(socket);
+      this.#refuse(connection);
       return true;
     }
     return false;
@@ -225,6 +234,8 @@ const NO_MESSAGE = new Uint8Array(0);
 const MAX_DEFERRED = 100;
 /** This many queries of one connection are answered before the others' turn. */
 const MAX_PER_TURN = 8;
+/** One message at a time is read, and answered. */
+const incoming = new Uint8Array(MAX_MESSAGE_BYTES);
 /** The buffer that answers are written to; sending copies them. */
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
 /**
@@ -241,22 +252,25 @@ const LAST_QUERY_MS = 1_000;
 /** or, if one always is, when what came until this time is answered: the client asks the rest again elsewhere. */
 const LAST_READ_MS = 3_000;
 
-/** What a connection tells its listener. */
-interface ConnectionEvents {
+/** What the connections of a listener report. */
+export interface ConnectionEvents {
   /** It is cut off because all connections together use too much memory. */
   onCut(): void;
+  /** Its client has sent something. */
+  onUsed(connection: TcpConnection): void;
   /** It is a session that stays. */
-  onStay(): void;
+  onStay(connection: TcpConnection): void;
+  onClosed(connection: TcpConnection): void;
 }
 
 /**
  * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
  * (RFC 7766 section 6.2.1.1). Reading stops while too many answers are due or unread.
  */
-export class TcpConnection implements AddressedClient, Reading, Session {
+export class TcpConnection implements AddressedClient, Reading, Session, TcpSocketOwner {
   readonly address: string;
   readonly port: number;
-  readonly #socket: Socket;
+  readonly #socket: TcpSocket;
   readonly #handler: MessageHandler;
   readonly #shares: TcpShares;
   readonly #events: ConnectionEvents;
@@ -270,20 +284,28 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   /** An empty message ended it, as in dnsmasq (src/forward.c, tcp_request): nothing more is read. */
   #isOver = false;
   #isEnding = false;
+  #hasFinished = false;
   #isReading = false;
   #hasSent = false;
   readonly acceptedMs = performance.now();
   /** Which part of the greatest age it reaches. */
   readonly ageShare = 1 - RANDOM_PART * Math.random();
-  /** `end` was called. */
-  isToEnd = false;
+  #usedMs = this.acceptedMs;
+  /** What was unsent at the last look. */
+  #lastUnsentBytes = 0;
+  /** Of `end`. */
+  #ended: Promise<void> | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  #resolveEnded: (() => void) | undefined;
   #stays = false;
-  /** Made for the first answer of several messages. */
+  /** Made for the first answer of several messages, and the first that wants to know of the end. */
   #streams: Set<TcpReplyStream> | undefined;
-  readonly #readOn = (): void => this.readOn();
+  #closeListeners: (() => void)[] | undefined;
+  /** Made for the first deferred answer. */
+  #readOn: (() => void) | undefined;
 
   constructor(
-    socket: Socket,
+    socket: TcpSocket,
     handler: MessageHandler,
     shares: TcpShares,
     events: ConnectionEvents,
@@ -292,29 +314,45 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     this.#handler = handler;
     this.#shares = shares;
     this.#events = events;
+    this.address = socket.address;
+    this.port = socket.port;
     shares.connections++;
-    socket.on('close', () => {
-      shares.connections--;
-      this.#hold(0);
-      shares.leave(this);
-      for (const stream of this.#streams ?? []) stream.close();
-    });
-    this.address = unmappedAddress(socket.remoteAddress ?? '');
-    this.port = socket.remotePort ?? 0;
-    socket.on('data', (chunk) => {
-      if (socket.writableEnded || this.#isOver) return;
-      this.#hasSent = true;
-      this.#frames.push(chunk);
-      this.readOn();
-    });
-    socket.on('drain', () => {
-      this.readOn();
-      for (const stream of this.#streams ?? []) stream.onDrain?.();
-    });
-    socket.on('end', () => {
-      this.#hasEnded = true;
-      this.readOn();
-    });
+    socket.start(this);
+  }
+
+  onData(bytes: Buffer, length: number): void {
+    this.#usedMs = performance.now();
+    this.#events.onUsed(this);
+    this.#pause?.refresh();
+    if (!this.#socket.isWritable || this.#isOver) return;
+    this.#hasSent = true;
+    this.#frames.push(bytes, length);
+    this.readOn();
+  }
+
+  onDrain(): void {
+    this.readOn();
+    for (const stream of this.#streams ?? []) stream.onDrain?.();
+  }
+
+  onEnd(): void {
+    this.#hasEnded = true;
+    this.readOn();
+  }
+
+  onFinish(): void {
+    this.#hasFinished = true;
+    this.#resolveEnded?.();
+  }
+
+  onClosed(): void {
+    this.#shares.connections--;
+    this.#hold(0);
+    this.#shares.leave(this);
+    this.#resolveEnded?.();
+    this.#events.onClosed(this);
+    for (const stream of this.#streams ?? []) stream.close();
+    for (const listener of this.#closeListeners ?? []) listener();
   }
 
   /** Whether a query of this connection still waits for its answer, or it is a session that stays. */
@@ -327,38 +365,51 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     return !this.#hasSent && performance.now() - this.acceptedMs < NEW_MS;
   }
 
+  /** For how long nothing was received or sent, and the client has taken nothing of what is unsent; for regular looks. */
+  idleMs(nowMs: number): number {
+    const { unsentBytes } = this.#socket;
+    if (unsentBytes !== this.#lastUnsentBytes) this.#usedMs = nowMs;
+    this.#lastUnsentBytes = unsentBytes;
+    return nowMs - this.#usedMs;
+  }
+
   get unsentBytes(): number {
-    return this.#socket.writableLength;
+    return this.#socket.unsentBytes;
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.isClosed;
   }
 
   stay(): void {
     if (this.#stays) return;
     this.#stays = true;
-    this.#socket.setTimeout(0);
-    this.#events.onStay();
+    this.#events.onStay(this);
   }
 
-  push(message: Uint8Array): void {
-    this.#send(message, message.length);
-    this.#account();
+  push(bytes: Uint8Array): void {
+    this.#sendNow(bytes, bytes.length);
   }
 
   /** They take no memory of its own, so they are not counted: many that read slowly at a time are not cut off for it. */
   pushFrames(frames: Uint8Array): void {
-    this.#write(frames);
+    if (!this.#isSendable()) return;
+    this.#socket.write(frames);
+    this.#socket.flush();
   }
 
   close(): void {
+    this.#socket.flush();
     this.#socket.destroy();
   }
 
   /** Ends a connection whose client does not read: the system drops what is unsent, and the client learns it at once. */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    this.#socket.reset();
   }
 
   onClose(listener: () => void): void {
-    this.#socket.on('close', listener);
+    (this.#closeListeners ??= []).push(listener);
   }
 
   copyAddress(to: Uint8Array, at: number): number {
@@ -384,28 +435,33 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   /** Sends a message of an answer of several; false when the client has enough to read. */
-  sendPart(message: Uint8Array, length: number): boolean {
-    this.push(message.subarray(0, length));
-    return !this.#socket.writableNeedDrain;
+  sendPart(bytes: Uint8Array, length: number): boolean {
+    this.#sendNow(bytes, length);
+    return !this.#socket.needsDrain;
   }
 
   /** An answer of several messages is complete. */
-  endStream(stream: TcpReplyStream, message: Uint8Array): void {
+  endStream(stream: TcpReplyStream, first: Uint8Array): void {
     this.#streams?.delete(stream);
     this.#deferred--;
-    this.#handler.countAnswer(message);
-    process.nextTick(this.#readOn);
+    this.#handler.countAnswer(first);
+    this.#readOnSoon();
   }
 
   /** Sends a deferred answer, fitted to its client's size (nothing when `length` is 0), and continues to read; returns its length. */
-  finish(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
+  finish(answer: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
     this.#deferred--;
-    // Not immediately: the answerer may be in the middle of sending replies, or inside `answer`.
-    process.nextTick(this.#readOn);
+    this.#readOnSoon();
     if (length === 0) return 0;
-    const fitted = this.#handler.fit(message, length, maxBytes, cookie);
-    this.#send(message, fitted);
+    this.#usedMs = performance.now();
+    const fitted = this.#handler.fit(answer, length, maxBytes, cookie);
+    this.#send(answer, fitted);
     return fitted;
+  }
+
+  /** `end` was called. */
+  get isToEnd(): boolean {
+    return this.#ended !== undefined;
   }
 
   /**
@@ -413,57 +469,67 @@ export class TcpConnection implements AddressedClient, Reading, Session {
    * the answers. What the client sends later is read and dropped: unread bytes would make the system reset
    * the connection, and the client could lose answers that it has not read yet.
    */
-  async end(): Promise<void> {
-    this.isToEnd = true;
-    if (this.#socket.writableFinished) return;
-    const ended = new Promise((resolve) => {
-      this.#socket.on('finish', resolve).on('close', resolve);
-    });
+  end(): Promise<void> {
+    return (this.#ended ??= this.#end());
+  }
+
+  /** Answers the received queries, as far as this connection's turn allows. */
+  readOn(): void {
+    const socket = this.#socket;
+    if (this.#isReading || this.isClosed) return;
+    this.#isReading = true;
+    let isStarved = this.#isOver;
+    let remaining = MAX_PER_TURN;
+    while (!isStarved && this.#mayRead()) {
+      const length = this.#frames.nextLength;
+      this.#isOver = length === 0;
+      isStarved = length <= 0;
+      if (isStarved) break;
+      if (remaining-- === 0 || !this.#shares.hasTime()) {
+        this.#shares.wait(this);
+        break;
+      }
+      this.#frames.take(length, incoming);
+      if (this.#handler.handleSession(incoming, length, this)) continue;
+      const answerLength = this.#handler.handle(incoming, length, true, this, out);
+      if (answerLength > 0) this.#send(out, answerLength);
+    }
+    this.#isReading = false;
+    this.#frames.retain();
+    const isLast = this.#hasEnded || this.#isEnding || this.#isOver;
+    if (isStarved && isLast && this.#deferred === 0) socket.end();
+    else socket.flush();
+    if (isStarved) socket.resume();
+    else socket.pause();
+    this.#account();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#hasFinished || this.#socket.isClosed) return;
+    const ended = new Promise<void>((resolve) => (this.#resolveEnded = resolve));
     const end = () => {
       this.#isEnding = true;
       this.readOn();
     };
-    const pause = setTimeout(end, PAUSE_MS);
+    this.#pause = setTimeout(end, PAUSE_MS);
     const latest = setTimeout(end, LAST_QUERY_MS);
     const lastRead = setTimeout(() => {
       this.#isOver = true;
       end();
     }, LAST_READ_MS);
-    this.#socket.on('data', () => pause.refresh());
     await ended;
-    for (const timer of [pause, latest, lastRead]) clearTimeout(timer);
+    for (const timer of [this.#pause, latest, lastRead]) clearTimeout(timer);
+    this.#pause = undefined;
   }
 
-  /** Answers the received queries, as far as this connection's turn allows. */
-  readOn(): void {
-    if (this.#isReading || this.#socket.destroyed) return;
-    this.#isReading = true;
-    let isStarved = this.#isOver;
-    let remaining = MAX_PER_TURN;
-    while (!isStarved && this.#mayRead()) {
-      const message = remaining > 0 && this.#shares.hasTime() ? this.#frames.next() : null;
-      if (message === null) {
-        this.#shares.wait(this);
-        break;
-      }
-      this.#isOver = message?.length === 0;
-      isStarved = message === undefined || this.#isOver;
-      if (message === undefined || this.#isOver) break;
-      remaining--;
-      if (this.#handler.handleSession(message, this)) continue;
-      const length = this.#handler.handle(message, message.length, true, this, out);
-      if (length > 0) this.#send(out, length);
-    }
-    this.#isReading = false;
-    const isLast = this.#hasEnded || this.#isEnding || this.#isOver;
-    if (isStarved && isLast && this.#deferred === 0) this.#socket.end();
-    if (isStarved) this.#socket.resume();
-    else this.#socket.pause();
-    this.#account();
+  /** Not immediately: the answerer may be in the middle of sending replies, or inside `answer`. */
+  #readOnSoon(): void {
+    process.nextTick((this.#readOn ??= () => this.readOn()));
   }
 
   #account(): void {
-    const held = this.#frames.heldBytes + Math.min(this.#ownBytes, this.#socket.writableLength);
+    if (this.isClosed) return;
+    const held = this.#frames.heldBytes + Math.min(this.#ownBytes, this.#socket.unsentBytes);
     this.#hold(held);
     if (!this.#shares.isTooMuch(held)) return;
     this.#hold(0);
@@ -477,24 +543,35 @@ export class TcpConnection implements AddressedClient, Reading, Session {
   }
 
   #mayRead(): boolean {
-    const { writableLength } = this.#socket;
-    return this.#deferred < MAX_DEFERRED && writableLength < this.#shares.unsentBytes;
+    const { isClosed, unsentBytes } = this.#socket;
+    return this.#deferred < MAX_DEFERRED && unsentBytes < this.#shares.unsentBytes && !isClosed;
   }
 
-  #send(message: Uint8Array, length: number): void {
-    const frame = frameMessage(message, length);
-    if (this.#socket.writableLength === 0) this.#ownBytes = 0;
-    this.#ownBytes += frame.length;
-    this.#write(frame);
+  /** Sends outside of a turn of reading. */
+  #sendNow(bytes: Uint8Array, length: number): void {
+    this.#usedMs = performance.now();
+    this.#send(bytes, length);
+    if (this.#isReading) return;
+    this.#socket.flush();
+    this.#account();
   }
 
-  #write(frames: Uint8Array): void {
+  /** Sends at the end of the turn. */
+  #send(bytes: Uint8Array, length: number): void {
+    if (!this.#isSendable()) return;
+    if (this.#socket.unsentBytes === 0) this.#ownBytes = 0;
+    this.#ownBytes += PREFIX_BYTES + length;
+    this.#socket.send(bytes, length);
+  }
+
+  /** Cuts the connection off when the client leaves too much unread. */
+  #isSendable(): boolean {
     const socket = this.#socket;
-    if (!socket.writable) return;
-    const { unsentBytes } = this.#shares;
-    const most = this.#stays ? MAX_UNSENT_BYTES : CUT_OFF_FACTOR * unsentBytes;
-    if (socket.writableLength > most) socket.destroy();
-    else socket.write(frames);
+    if (!socket.isWritable) return false;
+    const most = this.#stays ? MAX_UNSENT_BYTES : CUT_OFF_FACTOR * this.#shares.unsentBytes;
+    if (socket.unsentBytes <= most) return true;
+    socket.destroy();
+    return false;
   }
 }
 

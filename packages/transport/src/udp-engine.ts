@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import type { ListenerCounters } from './counters.js';
 import type { ServerAddress } from './server-address.js';
+import type { TcpServer, TcpServerOwner } from './tcp-server.js';
 
 export const UDP_ENGINES = ['auto', 'batch', 'dgram'] as const;
 export type UdpEngineChoice = (typeof UDP_ENGINES)[number];
@@ -27,7 +28,7 @@ export interface Overload {
   readonly clients: readonly LimitedClient[];
 }
 
-/** A way to move datagrams: one per system call (`dgram`) or many (`batch`). */
+/** A way to move datagrams, one per system call (`dgram`) or many (`batch`), and the bytes of a listener's TCP connections. */
 export interface UdpEngine {
   readonly name: 'batch' | 'dgram';
   /** The number of the batch of datagrams that is handled now; 0 when none is. What is sent meanwhile can leave together. */
@@ -37,6 +38,8 @@ export interface UdpEngine {
    * `onOverload` gets as lines for the log.
    */
   createSocket(counters: ListenerCounters, onOverload?: (text: string) => void): DatagramSocket;
+  /** The TCP socket of a listener. */
+  createTcpServer(owner: TcpServerOwner): TcpServer;
   openUpstreamPort: OpenUpstreamPort;
   /** Runs `work`, which sends many deferred answers; they leave in one system call where possible. */
   sendTogether(work: () => void): void;

@@ -6,7 +6,7 @@ import { freePort, needsIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kub
 import { decodeMessage, EVERY_ADDRESS } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
-import { AF_INET, AF_INET6 } from '../src/batch/constants.js';
+import { AF_INET, AF_INET6, SOCK_DGRAM } from '../src/batch/constants.js';
 import { loadLibc } from '../src/batch/libc.js';
 import { listen } from '../src/listener.js';
 import type { UdpEngine } from '../src/udp-engine.js';
@@ -121,12 +121,14 @@ unless(NO_BATCH ?? needsIpv6(), it)(
     let isTaken = false;
     const engine = new BatchEngine({
       ...libc,
-      socket: (family, ...rest) => {
-        const fd = libc.socket(family, ...rest);
-        families.set(fd, family);
+      socket: (family, type, protocol) => {
+        const fd = libc.socket(family, type, protocol);
+        families.delete(fd);
+        if ((type & SOCK_DGRAM) !== 0) families.set(fd, family);
         return fd;
       },
       bind: (fd, name, length) => {
+        if (!families.has(fd)) return libc.bind(fd, name, length);
         const port = name[2]! * 256 + name[3]!;
         bound.push([families.get(fd), port]);
         isTaken = bound.length === 3;

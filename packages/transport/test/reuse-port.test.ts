@@ -121,7 +121,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
   );
 });
 
-describe('a listener that leaves its port to others', () => {
+describe.each(ENGINES)('a listener with the engine %s that leaves its port', (_name, engine) => {
   it('ends connections that have their answers, and accepts no more', async () => {
     let reply: ReplyPath | undefined;
     const answerer = answers((_query, _out, from) => {
@@ -129,13 +129,13 @@ describe('a listener that leaves its port to others', () => {
       return NO_ANSWER_YET;
     });
     const port = await freePort();
-    const leaving = await start(answerer, { port });
+    const leaving = await start(answerer, { engine, port });
     const [idle, waiting] = [await TcpClient.connect(port), await TcpClient.connect(port)];
     opened(idle);
     opened(waiting);
     waiting.send(question('web.x', 9));
     await until(() => reply !== undefined);
-    const staying = await start(oneAddress, { port });
+    const staying = await start(oneAddress, { engine, port });
     const left = leaving.leave();
     await idle.closed;
     const other = opened(await TcpClient.connect(port));
@@ -150,7 +150,7 @@ describe('a listener that leaves its port to others', () => {
 
   it('answers over TCP what it has not read yet', async () => {
     const port = await freePort();
-    const leaving = await start(oneAddress, { port });
+    const leaving = await start(oneAddress, { engine, port });
     const client = opened(await TcpClient.connect(port));
     await client.ask(question('first.x', 0));
     const ids = Array.from({ length: 40 }, (_, i) => i + 1);
@@ -164,7 +164,7 @@ describe('a listener that leaves its port to others', () => {
   it('ends a connection when its client pauses, or after a second, and loses no answer', async () => {
     for (const pauses of [true, false]) {
       const port = await freePort();
-      const leaving = await start(oneAddress, { port });
+      const leaving = await start(oneAddress, { engine, port });
       const client = opened(await TcpClient.connect(port));
       const { counters } = leaving;
       let sent = 0;

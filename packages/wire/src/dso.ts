@@ -53,8 +53,8 @@ const TLV_HEAD_BYTES = 4;
 const MAX_TLVS = 16;
 
 /** Whether a message has the opcode of DNS Stateful Operations. */
-export function isDso(bytes: Uint8Array): boolean {
-  return bytes.length >= HEADER_BYTES && (readUint16(bytes, 2) & OPCODE_MASK) === OPCODE_DSO;
+export function isDso(bytes: Uint8Array, length = bytes.length): boolean {
+  return length >= HEADER_BYTES && (readUint16(bytes, 2) & OPCODE_MASK) === OPCODE_DSO;
 }
 
 /**

@@ -130,6 +130,9 @@ class Simulation implements LoadClock {
     createSocket: () => {
       throw new Error('a load has no listener');
     },
+    createTcpServer: () => {
+      throw new Error('a load has no listener');
+    },
     openUpstreamPort: (_, owner) => {
       return { send: (query) => this.#ask(Buffer.from(query), owner), close: () => undefined };
     },

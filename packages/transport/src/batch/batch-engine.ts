@@ -4,6 +4,7 @@ import { copyStart, EVERY_ADDRESS, MAX_DATAGRAM_BYTES } from '@kube-dns/wire';
 import { holdClock, noteWait, nowMs, releaseClock } from '../batch-clock.js';
 import type { ListenerCounters } from '../counters.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
+import type { TcpServer, TcpServerOwner } from '../tcp-server.js';
 import {
   type DatagramHandler,
   type DatagramSocket,
@@ -24,7 +25,7 @@ import {
 } from './batch-peer.js';
 import * as linux from './constants.js';
 import { MSG_TRUNC } from './constants.js';
-import type { Libc, ReadyEvents, Watch } from './libc.js';
+import { type Libc, type ReadyEvents, systemError, type Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
 import { SourceFilter } from './source-filter.js';
@@ -35,8 +36,9 @@ import {
   receiveBuffer,
   SourceLimits,
 } from './source-limits.js';
+import { BatchTcpServer, StreamMemory, type TcpHub } from './tcp-server.js';
 
-/** UDP through recvmmsg and sendmmsg: many datagrams per system call when many come. */
+/** UDP through recvmmsg and sendmmsg: many datagrams per system call when many come. TCP without Node's streams. */
 export class BatchEngine implements UdpEngine {
   readonly name = 'batch';
   readonly #hub: BatchHub;
@@ -59,6 +61,10 @@ export class BatchEngine implements UdpEngine {
     onOverload: (text: string) => void = () => undefined,
   ): DatagramSocket {
     return new BatchListenerSocket(this.#hub, counters, onOverload);
+  }
+
+  createTcpServer(owner: TcpServerOwner): TcpServer {
+    return new BatchTcpServer(this.#hub, owner);
   }
 
   sendTogether(work: () => void): void {
@@ -313,10 +319,10 @@ const DRAIN_MS = 4;
 const WAIT_MS = 20;
 
 /**
- * What the sockets of a batch engine share: the memory for received and for sent batches. One batch at a
+ * What the sockets of a batch engine share: the memory for received and for sent batches, and that of connections. One batch at a
  * time is received, answered and sent.
  */
-class BatchHub {
+class BatchHub implements TcpHub {
   readonly libc: Libc;
   readonly offload: Offload;
   readonly inbox: MessageArena;
@@ -324,6 +330,7 @@ class BatchHub {
   readonly answers: Outbox;
   /** Copies: queries to servers, and deferred answers. */
   readonly outgoing: Outbox;
+  readonly streams = new StreamMemory();
   readonly #reply = Buffer.allocUnsafeSlow(MAX_DATAGRAM_BYTES);
   /** Its views, by their length; made when they are needed. */
   readonly #replyViews: Buffer[] = [];
@@ -433,6 +440,7 @@ class BatchHub {
   flush(): void {
     this.answers.flush();
     this.outgoing.flush();
+    this.streams.flush();
   }
 
   /**
@@ -887,12 +895,6 @@ class BatchSocket implements OutboxSocket {
 /** The number that four bytes of the network are, from a word of this machine, which is little-endian here. */
 function networkOrder(word: number): number {
   return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
-}
-
-/** An error as Node throws it. */
-function systemError(syscall: string, errno: number): NodeJS.ErrnoException {
-  const code = getSystemErrorName(-errno);
-  return Object.assign(new Error(`${syscall} ${code}`), { code, errno: -errno, syscall });
 }
 
 /** Whether the system takes several datagrams as one message (UDP_SEGMENT), and gives several as one (UDP_GRO). */

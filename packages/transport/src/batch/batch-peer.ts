@@ -187,6 +187,17 @@ export class AddressTexts {
 
 const texts = new AddressTexts();
 
+/** The text of the address in a socket name at the start of these words, where IPv4 in IPv6 becomes IPv4. */
+export function clientText(words: Int32Array): string {
+  const at = IPV6_NAME_WORD;
+  const isMapped = words[at] === 0 && words[at + 1] === 0 && words[at + 2] === MAPPED_WORD;
+  if (isMapped && (words[0]! & FAMILY_MASK) === AF_INET6) {
+    words[0] = (words[0]! & ~FAMILY_MASK) | AF_INET;
+    words[IPV4_NAME_WORD] = words[at + 3]!;
+  }
+  return texts.of(words, 0);
+}
+
 function textAt(words: Int32Array, nameAt: number): string {
   return addressOf(new Uint8Array(words.buffer, words.byteOffset + nameAt * 4, MAX_NAME_BYTES));
 }

@@ -1,11 +1,14 @@
-/** Numbers of Linux on x64 and arm64 (include/uapi/asm-generic and linux/in.h, in6.h, udp.h, socket.h). */
+/** Numbers of Linux on x64 and arm64 (include/uapi/asm-generic and linux/in.h, in6.h, tcp.h, udp.h, socket.h, eventpoll.h). */
 export const AF_INET = 2;
 export const AF_INET6 = 10;
+export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_NONBLOCK = 0o4000;
 export const SOCK_CLOEXEC = 0o2000000;
 export const SOL_SOCKET = 1;
+export const SO_REUSEADDR = 2;
 export const SO_RCVBUF = 8;
+export const SO_LINGER = 13;
 export const SO_REUSEPORT = 15;
 /** A classic BPF program decides what a socket receives; needs no right. */
 export const SO_ATTACH_FILTER = 26;
@@ -20,6 +23,8 @@ export const IP_PKTINFO = 8;
 export const IP_MTU_DISCOVER = 10;
 /** Datagrams may be sent in fragments, and no ICMP message changes how large these are (Linux 3.15). */
 export const IP_PMTUDISC_OMIT = 5;
+export const IPPROTO_TCP = 6;
+export const TCP_NODELAY = 1;
 export const IPPROTO_IPV6 = 41;
 export const IPV6_MTU_DISCOVER = 23;
 /** As for IPv4 (Linux 4.0). */
@@ -33,10 +38,24 @@ export const UDP_SEGMENT = 103;
 export const UDP_GRO = 104;
 export const MSG_TRUNC = 0x20;
 export const MSG_DONTWAIT = 0x40;
+export const MSG_NOSIGNAL = 0x4000;
+export const SHUT_WR = 1;
+export const EPOLL_CLOEXEC = SOCK_CLOEXEC;
+export const EPOLL_CTL_ADD = 1;
+export const EPOLL_CTL_MOD = 3;
+export const EPOLLIN = 0x1;
+export const EPOLLOUT = 0x4;
+export const EPOLLERR = 0x8;
+export const EPOLLHUP = 0x10;
+export const EPOLLRDHUP = 0x2000;
+export const EPOLLET = 1 << 31;
 export const EINTR = 4;
 export const EAGAIN = 11;
+export const ENFILE = 23;
+export const EMFILE = 24;
 export const EMSGSIZE = 90;
 export const ENOBUFS = 105;
 export const ENETUNREACH = 101;
+export const ECONNABORTED = 103;
 export const ECONNREFUSED = 111;
 export const EHOSTUNREACH = 113;

@@ -1,5 +1,7 @@
 import { endianness } from 'node:os';
+import { getSystemErrorName } from 'node:util';
 import { EngineError } from '../errors.js';
+import { EPOLLIN } from './constants.js';
 
 /** Called when a descriptor can be read or written; `status` is negative when it has an error. */
 export type OnReady = (status: number, events: ReadyEvents) => void;
@@ -26,7 +28,7 @@ export interface EventLoop {
   waitReadable(timeoutMs: number): number;
 }
 
-/** The functions of the C library that move datagrams; each returns -1 for an error, see `errno`. */
+/** The functions of the C library that move datagrams and the bytes of connections; each returns -1 for an error, see `errno`. */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   bind(fd: number, name: Uint8Array, length: number): number;
@@ -44,6 +46,14 @@ export interface Libc {
   close(fd: number): number;
   recvmmsg(fd: number, headers: Uint8Array, count: number, flags: number, timeout: null): number;
   sendmmsg(fd: number, headers: Uint8Array, count: number, flags: number): number;
+  listen(fd: number, backlog: number): number;
+  accept4(fd: number, name: Uint8Array | null, length: Int32Array | null, flags: number): number;
+  recv(fd: number, to: Uint8Array, length: number, flags: number): number;
+  send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
+  shutdown(fd: number, how: number): number;
+  epoll_create1(flags: number): number;
+  epoll_ctl(epoll: number, operation: number, fd: number, event: Int32Array): number;
+  epoll_wait(epoll: number, events: Int32Array, count: number, timeoutMs: number): number;
   /** The error of the last call. */
   errno(): number;
   /** The address of the first byte; valid as long as the bytes are referenced. */
@@ -54,6 +64,12 @@ export interface Libc {
   readonly loop: EventLoop | undefined;
 }
 
+/** An error as Node throws it. */
+export function systemError(syscall: string, errno: number): NodeJS.ErrnoException {
+  const code = getSystemErrorName(-errno);
+  return Object.assign(new Error(`${syscall} ${code}`), { code, errno: -errno, syscall });
+}
+
 /** The part of koffi in use; its own types are `any`. */
 interface Koffi {
   load(path: null): Library;
@@ -62,10 +78,12 @@ interface Koffi {
   readonly node?: { readonly poll?: Libc['watch'] };
 }
 
-/** Numbers of struct epoll_event, which only x64 packs: the events, and the descriptor. */
-const EVENT_WORDS = 4;
-const EVENT_FD = process.arch === 'x64' ? 1 : 2;
-const EPOLLIN = 1;
+/**
+ * A struct epoll_event, which x64 packs, in 32-bit words: the events, and from this word on the two that were given for the
+ * descriptor, the first of which is itself.
+ */
+export const EVENT_WORDS = process.arch === 'x64' ? 3 : 4;
+export const EVENT_FD = process.arch === 'x64' ? 1 : 2;
 
 const PROTOTYPES = {
   socket: 'int socket(int, int, int)',
@@ -77,6 +95,14 @@ const PROTOTYPES = {
   close: 'int close(int)',
   recvmmsg: 'int recvmmsg(int, void *, unsigned int, int, void *)',
   sendmmsg: 'int sendmmsg(int, void *, unsigned int, int)',
+  listen: 'int listen(int, int)',
+  accept4: 'int accept4(int, void *, void *, int)',
+  recv: 'int64_t recv(int, void *, size_t, int)',
+  send: 'int64_t send(int, void *, size_t, int)',
+  shutdown: 'int shutdown(int, int)',
+  epoll_create1: 'int epoll_create1(int)',
+  epoll_ctl: 'int epoll_ctl(int, int, int, void *)',
+  epoll_wait: 'int epoll_wait(int, void *, int, int)',
 } as const satisfies Partial<Record<keyof Libc, string>>;
 
 interface Library {
@@ -185,13 +211,8 @@ function findLoop(library: Library): EventLoop | undefined {
     const loop = (library.func('void *uv_default_loop(void)') as () => unknown)();
     const backend = (library.func('int uv_backend_fd(void *)') as (of: unknown) => number)(loop);
     const timeout = library.func('int uv_backend_timeout(void *)') as (of: unknown) => number;
-    const wait = library.func('int epoll_wait(int, void *, int, int)') as (
-      fd: number,
-      events: Uint32Array,
-      count: number,
-      timeoutMs: number,
-    ) => number;
-    const event = new Uint32Array(EVENT_WORDS);
+    const wait = library.func(PROTOTYPES.epoll_wait) as Libc['epoll_wait'];
+    const event = new Int32Array(EVENT_WORDS);
     return {
       untilDueMs: () => {
         const ms = timeout(loop);

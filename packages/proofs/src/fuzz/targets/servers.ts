@@ -103,6 +103,14 @@ class MemoryEngine implements UdpEngine {
     close: () => undefined,
   });
 
+  createTcpServer(): ReturnType<UdpEngine['createTcpServer']> {
+    return {
+      open: () => Promise.resolve(),
+      stopAccepting: () => undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+
   sendTogether(work: () => void): void {
     work();
   }
