@@ -290,6 +290,44 @@ describe('the counts of records', () => {
     expect(cluster.zone.countRecords()).toEqual({ A: 4, AAAA: 1, CNAME: 1, SRV: 3, PTR: 4 });
   });
 
+  it('are those of a new cluster with the same objects, after any changes', () => {
+    const ports = fc.constantFrom([{ name: 'http', port: 80 }], [{ port: 80 }], []);
+    const types = [
+      HEADLESS,
+      { clusterIPs: ['10.0.0.1'] },
+      { clusterIPs: ['10.0.0.2', 'fd00::2'] },
+      { externalName: 'a.example' },
+      { externalName: '192.0.2.1' },
+    ];
+    const serviceChange = fc
+      .record({ name: fc.constantFrom('one', 'two'), type: fc.constantFrom(...types), ports })
+      .map(({ name, type, ports: all }) => serviceObject({ name, ...type, ports: all }));
+    const sliceChange = fc
+      .record({
+        name: fc.constantFrom('first', 'second'),
+        service: fc.constantFrom('one', 'two'),
+        endpoints: fc.uniqueArray(fc.constantFrom('10.1.0.1', '10.1.0.2', 'fd00::1')),
+        ports,
+      })
+      .map((fields) => sliceObject(fields));
+    const change = fc.record({
+      object: fc.oneof(serviceChange, sliceChange),
+      isGone: fc.boolean(),
+    });
+    const apply = (to: Cluster, { object, isGone }: { object: ApiObject; isGone: boolean }) => {
+      const isSlice = 'endpoints' in object;
+      (isSlice ? to.endpointSlices : to.services)[isGone ? 'delete' : 'put'](object);
+    };
+    const test = (changes: readonly { object: ApiObject; isGone: boolean }[]) => {
+      const [changed, fresh] = [new Cluster(), new Cluster()];
+      for (const each of changes) apply(changed, each);
+      const last = new Map(changes.map((each) => [each.object.metadata!.name, each]));
+      for (const each of last.values()) apply(fresh, each);
+      expect(changed.zone.countRecords()).toEqual(fresh.zone.countRecords());
+    };
+    fc.assert(fc.property(fc.array(change), test));
+  });
+
   it('is nothing for a cluster without services, whatever endpoints it has', () => {
     cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
     expect(cluster.zone.countRecords()).toEqual({ A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: 0 });
