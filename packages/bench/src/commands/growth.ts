@@ -227,7 +227,10 @@ function startOurs(options: GrowthOptions): Start {
   return async (owned, apiUrl, dns, core) => {
     const kubedns = await Kubedns.start({
       ...followingKubedns(apiUrl, [...LARGE_FLAGS, ...kubednsFlags]),
-      ...{ node, nodeFlags, program, ports: { dns } },
+      node,
+      nodeFlags,
+      program,
+      ports: { dns },
       through: core === undefined ? [] : ['taskset', '-c', String(core)],
       env: { NODE_OPTIONS: `--max-old-space-size=${LARGE_HEAP_MIB}` },
     });
