@@ -372,6 +372,18 @@ it('limits on while hardly a turn is left for what limited sources send', () => 
   }
 });
 
+it.each([1, 2, 4])('a client has all again 0.4 s after %d s without CPU time', (seconds) => {
+  const model = new Model({ capacity: 20_000, room: 10_000 });
+  const one = sources(FLOOD, 1, 15_000);
+  model.run(1, one);
+  model.capacity = 1_000;
+  model.run(seconds, one);
+  expect(model.limits.overload).toBeDefined();
+  model.capacity = 20_000;
+  model.run(0.4, one);
+  expect(model.run(1, one).part(FLOOD)).toBeGreaterThan(0.98);
+});
+
 describe('no overload', () => {
   it('is what can be answered, and a burst that the socket has no room for', () => {
     const model = new Model({ capacity: 2_000, room: 50 });

@@ -131,6 +131,8 @@ const TIMELY_LOOKS = 6;
 /** It is not more while so much of the room in the socket is taken. */
 const ENOUGH_WAITS = 0.3;
 const MORE_AT_FIRST = 1.25;
+/** The same where other sources have a socket of their own, and lose nothing by it. */
+const MORE_AT_ONCE = 2;
 const HIGHEST = 1.15;
 const LEAST = 0.86;
 const MOST = 1;
@@ -385,7 +387,8 @@ export class SourceLimits {
 
   /** Whether the limited sources lose more than can be answered, and others nothing, and the limits are not too old. */
   #areLimitsGood(nowMs: number): boolean {
-    if (!this.#hasFilter || !this.#isSeparate || this.#discarded > 0) return false;
+    if (!this.#hasFilter || !this.#isSeparate || this.#discarded > 0 || this.#emptied > 0)
+      return false;
     const isNew = nowMs - this.#sinceMs < SETTLED_MS;
     if (isNew || nowMs - this.#lookedMs >= GOOD_LIMITS_MS) return false;
     const dropped = this.#memory[MEMORY.DROPPED]!;
@@ -514,7 +517,7 @@ export class SourceLimits {
         this.#capacity += (this.#answering - this.#capacity) * (this.#isSeeking ? 1 : part);
       }
     }
-    if (this.#discarded === 0 || this.#isSeparate) this.#share(isLate);
+    if (this.#discarded === 0 || this.#isSeparate) this.#share(isLate, dropped.first);
     this.#emptied = this.#othersEmptied = this.#othersEmptiedThen = this.#discarded = 0;
     this.#wereBefore = false;
     this.#calmLooks = isLate || (isKnown && !fits) ? 0 : this.#calmLooks + 1;
@@ -568,14 +571,17 @@ export class SourceLimits {
   }
 
   /** What the sources get together, from what was answered since the last look. */
-  #share(isLate: boolean): void {
+  #share(isLate: boolean, dropped: number): void {
     if (this.#isSeparate) {
       if (this.#budget === Number.POSITIVE_INFINITY) {
         if (!isLate || this.#capacity === Number.POSITIVE_INFINITY) return;
         this.#counters.overloads++;
         this.#boundBuffer();
       }
-      this.#budget = this.#capacity * LESS;
+      // What the limits let pass is answered immediately: they are of a moment in which the process had no CPU time.
+      const isTooLittle = this.#hasFilter && this.#emptied > 0 && dropped > 0;
+      const least = isLate ? 0 : this.#budget * (isTooLittle ? MORE_AT_ONCE : 1);
+      this.#budget = Math.max(this.#capacity * LESS, least);
       return;
     }
     if (isLate) {
