@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Command,
   type CommandContext,
-  freePort,
   MeasureError,
   partsOption,
   numberOption,
@@ -10,8 +9,6 @@ import {
   Owned,
   Remote,
   rssBytes,
-  RunningProgram,
-  TemporaryFolder,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/cluster-plan.js';
 import { ControlGroup } from '../control-group.js';
@@ -21,6 +18,7 @@ import type { LoadResult, SteadyLoadMethods } from '../dns/steady-load.js';
 import { Series, type Subject } from '../load/scores.js';
 import { COREDNS, LoadTestbed, type Programs } from '../load/testbed.js';
 import { encodeQuestionFile, type LoadQuestion, namesBelow } from '../queries.js';
+import { startPeer } from '../strongest/contestants.js';
 import { LOAD_OPTIONS, programOption, programsOf } from './command.js';
 
 const LOAD = new URL('../dns/steady-load.js#SteadyLoad', import.meta.url);
@@ -282,47 +280,12 @@ const startRealDnsmasq = forwarder(async ({ servers }, _, port) => {
   return subject;
 });
 
-const UNBOUND_LIMIT_MS = 10_000;
-
-const startUnbound = forwarder(async ({ servers: { programs } }, own, upstreamPort) => {
+const startUnbound = forwarder(async ({ servers: { programs } }, owned, port) => {
   if (programs.realDnsmasq === undefined) return undefined;
-  const port = await freePort();
-  const { path, file } = folderFor(own);
-  const lines = [
-    'server:',
-    `  interface: 127.0.0.1@${port}`,
-    `  port: ${port}`,
-    '  access-control: 127.0.0.0/8 allow',
-    '  do-not-query-localhost: no',
-    '  module-config: "iterator"',
-    '  num-threads: 1',
-    '  msg-cache-size: 16m',
-    ...['  username: ""', '  chroot: ""', `  directory: "${path}"`, '  pidfile: ""'],
-    ...['  do-daemonize: no', '  use-syslog: no', '  verbosity: 1'],
-    'remote-control:',
-    '  control-enable: no',
-    'forward-zone:',
-    '  name: "."',
-    `  forward-addr: 127.0.0.1@${upstreamPort}`,
-  ];
-  const config = file('unbound.conf', lines.map((line) => `${line}\n`).join(''));
-  try {
-    const server = own.add(
-      new RunningProgram('unbound', 'unbound', ['-d', '-c', config], { isForeign: true }),
-    );
-    await server.waitForLine(/start of service/, { limitMs: UNBOUND_LIMIT_MS });
-    const { pid } = server;
-    return { name: 'unbound', port, pid, isOneProcess: true, check: () => server.check() };
-  } catch (error) {
-    if (error instanceof MeasureError) return undefined;
-    throw error;
-  }
+  const place = { owned, core: undefined, knownName: KNOWN[0]!.name };
+  const [subject] = await startPeer('unbound', { kind: 'cache', upstream: { port } }, place);
+  return subject;
 });
-
-function folderFor(own: Owned) {
-  const folder = own.add(new TemporaryFolder());
-  return { path: folder.path, file: (name: string, text: string) => folder.file(name, text) };
-}
 
 /** CoreDNS, with further plugins. */
 const startCoredns = (...plugins: readonly string[]) =>

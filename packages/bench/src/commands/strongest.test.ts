@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SCENARIOS } from '../strongest/scenarios.js';
+import { SCENARIOS, secondsFor, SERVER_WORDS, type ServerWord } from '../strongest/scenarios.js';
 import { sizesOf } from './strongest.js';
 
 const ALL = SCENARIOS.map(({ name }) => name);
@@ -13,6 +13,26 @@ const GIVEN = {
   quick: false,
   only: ALL,
 };
+
+describe('the time that strongest takes', () => {
+  const secondsOf = (quick: boolean, servers: readonly ServerWord[] = SERVER_WORDS) => {
+    const { plan, only } = sizesOf({ ...GIVEN, 'warm-up-answers': 100_000, quick });
+    return secondsFor(only, servers, { ...plan, cores: undefined });
+  };
+
+  it('is ten minutes with --quick, whatever is installed', () => {
+    expect(secondsOf(true)).toBeLessThanOrEqual(600);
+    expect(secondsOf(false)).toBeGreaterThan(3_600);
+  });
+
+  it('is shorter with fewer servers, scenarios and runs', () => {
+    expect(secondsOf(true, ['ours'])).toBeLessThan(secondsOf(true) / 4);
+    const plan = { ...sizesOf(GIVEN).plan, cores: undefined };
+    const hits = secondsFor(['hits'], SERVER_WORDS, plan);
+    expect(hits).toBeLessThan(secondsFor(['hits', 'zone'], SERVER_WORDS, plan));
+    expect(secondsFor(['hits'], SERVER_WORDS, { ...plan, runs: 1 })).toBeLessThan(hits);
+  });
+});
 
 describe('the sizes of strongest', () => {
   it('are those that are given', () => {

@@ -23,10 +23,17 @@ import {
 import { versionOf } from '../strongest/contestants.js';
 import { measureAll, type MeasurePlan } from '../strongest/measure.js';
 import { strongestPage, type StrongestReport, strongestSection } from '../strongest/page.js';
-import { GROUPS, SCENARIOS, SERVER_WORDS, type ServerWord } from '../strongest/scenarios.js';
+import {
+  GROUPS,
+  SCENARIOS,
+  secondsFor,
+  SERVER_WORDS,
+  type ServerWord,
+} from '../strongest/scenarios.js';
 import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './command.js';
 import { takePrecedence } from './dns.js';
 
+const BY_PATH = ['coredns', 'kube-dns', 'node-cache'] as const;
 const NAMES = SCENARIOS.map(({ name }) => name);
 const RESULTS = fileURLToPath(new URL('../../results', import.meta.url));
 
@@ -95,9 +102,21 @@ export function sizesOf(
   return { plan, only: quick && isAll ? few : only };
 }
 
+function isPeer(word: ServerWord): word is PeerWord {
+  return word in PEERS;
+}
+
 /** The words of servers that have a configuration of their own here. */
 function peersOf(servers: readonly ServerWord[]): readonly PeerWord[] {
-  return (Object.keys(PEERS) as PeerWord[]).filter((word) => servers.includes(word));
+  return servers.filter(isPeer);
+}
+
+/** Those that are installed, or have a path. */
+function serversHere(values: Values): readonly ServerWord[] {
+  const byPath: readonly string[] = BY_PATH.filter((word) => values[word] === undefined);
+  return values.servers.filter((word) =>
+    isPeer(word) ? installedProgram(PEERS[word].program) !== undefined : !byPath.includes(word),
+  );
 }
 
 /** Which servers are here, with their versions, and what the others need. */
@@ -107,17 +126,13 @@ async function describeServers(
 ): Promise<void> {
   const { servers } = values;
   const words = peersOf(servers);
-  const isHere = (word: PeerWord) => installedProgram(PEERS[word].program) !== undefined;
-  const here = words.filter(isHere);
+  const all = serversHere(values);
+  const here = words.filter((word) => all.includes(word));
   const versions = await Promise.all(here.map(async (word) => `${word} ${await versionOf(word)}`));
   if (here.length > 0) report.note(`${versions.join(', ')}.`);
-  const byPath = (['coredns', 'kube-dns', 'node-cache'] as const).filter(
-    (word) => servers.includes(word) && values[word] === undefined,
-  );
-  const missing = [
-    ...words.filter((word) => !isHere(word)).map((word) => `${word} (${PEERS[word].package})`),
-    ...byPath.map((word) => `${word} (--${word}=PATH)`),
-  ];
+  const missing = servers
+    .filter((word) => !all.includes(word))
+    .map((word) => `${word} (${isPeer(word) ? PEERS[word].package : `--${word}=PATH`})`);
   if (missing.length > 0) report.note(`Not here: ${missing.join(', ')}.`);
 }
 
@@ -152,6 +167,10 @@ async function measure(values: Values, context: CommandContext): Promise<void> {
   await describeServers(values, context);
   const { plan, only } = sizesOf(values);
   const note = (text: string) => report.note(text);
+  const seconds = secondsFor(only, serversHere(values), { ...plan, cores });
+  progress(
+    `about ${Math.ceil(seconds / 60)} minutes on a machine that is not busy: ${only.join(', ')}`,
+  );
   for (const { scenarios, skipReason, prepare } of GROUPS) {
     const asked = scenarios.filter(({ name }) => only.includes(name)).map(({ name }) => name);
     if (asked.length === 0) continue;

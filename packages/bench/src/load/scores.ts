@@ -67,6 +67,8 @@ export interface Metrics {
   readonly userUs: number;
   readonly systemUs: number;
   readonly cpuUs: number;
+  /** The part of it that the busiest thread of the server had, in per cent. */
+  readonly busiestPercent: number;
   /** That of the server which it asks, for the same answers. */
   readonly behindUs: number;
   readonly togetherUs: number;
@@ -100,6 +102,7 @@ export const NO_METRICS: Metrics = {
   userUs: Number.NaN,
   systemUs: Number.NaN,
   cpuUs: Number.NaN,
+  busiestPercent: Number.NaN,
   behindUs: Number.NaN,
   togetherUs: Number.NaN,
   p50Ms: Number.NaN,

@@ -98,7 +98,9 @@ function configureUnbound(plan: StartPlan): Configuration {
     '  so-rcvbuf: 4m',
     '  so-sndbuf: 4m',
     `  incoming-num-tcp: ${TCP_CLIENTS}`,
-    ...(tls === undefined ? [] : [`  tls-cert-bundle: "${tls.caFile}"`]),
+    ...(tls === undefined
+      ? []
+      : [`  outgoing-num-tcp: ${TCP_CLIENTS}`, `  tls-cert-bundle: "${tls.caFile}"`]),
     '  username: ""',
     '  chroot: ""',
     `  directory: "${folder}"`,
@@ -184,24 +186,26 @@ function configureKresd(plan: StartPlan): Configuration {
 const DNSDIST_FILE = 'dnsdist.conf';
 
 function configureDnsdist(plan: StartPlan): Configuration {
-  const { port, folder } = plan;
+  const { port, folder, threads } = plan;
   const { port: upstreamPort, tls } = upstreamOf(plan);
+  const listener = (word: string) => `${word}('127.0.0.1:${port}', { reusePort=true })`;
   const over =
     tls === undefined
       ? ''
-      : `, tls='openssl', subjectName='${tls.name}', caStore='${tls.caFile}', validateCertificates=true`;
+      : `, tls='openssl', subjectName='${tls.name}', caStore='${tls.caFile}', validateCertificates=true, maxInFlight=${TCP_CLIENTS}`;
   const text = linesOf([
-    `setLocal('127.0.0.1:${port}', { reusePort=true })`,
+    listener('setLocal'),
+    ...Array.from({ length: threads - 1 }, () => listener('addLocal')),
     "setACL('127.0.0.0/8')",
     // Its health check would ask for a name of the world.
     `newServer({ address='127.0.0.1:${upstreamPort}'${over}, healthCheckMode='up' })`,
     'setMaxUDPOutstanding(65535)',
-    'setMaxTCPClientThreads(1)',
+    `setMaxTCPClientThreads(${threads})`,
     `setMaxTCPConnectionsPerClient(0)`,
     "setSecurityPollSuffix('')",
     ...(isCache(plan)
       ? [
-          `cache = newPacketCache(${CACHED_ANSWERS}, { maxTTL=${LONG_TTL_SECONDS}, numberOfShards=1 })`,
+          `cache = newPacketCache(${CACHED_ANSWERS}, { maxTTL=${LONG_TTL_SECONDS}, numberOfShards=${threads} })`,
           "getPool(''):setCache(cache)",
         ]
       : []),

@@ -10,8 +10,8 @@ const SYSTEM = [12, 14] as const;
 export interface FamilyUsage {
   readonly userMs: number;
   readonly systemMs: number;
-  /** Both, without what has ended, and in nanoseconds and not in ticks; 0 where the kernel does not say it. */
-  readonly runMs: number;
+  /** Both of each thread that runs, exact to less than a tick; empty where the kernel does not say it. */
+  readonly threadMs: ReadonlyMap<string, number>;
 }
 
 const NS_PER_MS = 1_000_000;
@@ -36,26 +36,26 @@ export function familyOf(pid: number): readonly number[] {
 export function familyUsage(pids: readonly number[]): FamilyUsage {
   let userMs = 0;
   let systemMs = 0;
-  let runMs = 0;
+  const threadMs = new Map<string, number>();
   for (const pid of pids.flatMap(familyOf)) {
     const fields = statOf(pid);
     for (const at of USER) userMs += Number(fields[at] ?? 0) * TICK_MS;
     for (const at of SYSTEM) systemMs += Number(fields[at] ?? 0) * TICK_MS;
-    runMs += runNs(pid) / NS_PER_MS;
+    for (const [thread, ns] of runNs(pid)) threadMs.set(thread, ns / NS_PER_MS);
   }
-  return { userMs, systemMs, runMs };
+  return { userMs, systemMs, threadMs };
 }
 
-/** Of all its threads. */
-function runNs(pid: number): number {
+/** By thread. */
+function runNs(pid: number): readonly (readonly [string, number])[] {
   try {
-    const tasks = readdirSync(`/proc/${pid}/task`).map((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8'),
-    );
-    return tasks.reduce((sum, text) => sum + Number.parseInt(text, 10), 0);
+    return readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
+      return [thread, Number.parseInt(text, 10)];
+    });
   } catch {
     // It ended meanwhile, or the kernel has no such file.
-    return 0;
+    return [];
   }
 }
 

@@ -69,8 +69,10 @@ export function loadTitle(trial: string, percent?: number): string {
 
 /** The scenario in which all servers are asked at the same rates. */
 export const LATENCY = 'latency';
+/** The scenarios in which a server has several processes or threads begin so. */
+export const CORES = 'cores';
 const ALONE = 'one question at a time';
-const COLD_SECONDS = 10;
+export const COLD_SECONDS = 10;
 
 function rateTitle(trial: string, what: string): string {
   return `${trial}, ${what}`;
@@ -183,7 +185,7 @@ type AskOptions = Omit<DnsperfOptions, 'file' | 'owned'>;
 type Measured = readonly (readonly [string, Metrics])[];
 
 /** What a server answered, and the CPU time that it took. */
-type CpuMetrics = Pick<Metrics, 'userUs' | 'systemUs' | 'cpuUs'>;
+type CpuMetrics = Pick<Metrics, 'userUs' | 'systemUs' | 'cpuUs' | 'busiestPercent'>;
 
 class ScenarioLoad {
   readonly trial: ScenarioTrial;
@@ -372,12 +374,16 @@ class ScenarioLoad {
       const now = familyUsage(pids);
       if (answers === 0) return NO_METRICS;
       const [userMs, systemMs] = [now.userMs - before.userMs, now.systemMs - before.systemMs];
-      const runMs = now.runMs - before.runMs;
+      const threadMs = [...now.threadMs].map(
+        ([thread, ms]) => ms - (before.threadMs.get(thread) ?? 0),
+      );
+      const runMs = threadMs.reduce((sum, ms) => sum + ms, 0);
       // A server may have a process for each connection, which has ended.
       const isExact = this.trial.isOverTcp !== true && runMs > 0;
       const cpuUs = (1_000 * (isExact ? runMs : userMs + systemMs)) / answers;
       const userUs = (cpuUs * userMs) / (userMs + systemMs);
-      return { userUs, systemUs: cpuUs - userUs, cpuUs };
+      const busiestPercent = (100 * Math.max(...threadMs)) / runMs;
+      return { userUs, systemUs: cpuUs - userUs, cpuUs, busiestPercent };
     };
   }
 }

@@ -9,7 +9,7 @@ import {
   spreadChart,
 } from '../load/charts.js';
 import { formatRange, ScoreLog } from '../load/scores.js';
-import { isSameForAll, loadTitle, type PARTS } from './measure.js';
+import { CORES, isSameForAll, loadTitle, type PARTS } from './measure.js';
 
 export const STRONGEST_PAGE = 'strongest.md';
 const TITLE = 'Beside the strongest';
@@ -63,6 +63,7 @@ export function strongestSection(log: ScoreLog, title: string): Section {
   const full = [
     ['user µs', cell('userUs', 2)],
     ['system µs', cell('systemUs', 2)],
+    ...(title.startsWith(CORES) ? [['busiest thread %', cell('busiestPercent', 0)] as const] : []),
     ['lost %', lost('answeredPercent')],
     ['wrong', cell('wrong', 0)],
     ...(hasTimes ? times : []),

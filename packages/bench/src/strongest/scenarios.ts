@@ -1,15 +1,15 @@
 import {
   type CorePlan,
   freePort,
-  MeasureError,
   needsPrograms,
   type Owned,
   pinProcess,
   Remote,
   TestAuthority,
 } from '@kube-dns/testkit';
+import type { ClusterSize } from '../cluster/cluster-plan.js';
 import type { Subject } from '../load/scores.js';
-import { OUR_DNSMASQ, type Programs, ServerTestbed } from '../load/testbed.js';
+import { type Programs, ServerTestbed, type TestbedCluster } from '../load/testbed.js';
 import {
   askedServices,
   dnsmasqWithServices,
@@ -27,7 +27,14 @@ import {
   startOurNodeCache,
   startPeer,
 } from './contestants.js';
-import { LATENCY, type ScenarioTrial } from './measure.js';
+import {
+  COLD_SECONDS,
+  CORES,
+  LATENCY,
+  type MeasurePlan,
+  PARTS,
+  type ScenarioTrial,
+} from './measure.js';
 import { zoneText } from './zone.js';
 
 /** The words of `--servers`. */
@@ -71,12 +78,55 @@ export interface ScenarioGroup {
 }
 
 /** A word of `--only`. */
-interface Scenario {
+export interface Scenario {
   readonly name: string;
   readonly summary: string;
+  /** How many contestants of each word there are, where it is installed. */
+  readonly counts: Counts;
+  /** Each contestant is measured so long in each run; default: as fast as it answers, and at two parts of that. */
+  readonly secondsOf?: (plan: MeasurePlan) => number;
   /** Whether `--quick` has it, too. */
   readonly isQuick?: boolean;
 }
+
+type Counts = Readonly<Partial<Record<ServerWord, number>>>;
+
+const FULL_ONLY = ({ seconds }: MeasurePlan) => seconds;
+const PARTS_TOO = ({ seconds, partSeconds }: MeasurePlan) => seconds + PARTS.length * partSeconds;
+/** What else it takes to measure a contestant: names are asked for once, sockets are opened, late answers are waited for. */
+const BESIDE_SECONDS = 0.7;
+/** Of each. */
+const START_SECONDS = 1;
+/** A server that gives fewer answers a second has a longer warm-up. */
+const USUAL_ANSWERS = 40_000;
+
+/** The seconds that the scenarios with these names take, with these servers, on a machine that is not busy. */
+export function secondsFor(
+  names: readonly string[],
+  servers: readonly ServerWord[],
+  plan: MeasurePlan,
+): number {
+  const { seconds, answers } = plan.warmUp;
+  const warmUp = seconds === 0 ? 0 : Math.max(seconds, answers / USUAL_ANSWERS);
+  const asked = SCENARIOS.filter(({ name }) => names.includes(name));
+  return asked.reduce((sum, { counts, secondsOf = PARTS_TOO }) => {
+    const contestants = servers.reduce((count, word) => count + (counts[word] ?? 0), 0);
+    const each = START_SECONDS + warmUp + plan.runs * (secondsOf(plan) + BESIDE_SECONDS);
+    return sum + contestants * each;
+  }, 0);
+}
+
+const CACHE_COUNTS: Counts = {
+  ours: 2,
+  unbound: 1,
+  'pdns-recursor': 1,
+  'knot-resolver': 1,
+  dnsdist: 1,
+  dnsmasq: 1,
+  coredns: 1,
+  'node-cache': 1,
+};
+const ZONE_COUNTS: Counts = { ours: 1, nsd: 1, knot: 1, dnsmasq: 1, coredns: 1, 'kube-dns': 1 };
 
 /** No answer leaves a cache in the middle of a run. */
 const LONG_TTL_SECONDS = 86_400;
@@ -177,17 +227,25 @@ const CACHES: ScenarioGroup = {
     {
       name: 'hits',
       summary: 'answers from the cache over UDP, from 4 sockets',
+      counts: CACHE_COUNTS,
       isQuick: true,
     },
-    { name: 'negative', summary: 'the same for names that do not exist (NXDOMAIN)' },
+    {
+      name: 'negative',
+      summary: 'the same for names that do not exist (NXDOMAIN)',
+      counts: CACHE_COUNTS,
+    },
     {
       name: 'hits-tcp',
       summary: 'answers from the cache over 20 TCP connections, pipelined',
+      counts: CACHE_COUNTS,
       isQuick: true,
     },
     {
       name: 'hits-tcp-single',
       summary: 'the same with a connection for each question, one question on each',
+      counts: CACHE_COUNTS,
+      secondsOf: FULL_ONLY,
     },
   ],
   prepare: async (context) => {
@@ -227,6 +285,9 @@ const RATED_CACHES: ScenarioGroup = {
       name: LATENCY,
       summary:
         'hits over UDP: one question at a time, at 1,000, 20,000 and 60,000 a second, and in the first 10 s after a start',
+      counts: CACHE_COUNTS,
+      secondsOf: ({ rateSeconds }) =>
+        (1 + RATES.length) * rateSeconds + START_SECONDS + COLD_SECONDS,
     },
   ],
   prepare: async (context) => {
@@ -245,6 +306,7 @@ const FORWARDERS: ScenarioGroup = {
     {
       name: 'misses',
       summary: 'each question is passed on to a fast name server, over UDP',
+      counts: CACHE_COUNTS,
       isQuick: true,
     },
   ],
@@ -264,12 +326,15 @@ const FORWARDERS: ScenarioGroup = {
 
 const DOMAIN = 'encrypted.example';
 const CERTIFICATE_NAME = 'dns.example';
+/** More than a forwarder opens connections. */
+const TLS_CLIENTS = 2_000;
 
 async function tlsUpstream({ programs, cores, owned }: GroupContext): Promise<Required<Upstream>> {
   const authority = new TestAuthority();
   const certificate = authority.issue({ names: [CERTIFICATE_NAME] });
   const testbed = new ServerTestbed(programs, owned, cores);
-  const server = { certificate, domain: DOMAIN, address: '198.51.100.7' };
+  const clients = TLS_CLIENTS;
+  const server = { certificate, domain: DOMAIN, address: '198.51.100.7', clients };
   const { port, ca } = await testbed.encryptedNameServer(server, authority.cert);
   return { port, tls: { name: CERTIFICATE_NAME, caFile: ca } };
 }
@@ -280,6 +345,7 @@ const ENCRYPTED: ScenarioGroup = {
     {
       name: 'dot',
       summary: 'each question is passed on over TLS to the same Unbound',
+      counts: { ...CACHE_COUNTS, ours: 1, 'pdns-recursor': 0, dnsmasq: 0 },
       isQuick: true,
     },
   ],
@@ -320,33 +386,52 @@ const MIXES = [
   ['zone-srv', 'SRV'],
 ] as const;
 
+function clusterSize(names: number): ClusterSize {
+  return { services: names, slices: names, endpointsPerSlice: 1, headless: 0 };
+}
+
+/** What is asked of a cluster, and its zone as a file. */
+function zoneFor({ plan }: TestbedCluster, names: number) {
+  const services = askedServices(plan, names);
+  const knownName = plan.dnsName(services.at(-1)!);
+  const trials = MIXES.map(([name, mixName]): ScenarioTrial => {
+    const { rcode, lines } = mixesOf(plan, services).find((mix) => mix.name === mixName)!;
+    const questions = lines.map((line) => {
+      const [owner = '', type = ''] = line.split(' ');
+      return { name: owner, type };
+    });
+    return { name, questions, rcodes: [rcode] };
+  });
+  return { services, knownName, text: zoneText(plan, services), trials };
+}
+
 /** Servers that have the services of a cluster, by its API, a zone file or a hosts file. */
 const ZONES: ScenarioGroup = {
   scenarios: [
-    { name: 'zone', summary: 'addresses of services over UDP', isQuick: true },
+    {
+      name: 'zone',
+      summary: 'addresses of services over UDP',
+      counts: ZONE_COUNTS,
+      isQuick: true,
+    },
     {
       name: 'zone-negative',
       summary: 'names of the zone that do not exist',
+      counts: ZONE_COUNTS,
       isQuick: true,
     },
-    { name: 'zone-srv', summary: 'SRV records of the services, with their addresses' },
+    {
+      name: 'zone-srv',
+      summary: 'SRV records of the services, with their addresses',
+      counts: ZONE_COUNTS,
+    },
   ],
   prepare: async (context) => {
     const { programs, cores, owned, names } = context;
     const testbed = new ServerTestbed(programs, owned, cores);
-    const size = { services: names, slices: names, endpointsPerSlice: 1, headless: 0 };
-    const cluster = await testbed.cluster(size);
+    const cluster = await testbed.cluster(clusterSize(names));
     const { plan } = cluster;
-    const services = askedServices(plan, names);
-    const knownName = plan.dnsName(services.at(-1)!);
-    const trials = MIXES.map(([name, mixName]): ScenarioTrial => {
-      const { rcode, lines } = mixesOf(plan, services).find((mix) => mix.name === mixName)!;
-      const questions = lines.map((line) => {
-        const [owner = '', type = ''] = line.split(' ');
-        return { name: owner, type };
-      });
-      return { name, questions, rcodes: [rcode] };
-    });
+    const { services, knownName, text, trials } = zoneFor(cluster, names);
     const withTrials =
       (...allowed: readonly string[]) =>
       (subject: Subject) => ({ ...subject, trials: allowed });
@@ -360,7 +445,7 @@ const ZONES: ScenarioGroup = {
         ...withPorts.map(withTrials('zone-srv')),
       ];
     };
-    const task = { kind: 'zone', zone: zoneText(plan, services) } as const;
+    const task = { kind: 'zone', zone: text } as const;
     const starts = [
       ...otherStarts(context, [['ours', async () => [await testbed.kubedns(cluster)]]]),
       ...peerStarts(context, task, knownName),
@@ -374,36 +459,39 @@ const ZONES: ScenarioGroup = {
   },
 };
 
+const CORES_ZONE = `${CORES}-zone`;
 const COUNTS = [1, 2] as const;
 /** More than processes, so that the kernel divides them. */
 const CORES_SOCKETS = 64;
 
-/** Two processes of ours have one port. */
+/** Processes of ours that have one port. */
 async function ourProcesses(
-  testbed: ServerTestbed,
-  args: readonly string[],
   count: number,
+  start: (part: { readonly port: number; readonly flags: readonly string[] }) => Promise<Subject>,
 ): Promise<Contestant> {
   const port = await freePort();
   const subjects: Subject[] = [];
-  for (let i = 0; i < count; i++) {
-    subjects.push(await testbed.ourDnsmasq(args, { port, flags: ['--reuse-port'] }));
-  }
-  const [first] = subjects;
-  if (first === undefined) throw new MeasureError('no process of our dnsmasq');
+  while (subjects.length < count) subjects.push(await start({ port, flags: ['--reuse-port'] }));
   const pids = subjects.map(({ pid }) => pid);
   const check = () => subjects.forEach((subject) => subject.check());
-  const name = `${OUR_DNSMASQ} × ${count}`;
-  return { ...first, name, pids, check };
+  return { ...subjects[0]!, name: `${subjects[0]!.name} × ${count}`, pids, check };
 }
 
-/** Caches on one core and on two. */
-const CORES: ScenarioGroup = {
+/** Servers on one core and on two. */
+const SEVERAL: ScenarioGroup = {
   scenarios: [
     {
-      name: 'cores',
+      name: CORES,
       summary:
-        'hits with 1 and 2 processes (--reuse-port) of our dnsmasq, threads of Unbound, GOMAXPROCS of CoreDNS',
+        'hits with 1 and 2 processes (--reuse-port) of our dnsmasq, threads of Unbound, listeners of dnsdist, GOMAXPROCS of CoreDNS',
+      counts: { ours: 2, unbound: 2, dnsdist: 2, coredns: 2 },
+      secondsOf: FULL_ONLY,
+    },
+    {
+      name: CORES_ZONE,
+      summary: 'addresses of services with 1 and 2 processes of our kubedns and of NSD',
+      counts: { ours: 2, nsd: 2 },
+      secondsOf: FULL_ONLY,
     },
   ],
   prepare: async (context) => {
@@ -413,44 +501,63 @@ const CORES: ScenarioGroup = {
     const testbed = new ServerTestbed(programs, owned, undefined);
     const port = await upstreamFor(context, LONG_TTL_SECONDS);
     const questions = namesOfLength('one', 'example', names);
-    const knownName = questions[0]!.name;
     const args = dnsmasqArgs(port, CACHE_SIZE);
-    const task = { kind: 'cache', upstream: { port } } as const;
+    const cluster = await testbed.cluster(clusterSize(names));
+    const zone = zoneFor(cluster, names);
+    const tasks = [
+      ['unbound', 'threads', { kind: 'cache', upstream: { port } }, questions[0]!.name],
+      ['dnsdist', 'listeners', { kind: 'cache', upstream: { port } }, questions[0]!.name],
+      ['nsd', 'processes', { kind: 'zone', zone: zone.text }, zone.knownName],
+    ] as const;
     const contestants: Contestant[] = [];
+    const add = (trial: string, several: readonly Contestant[]) => {
+      contestants.push(...several.map((each) => ({ ...each, trials: [trial] })));
+    };
     for (const count of COUNTS) {
-      if (servers.includes('ours')) contestants.push(await ourProcesses(testbed, args, count));
-      if (servers.includes('unbound')) {
+      if (servers.includes('ours')) {
+        add(CORES, [await ourProcesses(count, (part) => testbed.ourDnsmasq(args, part))]);
+        add(CORES_ZONE, [await ourProcesses(count, (part) => testbed.kubedns(cluster, part))]);
+      }
+      for (const [word, what, task, knownName] of tasks) {
+        if (!servers.includes(word)) continue;
         const place = { owned, core: undefined, knownName, threads: count };
-        const name = `unbound, ${count} thread${count === 1 ? '' : 's'}`;
-        const peers = await startPeer('unbound', task, place);
-        contestants.push(...peers.map((peer) => ({ ...peer, name })));
+        const name = `${word}, ${what}: ${count}`;
+        const peers = await startPeer(word, task, place);
+        const trial = task.kind === 'zone' ? CORES_ZONE : CORES;
+        add(
+          trial,
+          peers.map((peer) => ({ ...peer, name })),
+        );
       }
       if (servers.includes('coredns')) {
         // Since 1.12: a socket for each core.
         const sockets = count === 1 ? [] : [`multisocket ${count}`];
         const directives = [...sockets, `forward . 127.0.0.1:${port}`, `cache ${CACHE_SECONDS}`];
-        const options = { knownName, directives, processors: count };
-        for (const subject of await testbed.corednsWith(options)) {
-          contestants.push(contestant(subject, { name: `coredns, GOMAXPROCS=${count}` }));
-        }
+        const options = { knownName: questions[0]!.name, directives, processors: count };
+        const name = `coredns, GOMAXPROCS=${count}`;
+        const subjects = await testbed.corednsWith(options);
+        add(
+          CORES,
+          subjects.map((subject) => contestant(subject, { name })),
+        );
       }
     }
     const pids = contestants.flatMap((each) => each.pids);
     await pinToAll(pids, own === undefined ? [] : [own.server, own.upstream]);
     const note =
-      'cores: the load and the servers share two cores here, so compare the CPU time per answer, and not the answers per second.';
+      'cores: the load and the servers share two cores here, so a server with two processes or threads has no second core: the CPU time per answer says whether the second makes an answer dearer, the busiest thread how evenly the kernel spreads clients; the answers per second do not say how fast two cores are.';
+    const shared = {
+      rcodes: NOERROR,
+      sockets: CORES_SOCKETS,
+      isPrimed: true,
+      isFullOnly: true,
+      isUnpinned: own === undefined,
+    };
     return {
       contestants,
       trials: [
-        {
-          name: 'cores',
-          questions,
-          rcodes: NOERROR,
-          sockets: CORES_SOCKETS,
-          isPrimed: true,
-          isFullOnly: true,
-          isUnpinned: own === undefined,
-        },
+        { ...shared, name: CORES, questions },
+        { ...shared, name: CORES_ZONE, questions: zone.trials[0]!.questions },
       ],
       notes: own === undefined ? [note] : [],
     };
@@ -463,6 +570,6 @@ export const GROUPS: readonly ScenarioGroup[] = [
   FORWARDERS,
   ENCRYPTED,
   ZONES,
-  CORES,
+  SEVERAL,
 ];
 export const SCENARIOS: readonly Scenario[] = GROUPS.flatMap(({ scenarios }) => scenarios);
