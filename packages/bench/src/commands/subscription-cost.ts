@@ -7,6 +7,7 @@ import {
   numberOption,
   type OptionValues,
   Owned,
+  partsOption,
   Remote,
 } from '@kube-dns/testkit';
 import { type ClusterSize, ZONE } from '../cluster/cluster-plan.js';
@@ -39,33 +40,29 @@ const BAR_PERCENT = 3;
 const FIGURE = { unit: '% of a core', digits: 2 } as const;
 const JUDGED = { ...FIGURE, bar: { atMost: BAR_PERCENT } };
 
-/** What a stream of events costs with a subscription, beyond what it costs without. */
+/** What a stream of events costs with a subscription, beyond what it costs at the same time without. */
 async function measureEvents(context: CostContext): Promise<void> {
   const { owned, series, programs, events, seconds } = context;
   const own = owned.add(new Owned());
   const testbed = new ServerTestbed(programs, own, undefined);
   const cluster = await testbed.cluster(clusterSize(context));
   const kubedns = await testbed.kubedns(cluster);
-  const without = await testbed.ourDnsmasq([...stockArguments(kubedns.port), '--no-subscribe']);
+  const kubednsAlone = await testbed.kubedns(cluster);
+  const dnsmasq = await testbed.subscribedDnsmasq(kubedns);
+  const unsubscribed = ['--no-subscribe', ...stockArguments(kubedns.port)];
+  const dnsmasqAlone = await testbed.ourDnsmasq(unsubscribed);
   await cluster.remote.call('startNoise', events);
-  // What a program does at first, and what drifts, is in both of the windows around the one with a subscription.
+  // What is called all the time is compiled by then.
   await delay(seconds * 1_000);
-  const [kubednsBefore = NaN] = await cpuOf([kubedns], seconds);
-  const told = await testbed.subscribedDnsmasq(kubedns);
-  const [kubednsSubscribed = NaN, dnsmasqSubscribed = NaN, dnsmasqWithout = NaN] = await cpuOf(
-    [kubedns, told, without],
-    seconds,
-  );
-  await told.server?.close();
-  const [kubednsAfter = NaN] = await cpuOf([kubedns], seconds);
-  const kubednsAlone = (kubednsBefore + kubednsAfter) / 2;
+  const pairs = { kubedns: [kubedns, kubednsAlone], dnsmasq: [dnsmasq, dnsmasqAlone] };
+  const used = await cpuOf(Object.values(pairs).flat(), seconds);
   await cluster.remote.call('stopNoise');
-  series.add('kubedns with a subscription', kubednsSubscribed, FIGURE);
-  series.add('kubedns without', kubednsAlone, FIGURE);
-  series.add('kubedns: cost of the subscription', kubednsSubscribed - kubednsAlone, JUDGED);
-  series.add('dnsmasq with its subscription', dnsmasqSubscribed, FIGURE);
-  series.add('dnsmasq without', dnsmasqWithout, FIGURE);
-  series.add('dnsmasq: cost of the subscription', dnsmasqSubscribed - dnsmasqWithout, JUDGED);
+  for (const [at, name] of Object.keys(pairs).entries()) {
+    const [subscribed = NaN, alone = NaN] = used.slice(2 * at);
+    series.add(`${name} with a subscription`, subscribed, FIGURE);
+    series.add(`${name} without`, alone, FIGURE);
+    series.add(`${name}: cost of the subscription`, subscribed - alone, JUDGED);
+  }
   await own.close();
 }
 
@@ -168,6 +165,11 @@ async function dnsmasqMemory(
   return memory;
 }
 
+const PARTS = {
+  memory: { title: 'Memory', measure: measureMemory },
+  cpu: { title: 'CPU', measure: measureEvents },
+} as const;
+
 const OPTIONS = {
   runs: numberOption(5, 'runs of each part', { min: 1, max: 100 }),
   subscriptions: numberOption(100, 'subscriptions by which the memory of one is measured', {
@@ -180,20 +182,17 @@ const OPTIONS = {
     min: 1,
     max: 600,
   }),
+  only: partsOption(['memory', 'cpu'], 'these parts alone'),
   ...CONTAINER_OPTIONS,
 };
 
 type Values = OptionValues<typeof OPTIONS>;
 
-const PARTS = [
-  { title: 'Memory', measure: measureMemory },
-  { title: 'CPU', measure: measureEvents },
-] as const;
-
 async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
-  const { runs, subscriptions, services, events, seconds } = values;
+  const { runs, subscriptions, services, events, seconds, only } = values;
   const programs = programsOf({ ...values, alone: true, 'real-dnsmasq': undefined });
-  for (const { title, measure } of PARTS) {
+  for (const part of only) {
+    const { title, measure } = PARTS[part];
     const series = new Series();
     for (let i = 1; i <= runs; i++) {
       progress(`run ${i} of ${runs}: ${title}`);
