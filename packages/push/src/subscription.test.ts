@@ -27,8 +27,9 @@ const UNSUPPORTED_PAUSE_MS = 60_000;
 const SILENCE_MS = 12_000;
 
 /** Holds timers, but not those of sockets. */
+const TIMERS = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const;
 beforeEach(() => {
-  jest.useFakeTimers(held('setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'));
+  jest.useFakeTimers(held(...TIMERS));
 });
 const own = ownedBy(afterEach);
 afterEach(() => void jest.useRealTimers());
@@ -323,6 +324,7 @@ describe('a subscription', () => {
   });
 
   it('is lost without a heartbeat', async () => {
+    jest.useFakeTimers(held(...TIMERS, 'performance'));
     const { peer, events } = await live();
     pass(SILENCE_MS - 1);
     peer.tell(serialTlv(DSO_TYPE.HEARTBEAT, FIRST_SERIAL));

@@ -41,6 +41,9 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
   [RCODE.NOTIMP, 'NOTIMP: the server knows no subscriptions'],
 ]);
 
+/** What has arrived, of all connections: it is read in the same turn of the event loop. Memory for each read costs more than to read it. */
+const RECEIVED = Buffer.allocUnsafeSlow(64 * 1024);
+
 /** For messages in one turn of the event loop: a server that sends without end must not stop all else. */
 const TURN_MS = 2;
 
@@ -128,7 +131,12 @@ export class SubscriptionConnection {
     this.#deadline = setTimeout(() => this.#endByServer('no response'), SUBSCRIBE_MS);
     this.#keepalive = setInterval(() => this.#request(keepaliveTlv(KEEPALIVE_MS)), KEEPALIVE_MS);
     const { address, port } = target.server;
-    this.#socket = connect({ host: address, port, noDelay: true });
+    const callback = (length: number): boolean => {
+      this.#read(length);
+      return true;
+    };
+    const onread = { buffer: RECEIVED, callback };
+    this.#socket = connect({ host: address, port, noDelay: true, onread });
     this.#socket.on('connect', () => {
       this.#isConnected = true;
       const zones = target.zones.map((data) => ({ type: DSO_TYPE.SUBSCRIBE, data }));
@@ -139,7 +147,6 @@ export class SubscriptionConnection {
     this.#socket.on('error', (error) => this.#end('lost', systemReason(error)));
     this.#socket.on('end', () => this.#endByServer('the server closed the connection'));
     this.#socket.on('close', () => this.#endByServer('the server closed the connection'));
-    this.#socket.on('data', (chunk) => this.#read(chunk));
   }
 
   /** Ends it as if the server had. */
@@ -182,20 +189,15 @@ export class SubscriptionConnection {
     this.#socket.write(frameMessage(writeDso({ id, isResponse: false, rcode, tlvs })));
   }
 
-  #read(chunk: Buffer): void {
-    this.#frames.push(chunk);
+  #read(length: number): void {
+    this.#frames.push(RECEIVED, length);
     this.lastSeenMs = performance.now();
-    if (this.isLive) this.#deadline.refresh();
-    if (this.#next === undefined) this.#readOn();
+    if (this.#next === undefined) this.#readOn(this.lastSeenMs);
+    this.#frames.retain();
   }
 
-  #readOn(): void {
-    const endMs = performance.now() + TURN_MS;
-    while (!this.#hasEnded) {
-      if (performance.now() > endMs) {
-        this.#pause();
-        return;
-      }
+  #readOn(sinceMs: number): void {
+    for (;;) {
       const bytes = this.#frames.next();
       if (bytes === undefined) {
         if (this.#hasAnnounced && this.isLive) this.#events.onSeen?.();
@@ -207,6 +209,11 @@ export class SubscriptionConnection {
       else if (this.#isWaiting) this.#readWaiting(message);
       else if (message.isResponse) this.#readResponse(message);
       else this.#readEvent(message.tlvs);
+      if (this.#hasEnded) return;
+      if (performance.now() > sinceMs + TURN_MS) {
+        this.#pause();
+        return;
+      }
     }
   }
 
@@ -215,7 +222,7 @@ export class SubscriptionConnection {
     this.#next = setImmediate(() => {
       this.#next = undefined;
       this.#socket.resume();
-      this.#readOn();
+      this.#readOn(performance.now());
     });
   }
 
@@ -266,9 +273,15 @@ export class SubscriptionConnection {
   #goLive(subscribed: Subscribed): void {
     this.isLive = true;
     clearTimeout(this.#deadline);
-    const { silenceMs } = this.#target;
-    this.#deadline = setTimeout(() => this.#end('lost', 'no heartbeat'), silenceMs);
+    this.#awaitMessage();
     this.#events.onLive({ ...subscribed, serial: this.serial }, this.#note);
+  }
+
+  /** Ends it after the silence: a timer that each message sets anew costs more than one that looks when the last one came. */
+  #awaitMessage(): void {
+    const leftMs = this.lastSeenMs! + this.#target.silenceMs - performance.now();
+    if (leftMs <= 0) this.#end('lost', 'no heartbeat');
+    else this.#deadline = setTimeout(() => this.#awaitMessage(), leftMs);
   }
 
   /** Serials that do not continue mean that something was missed. */

@@ -210,9 +210,11 @@ export function clusterVersionTlv(
 
 /** What a message has beside its operation; undefined when it has no sound one: who sent it does not know such versions. */
 export function readClusterVersion(tlvs: readonly DsoTlv[]): ClusterVersionNote | undefined {
-  const data = tlvs.find(({ type }, at) => at > 0 && type === DSO_TYPE.CLUSTER_VERSION)?.data;
+  let data: Uint8Array | undefined;
+  for (let at = 1; data === undefined && at < tlvs.length; at++)
+    if (tlvs[at]!.type === DSO_TYPE.CLUSTER_VERSION) ({ data } = tlvs[at]!);
   if (data?.length !== 1 && data?.length !== 1 + CLUSTER_VERSION_BYTES) return undefined;
-  const version = data.length === 1 ? undefined : Uint8Array.from(data.subarray(1));
+  const version = data.length === 1 ? undefined : new Uint8Array(data.subarray(1));
   return { version, isPart: (data[0]! & IS_PART) !== 0, isResumed: (data[0]! & IS_RESUMED) !== 0 };
 }
 

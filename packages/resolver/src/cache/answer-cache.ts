@@ -558,7 +558,7 @@ export class AnswerCache {
     for (let at = 0; at === 0 || at < end; at += 1 + name[at]!) {
       const key = this.#keyOf(name, at, name.length);
       changes.note(key, serial);
-      count += this.#removePinned(number, key, name.subarray(at));
+      count += this.#removePinned(number, key, name, at);
     }
     return count;
   }
@@ -843,14 +843,14 @@ export class AnswerCache {
     return finishHash(this.#store.hashOf(name, start, end)) | 1;
   }
 
-  /** Removes the entries with a key that are at or below a name: another one may have the same hash. */
-  #removePinned(number: number, key: number, name?: Uint8Array): number {
+  /** Removes the entries with a key that are at or below a name, from an offset on: another one may have the same hash. */
+  #removePinned(number: number, key: number, name?: Uint8Array, at = 0): number {
     const store = this.#store;
     let count = 0;
     for (let slot = store.nextOfKey(key); slot !== NONE;) {
       const next = store.nextOfKey(key, slot);
       const isOfTeller = store.columns.subscription[slot]! % WITH_TTL === number;
-      if (isOfTeller && (name === undefined || this.#isBelow(slot, name))) {
+      if (isOfTeller && (name === undefined || this.#isBelow(slot, name.subarray(at)))) {
         store.remove(slot);
         count++;
       }

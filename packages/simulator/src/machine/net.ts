@@ -7,12 +7,20 @@ import { StreamEnd } from '../tcp.js';
 import { addressToBind, conflict, socketFault } from './bound-socket.js';
 import { timersOf } from './timers.js';
 
+/** Takes what arrives in memory of the program, in place of `data` events. */
+interface OnRead {
+  readonly buffer: Uint8Array;
+  /** Returns whether it takes more. */
+  readonly callback: (length: number, buffer: Uint8Array) => boolean;
+}
+
 interface ConnectOptions {
   readonly host?: string;
   readonly port: number | string;
   readonly localAddress?: string;
   readonly allowHalfOpen?: boolean;
   readonly timeout?: number;
+  readonly onread?: OnRead;
 }
 
 interface ListenOptions {
@@ -33,7 +41,7 @@ export interface NetModule {
 /** `node:net` of a machine. */
 export function netModule(process: RunningProcess): NetModule {
   class Socket extends SimulatedSocket {
-    constructor(options: { allowHalfOpen?: boolean } = {}) {
+    constructor(options: SocketOptions = {}) {
       super(process, options);
     }
   }
@@ -60,9 +68,12 @@ export function netModule(process: RunningProcess): NetModule {
   return simulated;
 }
 
+type SocketOptions = Pick<ConnectOptions, 'allowHalfOpen' | 'onread'>;
+
 /** A TCP socket: Node's stream over one end of a simulated connection. */
 export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
   readonly #process: RunningProcess;
+  readonly #onRead: OnRead | undefined;
   #end: Stream | undefined;
   #received: Buffer[] = [];
   #wantsBytes = false;
@@ -74,9 +85,11 @@ export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
   bytesWritten = 0;
   connecting = false;
 
-  constructor(process: RunningProcess, options: { allowHalfOpen?: boolean }) {
-    super({ allowHalfOpen: options.allowHalfOpen === true, decodeStrings: true });
+  constructor(process: RunningProcess, { allowHalfOpen = false, onread }: SocketOptions) {
+    super({ allowHalfOpen, decodeStrings: true });
     this.#process = process;
+    this.#onRead = onread;
+    this.#wantsBytes = onread !== undefined;
     process.own(this);
   }
 
@@ -145,16 +158,39 @@ export class SimulatedSocket extends Duplex implements StreamHandler, Resource {
     this.#give();
   }
 
+  override resume(): this {
+    super.resume();
+    this.#give();
+    return this;
+  }
+
   #give(): void {
-    while (this.#wantsBytes && this.#received.length > 0) {
+    while (this.#wantsBytes && this.#received.length > 0 && !this.#isHeld) {
       const bytes = this.#received.shift()!;
       this.#end!.consumed(bytes.length);
-      this.#wantsBytes = this.push(bytes);
+      this.#wantsBytes = this.#onRead === undefined ? this.push(bytes) : this.#put(bytes);
     }
     if (this.#wantsBytes && this.#hasEnded && this.#received.length === 0) {
       this.#wantsBytes = false;
       this.push(null);
+      if (this.#onRead !== undefined) this.read(0);
     }
+  }
+
+  /** Bytes that go past the stream are not held by it while it is paused, nor dropped once it is destroyed. */
+  get #isHeld(): boolean {
+    return this.#onRead !== undefined && (this.isPaused() || this.destroyed);
+  }
+
+  #put(bytes: Buffer): boolean {
+    const { buffer, callback } = this.#onRead!;
+    let takesMore = true;
+    for (let at = 0; at < bytes.length; at += buffer.length) {
+      const part = bytes.subarray(at, at + buffer.length);
+      buffer.set(part);
+      takesMore = callback(part.length, buffer);
+    }
+    return takesMore;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
