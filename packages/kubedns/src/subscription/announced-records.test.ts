@@ -78,6 +78,20 @@ describe('AnnouncedRecords', () => {
     expect(announced.take()).toEqual([...reverse, web].sort());
   });
 
+  it('announces no address of a service that has the same ones, nor those of its endpoints', () => {
+    const { announced, answers } = start();
+    const { services, endpointSlices } = answers.cluster;
+    services.put(serviceObject({ clusterIPs: ['10.0.0.1', 'fd00::1'] }));
+    services.put(serviceObject({ ...HEADLESS, name: 'db' }));
+    endpointSlices.put(sliceObject({ service: 'db', endpoints: ['10.1.0.1'] }));
+    announced.take();
+    const ports = [{ name: 'http', port: 80 }];
+    services.put(serviceObject({ clusterIPs: ['10.0.0.1', 'fd00::1'], ports }));
+    expect(announced.take()).toEqual(['web.default.svc.cluster.local']);
+    services.put(serviceObject({ ...HEADLESS, name: 'db', ports }));
+    expect(announced.take()).toEqual(['db.default.svc.cluster.local']);
+  });
+
   it('announces of a slice the addresses that came, went or were renamed, and no others', () => {
     const { announced, answers } = start();
     const { services, endpointSlices } = answers.cluster;

@@ -44,10 +44,14 @@ export class AnnouncedRecords implements RecordStore {
     }
     const [namespace = ''] = key.split('/');
     const hadNamespace = this.#hasNamespace(namespace);
-    this.#addAddressesOf(this.#find(key));
+    const before = this.#find(key);
+    const hasOtherAddresses = !hasSameAddresses(before?.service, service);
+    if (hasOtherAddresses) this.#addAddressesOf(before);
+    this.#addService(before);
     this.#zone.putService(key, service);
-    this.#addAddressesOf(this.#find(key));
-    this.#addService(key);
+    const after = this.#find(key);
+    if (hasOtherAddresses) this.#addAddressesOf(after);
+    if (before === undefined) this.#addService(after);
     if (this.#hasNamespace(namespace) !== hadNamespace) this.#addNamespace(namespace);
     if (key === DNS_SERVICE) this.#changes.add(this.#nameServer);
   }
@@ -85,7 +89,7 @@ export class AnnouncedRecords implements RecordStore {
   ): void {
     const entry = this.#find(key);
     const isAnswered = this.#zone.hasFederations && entry?.service !== undefined;
-    if (isAnswered || entry?.isHeadless === true) this.#addService(key);
+    if (isAnswered || entry?.isHeadless === true) this.#addService(entry);
     if (entry?.isHeadless !== true) return;
     this.#addAddressesBeside(before, after);
     this.#addAddressesBeside(after, before);
@@ -101,9 +105,8 @@ export class AnnouncedRecords implements RecordStore {
     return this.#zone.hasNamespace(encodeKey(name), 0);
   }
 
-  #addService(key: string): void {
-    const [namespace = '', name = ''] = key.split('/');
-    this.#changes.add(prependLabels([name, namespace], this.#zone.services));
+  #addService(entry: ZoneService | undefined): void {
+    if (entry !== undefined) this.#changes.add(this.#zone.index.nameOf(entry.number));
   }
 
   #addNamespace(name: string): void {
@@ -129,27 +132,54 @@ export class AnnouncedRecords implements RecordStore {
     this.#changes.add(encodeReverseName(address));
   }
 
-  /** Adds the addresses of a slice that the other state of it does not have, or with another label. */
+  /** Adds the addresses of a slice that the other state of it does not have, or with another label. Most are in the same place. */
   #addAddressesBeside(slice: EndpointSlice | undefined, other: EndpointSlice | undefined): void {
-    const others = new Set<string>();
-    eachEndpoint(other, (name) => others.add(name));
-    eachEndpoint(slice, (name, group, at) => {
-      if (!others.has(name)) this.#addAddress(group, at);
-    });
+    let others: ReadonlySet<string> | undefined;
+    for (const [i, group] of (slice?.groups ?? []).entries()) {
+      const twin = other?.groups[i];
+      for (let at = 0; at < group.bytes.length; at += group.size) {
+        if (twin !== undefined && isSameEndpoint(group, twin, at)) continue;
+        others ??= endpointTexts(other);
+        if (!others.has(endpointText(group, at))) this.#addAddress(group, at);
+      }
+    }
   }
 }
 
-/** Passes on each endpoint's label with its address, and where its address is. */
-function eachEndpoint(
-  slice: EndpointSlice | undefined,
-  look: (name: string, group: EndpointGroup, at: number) => void,
-): void {
-  for (const group of slice?.groups ?? []) {
-    const { size, bytes, labels } = group;
-    for (let at = 0; at < bytes.length; at += size) {
-      look(`${labels?.[at / size] ?? ''}/${bytes.slice(at, at + size)}`, group, at);
-    }
+/** Whether a service that changes has the same reverse names: those of its addresses, or of its endpoints, which are the same. */
+function hasSameAddresses(before: Service | undefined, after: Service | undefined): boolean {
+  return (
+    before !== undefined &&
+    before.kind === after?.kind &&
+    before.ipv4.bytes === after.ipv4.bytes &&
+    before.ipv6.bytes === after.ipv6.bytes
+  );
+}
+
+/** Whether the endpoint at an offset of one group is at the same one of another group, with its label. */
+function isSameEndpoint(one: EndpointGroup, other: EndpointGroup, at: number): boolean {
+  const { size, bytes } = one;
+  if (other.size !== size || labelAt(one, at) !== labelAt(other, at)) return false;
+  for (let i = at; i < at + size; i++) {
+    if (bytes.charCodeAt(i) !== other.bytes.charCodeAt(i)) return false;
   }
+  return true;
+}
+
+function endpointTexts(slice: EndpointSlice | undefined): ReadonlySet<string> {
+  const texts = new Set<string>();
+  for (const group of slice?.groups ?? []) {
+    for (let at = 0; at < group.bytes.length; at += group.size) texts.add(endpointText(group, at));
+  }
+  return texts;
+}
+
+function endpointText(group: EndpointGroup, at: number): string {
+  return `${labelAt(group, at)}/${group.bytes.slice(at, at + group.size)}`;
+}
+
+function labelAt({ labels, size }: EndpointGroup, at: number): string {
+  return labels?.[at / size] ?? '';
 }
 
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
