@@ -134,6 +134,35 @@ describe('ChangeFeed', () => {
     }
   });
 
+  it('collects for 100 ms without a receiver, or until it passes on what it has', () => {
+    jest.useFakeTimers();
+    try {
+      feed.close();
+      const alone = { ...listener(passed, 0) };
+      feed.observe(alone);
+      add('a.b');
+      jest.advanceTimersByTime(0);
+      add('c.d');
+      jest.advanceTimersByTime(50);
+      add('e.f');
+      jest.advanceTimersByTime(49);
+      expect(passed).toHaveLength(1);
+      jest.advanceTimersByTime(1);
+      expect(passed[1]?.[0]).toEqual([encodeKey('c.d'), encodeKey('e.f')]);
+      expect(feed.lag.count).toBe(0);
+      add('g.h');
+      feed.passOn();
+      expect(passed).toHaveLength(3);
+      // From the first one on.
+      alone.receivers = 1;
+      add('i.j');
+      jest.advanceTimersByTime(3);
+      expect(passed).toHaveLength(4);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('counts the seconds from the first change to its message', () => {
     jest.useFakeTimers();
     try {

@@ -16,6 +16,8 @@ const PAUSE_MS = 3;
  * are 9,100 and 41,000 a second at most, however much changes.
  */
 const SQUARE_PER_RECEIVER = 3;
+/** Without one names are only remembered, for those that come back. */
+const PAUSE_ALONE_MS = 100;
 /** Upper bounds in seconds. */
 const LAG_BOUNDS = [0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
@@ -50,10 +52,10 @@ export class ChangeFeed<Reason extends string = never> {
   /** By their bytes as text. */
   readonly #changed = new Map<string, Uint8Array>();
   #immediate: NodeJS.Immediate | undefined;
-  /** Ends the pause after a message, unless a change does that first: a timer wakes the program once more. */
-  #pause: NodeJS.Timeout | undefined;
-  #sentMs = Number.NEGATIVE_INFINITY;
-  /** How many names could be passed on at that time. */
+  /** After a message: one timer, which is begun again, as long as the pauses are of the same length. */
+  #pause: { readonly ms: number; readonly timer: NodeJS.Timeout } | undefined;
+  #isPausing = false;
+  /** How many names could be passed on at a time. */
   #left = NAMES_AT_ONCE;
   #leftMs = Number.NEGATIVE_INFINITY;
   #flushTimer: NodeJS.Timeout | undefined;
@@ -100,14 +102,16 @@ export class ChangeFeed<Reason extends string = never> {
 
   add(name: Uint8Array): void {
     if (!this.takesNames) return;
-    const nowMs = this.#now();
-    this.#sinceMs ??= nowMs;
+    this.#sinceMs ??= this.#now();
     this.#changed.set(textOf(name), name);
-    const pauseMs = this.#pauseMs();
-    const waitMs = this.#sentMs + pauseMs - nowMs;
-    if (this.#changed.size > this.#mostAt(nowMs, pauseMs)) this.#flushLater(pauseMs);
-    else if (waitMs > 0) this.#pause ??= setTimeout(this.#sendNames, Math.ceil(waitMs));
-    else this.#immediate ??= setImmediate(this.#sendNames);
+    if (this.#changed.size > this.#left && this.#areTooMany) this.#flushLater();
+    else if (!this.#isPausing) this.#immediate ??= setImmediate(this.#sendNames);
+  }
+
+  /** Passes on at once what is still collected, and the next name without a pause. */
+  passOn(): void {
+    this.#sendNames();
+    this.#isPausing = false;
   }
 
   /** Everything may have changed. */
@@ -124,53 +128,73 @@ export class ChangeFeed<Reason extends string = never> {
   }
 
   close(): void {
-    this.#clearTimers();
+    clearImmediate(this.#immediate);
+    clearTimeout(this.#pause?.timer);
     clearTimeout(this.#flushTimer);
+    this.#immediate = this.#pause = undefined;
+    this.#isPausing = false;
     this.#observers.clear();
   }
 
   readonly #sendNames = (): void => {
-    this.#clearTimers();
-    if (this.#changed.size === 0) return;
+    clearImmediate(this.#immediate);
+    this.#immediate = undefined;
+    this.#isPausing = this.#changed.size > 0;
+    if (!this.#isPausing) return;
     const names = Array.from(this.#changed.values());
     this.#changed.clear();
     this.names += names.length;
-    this.#sentMs = this.#now();
-    this.#left = this.#mostAt(this.#sentMs, this.#pauseMs()) - names.length;
-    this.#leftMs = this.#sentMs;
+    const nowMs = this.#now();
+    this.#left = this.#mostAt(nowMs) - names.length;
+    this.#leftMs = nowMs;
+    this.#beginPause();
     for (let at = 0; at < names.length; at += MAX_NAMES) {
       const part = names.slice(at, at + MAX_NAMES);
       this.#serial++;
       this.#hasMoreParts = at + MAX_NAMES < names.length;
       for (const each of this.#observers) each.onChanged(part, this.#serial);
     }
-    this.#noteLag(this.#sentMs);
+    this.#noteLag(nowMs);
   };
 
-  #pauseMs(): number {
-    let receivers = 0;
-    for (const each of this.#observers) receivers += each.receivers;
+  #beginPause(): void {
+    const ms = Math.ceil(this.#pauseMs);
+    if (this.#pause?.ms === ms) this.#pause.timer.refresh();
+    else {
+      clearTimeout(this.#pause?.timer);
+      this.#pause = { ms, timer: setTimeout(this.#sendNames, ms) };
+    }
+  }
+
+  get #areTooMany(): boolean {
+    return this.#changed.size > this.#mostAt(this.#now());
+  }
+
+  get #pauseMs(): number {
+    const receivers = this.#receivers;
+    if (receivers === 0) return PAUSE_ALONE_MS;
     return Math.max(PAUSE_MS, Math.sqrt(SQUARE_PER_RECEIVER * receivers));
   }
 
+  get #receivers(): number {
+    let receivers = 0;
+    for (const each of this.#observers) receivers += each.receivers;
+    return receivers;
+  }
+
   /** How many names can be passed on. */
-  #mostAt(nowMs: number, pauseMs: number): number {
-    const most = Math.max(NAMES_AT_ONCE, pauseMs * NAMES_PER_MS);
+  #mostAt(nowMs: number): number {
+    const most = Math.max(NAMES_AT_ONCE, this.#pauseMs * NAMES_PER_MS);
     return Math.min(most, this.#left + (nowMs - this.#leftMs) * NAMES_PER_MS);
   }
 
-  #clearTimers(): void {
-    clearImmediate(this.#immediate);
-    clearTimeout(this.#pause);
-    this.#immediate = this.#pause = undefined;
-  }
-
   #noteLag(nowMs: number): void {
-    if (this.#sinceMs !== undefined) this.lag.observe((nowMs - this.#sinceMs) / 1_000);
+    if (this.#sinceMs !== undefined && this.#receivers > 0)
+      this.lag.observe((nowMs - this.#sinceMs) / 1_000);
     this.#sinceMs = undefined;
   }
 
-  #flushLater(pauseMs: number): void {
+  #flushLater(): void {
     this.#changed.clear();
     this.#flushTimer = setTimeout(
       () => {
@@ -179,7 +203,7 @@ export class ChangeFeed<Reason extends string = never> {
         this.#leftMs = this.#now();
         this.flush('many-changes');
       },
-      Math.max(FLUSH_AFTER_MS, pauseMs),
+      Math.max(FLUSH_AFTER_MS, this.#pauseMs),
     );
   }
 }

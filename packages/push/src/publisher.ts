@@ -253,6 +253,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
     const isPart = this.feed.isPending;
     this.#recent.note(names, version);
     if (!isPart) this.#announced = version;
+    if (this.count === 0) return;
     this.#send(
       changedTlv({ before: after - 1, after, names }),
       clusterVersionTlv(version, { isPart }),
@@ -262,6 +263,7 @@ export class Publisher<Reason extends string = never> implements SessionService,
   onFlush(serial: number): void {
     this.#announced = this.#zones.version?.slice();
     this.#recent.begin(this.#announced);
+    if (this.count === 0) return;
     this.#send(serialTlv(DSO_TYPE.FLUSH, serial), clusterVersionTlv(this.#announced));
   }
 
@@ -387,6 +389,8 @@ export class Publisher<Reason extends string = never> implements SessionService,
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
     // It is asked again soon: REFUSED is also what servers say that know no subscriptions.
     if (this.count >= this.limit && !this.#makeRoom(session)) return RCODE.SERVFAIL;
+    // Without a subscriber names are collected for longer.
+    if (this.count === 0) this.feed.passOn();
     const now = this.#now();
     const { end: next } = this.#outbox;
     this.#subscribers.set(session, {
