@@ -118,9 +118,25 @@ interface ContestContext {
 }
 
 const MIB = 2 ** 20;
-const SOCKETS = 4;
+export const SOCKETS = 4;
 /** Of dnsperf, as fast as the server answers; each socket has one at least. */
 const IN_FLIGHT = 200;
+
+/** What a run of dnsperf has beside its questions. */
+export type AskOptions = Omit<DnsperfOptions, 'file' | 'owned' | 'core'>;
+
+/** Asks a server the questions of a trial, which are in a file; returns what dnsperf prints. */
+export function askByDnsperf(
+  { port }: Pick<Subject, 'port'>,
+  { sockets = SOCKETS, isOverTcp = false }: Trial,
+  place: Pick<DnsperfOptions, 'file' | 'owned' | 'core'>,
+  options: AskOptions,
+): Promise<string> {
+  const usual = { clients: sockets, outstanding: Math.max(IN_FLIGHT, sockets) };
+  const whole = { ...usual, ...options, ...place, isBinary: true, isOverTcp };
+  return dnsperfOutput({ host: '127.0.0.1', port }, whole);
+}
+
 /** Of the open loop: a pause of the machine spoils a window so long and not the whole run. */
 export const WINDOW_SECONDS = 0.25;
 
@@ -254,22 +270,10 @@ class Load {
     };
   }
 
-  #ask(subject: Subject, options: Omit<DnsperfOptions, 'file' | 'owned'>): Promise<string> {
-    const { cores } = this.#plan;
-    const { sockets = SOCKETS } = this.trial;
-    return dnsperfOutput(
-      { host: '127.0.0.1', port: subject.port },
-      {
-        clients: sockets,
-        outstanding: Math.max(IN_FLIGHT, sockets),
-        ...options,
-        file: this.#source.file,
-        isBinary: true,
-        isOverTcp: this.trial.isOverTcp ?? false,
-        core: cores?.load,
-        owned: this.#owned,
-      },
-    );
+  #ask(subject: Subject, options: AskOptions): Promise<string> {
+    const { file } = this.#source;
+    const place = { file, owned: this.#owned, core: this.#plan.cores?.load };
+    return askByDnsperf(subject, this.trial, place, options);
   }
 }
 

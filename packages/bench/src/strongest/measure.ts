@@ -2,8 +2,6 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import {
   type CorePlan,
-  type DnsperfOptions,
-  dnsperfOutput,
   MeasureError,
   Owned,
   parseDnsperf,
@@ -17,7 +15,10 @@ import { RCODE } from '@kube-dns/wire';
 import { LatencyHistogram, type OpenLoopMethods, type OpenLoopPlan } from '../dns/open-loop.js';
 import type { SingleQuestionsMethods, SingleQuestionsResult } from '../dns/single-questions.js';
 import {
+  type AskOptions,
+  askByDnsperf,
   coldNote,
+  SOCKETS,
   startOpenLoop,
   warmUp,
   type WarmUpPlan,
@@ -89,8 +90,6 @@ interface MeasureTools {
   readonly note: (text: string) => void;
 }
 
-const SOCKETS = 4;
-const IN_FLIGHT = 200;
 const PRIME_SECONDS = 5;
 
 /** Another load, which needs a connection for each question: dnsperf opens few a second. */
@@ -145,7 +144,6 @@ export async function measureAll(
     run: number,
     measure: () => Promise<Measured>,
   ) => {
-    progress(`${name}, run ${run} of ${plan.runs}: ${subject}`);
     try {
       for (const [trial, metrics] of await measure()) scores.push({ subject, trial, run, metrics });
     } catch (error) {
@@ -157,11 +155,13 @@ export async function measureAll(
   for (let run = 1; run <= plan.runs; run++) {
     for (const load of loads) {
       for (const each of contestants.filter((one) => load.isFor(one))) {
+        progress(`${load.trial.name}, run ${run} of ${plan.runs}: ${each.name}`);
         await measureOne(load, each, run, () => load.measure(each));
       }
       for (const start of load.trial.coldStarts ?? []) {
         const own = owned.add(new Owned());
         for (const each of await start(own)) {
+          progress(`${load.trial.name}, run ${run} of ${plan.runs}: ${each.name}, after a start`);
           await measureOne(load, each, run, () => load.measureCold(each));
         }
         await own.close();
@@ -178,8 +178,6 @@ interface LoadSource {
   readonly openLoop: Remote<OpenLoopMethods> | undefined;
   readonly singles: Remote<SingleQuestionsMethods> | undefined;
 }
-
-type AskOptions = Omit<DnsperfOptions, 'file' | 'owned'>;
 
 /** The metrics by the title of the load. */
 type Measured = readonly (readonly [string, Metrics])[];
@@ -350,21 +348,10 @@ class ScenarioLoad {
     };
   }
 
-  #dnsperf({ port }: Contestant, options: AskOptions): Promise<string> {
-    const { sockets = SOCKETS, isOverTcp = false, isUnpinned = false } = this.trial;
-    return dnsperfOutput(
-      { host: '127.0.0.1', port },
-      {
-        clients: sockets,
-        outstanding: Math.max(IN_FLIGHT, sockets),
-        ...options,
-        file: this.#source.file,
-        isBinary: true,
-        isOverTcp,
-        core: isUnpinned ? undefined : this.#plan.cores?.load,
-        owned: this.#owned,
-      },
-    );
+  #dnsperf(each: Contestant, options: AskOptions): Promise<string> {
+    const core = this.trial.isUnpinned === true ? undefined : this.#plan.cores?.load;
+    const place = { file: this.#source.file, owned: this.#owned, core };
+    return askByDnsperf(each, this.trial, place, options);
   }
 
   /** From now on; the function it returns divides what was used since then by the number of answers. */

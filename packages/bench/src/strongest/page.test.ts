@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Machine, Report } from '@kube-dns/testkit';
 import { type Metrics, NO_METRICS, type Score, ScoreLog } from '../load/scores.js';
-import { loadTitle } from './measure.js';
+import { CORES, isSameForAll, LATENCY, loadTitle } from './measure.js';
 import {
   oursIn,
   STRONGEST_PAGE,
@@ -42,6 +42,23 @@ const SETTINGS = [
 ] as const;
 
 describe('the table of a load', () => {
+  it('has times over those of ours where all servers are asked alike, and the busiest thread of several', () => {
+    const title = `${LATENCY}, 1000 questions a second`;
+    const slower = { ...TIMES, p50Ms: 0.1, p99Ms: 0.3 };
+    const rated = [score('our dnsmasq', title, 1, TIMES), score('peer', title, 1, slower)];
+    const { header, rows } = strongestSection(new ScoreLog(rated), title);
+    expect(isSameForAll(title)).toBe(true);
+    expect(isSameForAll(HALF)).toBe(false);
+    expect(header.slice(7, 9)).toEqual(['p50 × ours', 'p99 × ours']);
+    expect(rows.map((row) => row.slice(7, 9))).toEqual([
+      ['-', '-'],
+      ['2.00', '1.50'],
+    ]);
+    const two = [score('our dnsmasq × 2', CORES, 1, { cpuUs: 5, busiestPercent: 51 })];
+    const section = strongestSection(new ScoreLog(two), CORES);
+    expect(section.rows[0]![section.header.indexOf('busiest thread %')]).toBe('51');
+  });
+
   it('has ratios run by run, and what was lost', () => {
     const { header, rows } = strongestSection(new ScoreLog(FULL), 'hits');
     expect(header).toEqual([
