@@ -52,6 +52,20 @@ describe('AddressIndex', () => {
     }
   });
 
+  it('finds every entry at each step while it grows, and those that are removed never', () => {
+    const index = new AddressIndex();
+    const hashOf = (i: number) => Math.imul(i >> 1, 0x9e37_79b1);
+    for (let i = 0; i < 9_000; i++) {
+      index.add(hashOf(i), i);
+      if (i % 7 === 3) index.remove(hashOf(i - 3), i - 3);
+      // Two have each hash; some 100 of all that are there are looked for.
+      for (let j = i % 701; j <= i && i % 50 === 0; j += 701) {
+        const isThere = (one: number) => one <= i && !(one % 7 === 0 && one + 3 <= i);
+        expect(owners(index, hashOf(j))).toEqual([j & ~1, j | 1].filter(isThere));
+      }
+    }
+  });
+
   it('hashes an address the same from text and from bytes', () => {
     const index = new AddressIndex();
     fc.assert(
