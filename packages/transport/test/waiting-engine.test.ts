@@ -8,8 +8,6 @@ import { encodeQuery } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { loopUse } from '../src/batch-clock.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
-import { encodeSocketName } from '../src/batch/batch-peer.js';
-import { AF_INET, SOCK_DGRAM } from '../src/batch/constants.js';
 import { type EventLoop, loadLibc } from '../src/batch/libc.js';
 import { listen } from '../src/listener.js';
 import { NO_BATCH } from './engines.js';
@@ -42,62 +40,65 @@ async function listener(loop: Partial<EventLoop>, answerer = oneAddress) {
   const options = { answerer, address: '127.0.0.1', port: 0, onFailure: () => undefined, engine };
   const { port, counters } = opened(await listen(options));
   const client = opened(await UdpClient.connect(port));
-  const askTwice = async () => {
+  const ask = async () => {
+    const { udpQueries } = counters;
     client.send(question(1));
-    await until(() => counters.udpQueries === 1);
-    client.send(question(2));
-    await until(() => counters.udpQueries >= 2);
+    await until(() => counters.udpQueries > udpQueries);
   };
-  return { client, counters, timeouts, askTwice };
+  /** A busy machine may take longer for some than the pause after which it is not waited for. */
+  const askUntilAwaited = async () => {
+    while (timeouts.length === 0) await ask();
+  };
+  return { client, counters, timeouts, ask, askUntilAwaited };
 }
 
 unless(NO_BATCH, describe)('a socket that is asked again and again', () => {
-  it('is waited for in place of the event loop from its second question on', async () => {
-    const { timeouts, askTwice } = await listener({});
-    await askTwice();
+  it('is waited for in place of the event loop, but not after its first question', async () => {
+    const { timeouts, ask, askUntilAwaited } = await listener({});
+    await ask();
+    expect(timeouts).toEqual([]);
+    await askUntilAwaited();
     expect(timeouts).toEqual([20]);
   });
 
-  it('is received from as long as questions come while it is waited for', async () => {
-    let asked = 0;
-    const { client, counters, timeouts, askTwice } = await listener({
+  it('is received from and answered within the wait, without a turn of the loop', async () => {
+    let turns = 0;
+    let atTurn = -1;
+    let isAnsweredInTurn = false;
+    const { client, counters, ask } = await listener({
       waitReadable: (socket) => {
-        if (asked === 3) return -1;
-        client.send(question(10 + asked++));
-        // The datagram is in the socket when the wait ends.
-        const end = performance.now() + 2;
-        while (performance.now() < end);
+        if (atTurn === turns) isAnsweredInTurn = counters.answers > 1;
+        if (isAnsweredInTurn) return -1;
+        atTurn = turns;
+        setImmediate(() => turns++);
+        client.send(question(2));
         return socket;
       },
     });
-    await askTwice();
-    await client.inbox.take(2);
-    await until(() => asked === 3);
-    expect(timeouts.length).toBeGreaterThanOrEqual(4);
-    expect(Math.max(...timeouts)).toBe(20);
-    await until(() => counters.answers === 5);
+    // A busy machine may take longer for one than it is waited for.
+    while (!isAnsweredInTurn) await ask();
+    expect(counters.answers).toBeGreaterThan(1);
   });
 
   it.each([0, 0.4])(
     'is not waited for when the loop has something to do in %d ms',
     async (dueMs) => {
-      const { timeouts, askTwice } = await listener({ untilDueMs: () => dueMs });
-      await askTwice();
+      const { timeouts, ask } = await listener({ untilDueMs: () => dueMs });
+      for (let i = 0; i < 5; i++) await ask();
       expect(timeouts).toEqual([]);
     },
   );
 
   it('is waited for until the next timer at most', async () => {
-    const { timeouts, askTwice } = await listener({ untilDueMs: () => 7 });
-    await askTwice();
+    const { timeouts, askUntilAwaited } = await listener({ untilDueMs: () => 7 });
+    await askUntilAwaited();
     expect(timeouts).toEqual([7]);
   });
 
   it('is not waited for when it was asked long ago', async () => {
-    const { client, counters, timeouts } = await listener({});
-    for (const id of [1, 2, 3]) {
-      client.send(question(id));
-      await until(() => counters.udpQueries === id);
+    const { timeouts, ask } = await listener({});
+    for (let i = 0; i < 3; i++) {
+      await ask();
       await delay(25);
     }
     expect(timeouts).toEqual([]);
@@ -110,8 +111,8 @@ unless(NO_BATCH, describe)('a socket that is asked again and again', () => {
         return NO_ANSWER_YET;
       },
     };
-    const { timeouts, askTwice } = await listener({}, later);
-    await askTwice();
+    const { timeouts, ask } = await listener({}, later);
+    for (let i = 0; i < 5; i++) await ask();
     expect(timeouts).toEqual([]);
   });
 
@@ -141,22 +142,17 @@ unless(NO_BATCH, describe)('the event loop, for a callback that waits in its pla
   });
 
   it('says which descriptor can be read, and leaves it to be read', async () => {
-    const libc = await loadLibc();
+    const loop = await loopOf();
     const socket = createSocket('udp4');
     opened({ close: () => void socket.close() });
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
     const message = once(socket, 'message');
-    // The loop watches it from its next turn on.
-    await delay(1);
-    // A socket of the loop that sends can be ready, too.
-    const sender = libc.socket(AF_INET, SOCK_DGRAM, 0);
-    const name = encodeSocketName('127.0.0.1', socket.address().port, false);
-    libc.connect(sender, name, name.length);
-    libc.send(sender, Uint8Array.of(1), 1, 0);
-    const readable = libc.loop!.waitReadable(0);
-    libc.close(sender);
-    expect(readable).toBeGreaterThan(0);
+    socket.send('x', socket.address().port, '127.0.0.1');
+    // Descriptors of the test runner may be ready as well.
+    let readable = -1;
+    while (readable < 0)
+      readable = await new Promise((resolve) => setImmediate(() => resolve(loop.waitReadable(0))));
     await message;
   });
 
@@ -165,26 +161,25 @@ unless(NO_BATCH, describe)('the event loop, for a callback that waits in its pla
     opened({ close: () => void server.close() });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { client, timeouts, askTwice } = await listener(await loopOf());
-    await askTwice();
+    const { timeouts, askUntilAwaited } = await listener(await loopOf());
+    await askUntilAwaited();
     const connection = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const [bytes] = (await once(connection, 'data')) as [Buffer];
     expect(bytes.toString()).toBe('x');
-    await client.inbox.take(2);
     expect(timeouts.length).toBeGreaterThan(0);
   });
 
   it('does not count the wait as work', async () => {
     const uncounted = () => performance.eventLoopUtilization().active - loopUse().activeMs;
     const before = uncounted();
-    const { askTwice } = await listener({
+    const { askUntilAwaited } = await listener({
       waitReadable: () => {
         const end = performance.now() + 200;
         while (performance.now() < end);
         return -1;
       },
     });
-    await askTwice();
+    await askUntilAwaited();
     await delay(1);
     expect(uncounted() - before).toBeGreaterThanOrEqual(200);
     expect(loopUse().part).toBeGreaterThan(0);

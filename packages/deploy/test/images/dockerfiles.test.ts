@@ -43,18 +43,10 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   });
 
   it('starts the program of its folder, with the flags for a small heap', () => {
-    const flags =
-      name === 'sidecar'
-        ? [
-            '--disable-sigusr1',
-            '--expose-gc',
-            '--max-semi-space-size=1',
-            '--no-maglev',
-            '--no-opt',
-            '--no-sparkplug',
-            '--gc-global',
-          ]
-        : ['--disable-sigusr1', '--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
+    const youngMib = name === 'kubedns' ? 4 : 1;
+    const flags = ['--disable-sigusr1', '--expose-gc', `--max-semi-space-size=${youngMib}`];
+    flags.push('--no-maglev');
+    if (name === 'sidecar') flags.push('--no-opt', '--no-sparkplug', '--gc-global');
     if (name === 'kubedns') flags.push('--initial-old-space-size=32');
     if (name !== 'sidecar') flags.push('--invocation-count-for-turbofan=10000');
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);

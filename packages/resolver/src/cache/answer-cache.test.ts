@@ -451,6 +451,15 @@ describe('the memory of the cache', () => {
     expect(testbed.cache.takenBytes).toBeLessThan(3 * 1024 * 1024);
   });
 
+  it('is taken at the first answer for all: later only names and records need more', () => {
+    testbed.create(10_000);
+    testbed.store(longName(0), addressRecords(30, '10.0.0.1'));
+    const { takenBytes } = testbed.cache;
+    for (let i = 1; i < 10_000; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache.entryCount).toBe(10_000);
+    expect(testbed.cache.takenBytes - takenBytes).toBeLessThan(1.1 * testbed.cache.usedBytes);
+  });
+
   it('is released when answers are removed', () => {
     testbed.create(50);
     for (let i = 0; i < 50; i++) testbed.store(longName(i), addressRecords(30, '10.0.0.1'));

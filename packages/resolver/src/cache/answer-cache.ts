@@ -240,9 +240,9 @@ export class AnswerCache {
   readonly #lastSeenAt: LastSeen;
   readonly #zoneServers: ZoneServerNumbers | undefined;
   readonly #now: () => number;
-  readonly #store = new EntryStore();
-  readonly #hit = new Hit(this.#store);
-  readonly #drop = new DomainDrop(this.#store);
+  readonly #store: EntryStore;
+  readonly #hit: Hit;
+  readonly #drop: DomainDrop;
   /** The name of an entry that is looked at. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   /** When expired entries were removed last, and the slot up to which. */
@@ -254,6 +254,9 @@ export class AnswerCache {
   constructor(options: AnswerCacheOptions) {
     const { maxRecords, maxTtlSeconds = 0, staleTtlSeconds = 0, lastSeen = neverSeen() } = options;
     this.maxRecords = maxRecords;
+    this.#store = new EntryStore(maxRecords);
+    this.#hit = new Hit(this.#store);
+    this.#drop = new DomainDrop(this.#store);
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxTtlSeconds = maxTtlSeconds;
     this.#maxStaleSeconds = options.maxStaleSeconds ?? 0;

@@ -75,7 +75,12 @@ export const PREFETCHED = 255;
 /** The most hits that are counted of others. */
 export const MAX_HITS = 254;
 
-const FIRST_SLOTS = 256;
+/**
+ * So many slots at first, or as many as the cache may have records: what is not used of them takes no memory, and columns that
+ * double leave the smaller ones as garbage.
+ */
+const MIN_FIRST_SLOTS = 256;
+const MAX_FIRST_SLOTS = 16_384;
 /** How long an entry is pinned at most while its server announces changes. */
 export const MAX_PINNED_SECONDS = 3_600;
 
@@ -105,8 +110,9 @@ export class EntryStore {
   capacity = 0;
   /** The most recently used entry; NONE when there is none. */
   newest = NONE;
+  readonly #firstSlots: number;
   #free = NONE;
-  #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
+  #buckets = createBuckets(1);
   /** The same of the entries with a subscription, by their keys; empty until there is one. */
   #keyBuckets = new Int32Array(0);
   /** Entries that have not expired: those that each subscription pins, by its number, and those of each server's zones. */
@@ -114,6 +120,10 @@ export class EntryStore {
   readonly #ofServer: (TimedCount | undefined)[] = [];
   readonly #cells = new CellStore();
   readonly #seed = randomSeed();
+
+  constructor(maxRecords: number) {
+    this.#firstSlots = Math.max(MIN_FIRST_SLOTS, Math.min(maxRecords, MAX_FIRST_SLOTS));
+  }
 
   /** Bytes of names and records now, and their maximum. */
   get usedBytes(): number {
@@ -355,10 +365,10 @@ export class EntryStore {
 
   #grow(): void {
     const before = this.capacity;
-    this.capacity = before === 0 ? FIRST_SLOTS : before * 2;
+    this.capacity = before === 0 ? this.#firstSlots : before * 2;
     this.columns = createColumns(this.capacity, this.columns);
     const { next, hash } = this.columns;
-    this.#buckets = new Int32Array(this.capacity).fill(NONE);
+    this.#buckets = createBuckets(this.capacity);
     // All slots are in use: the store grows when none is free.
     for (let slot = 0; slot < before; slot++) chain(this.#buckets, next, hash, slot);
     this.#freeFrom(before);
@@ -374,7 +384,7 @@ export class EntryStore {
 
   #rehashKeys(): void {
     const { subscription, nextOfKey, key } = this.columns;
-    this.#keyBuckets = new Int32Array(this.capacity).fill(NONE);
+    this.#keyBuckets = createBuckets(this.capacity);
     for (let slot = 0; slot < this.capacity; slot++) {
       if (this.isUsed(slot) && subscription[slot] !== 0) {
         chain(this.#keyBuckets, nextOfKey, key, slot);
@@ -398,6 +408,11 @@ function createColumns(capacity: number, others?: Columns): Columns {
 
 function questionHash(nameHash: number, type: number): number {
   return finishHash(hashByte(nameHash, type));
+}
+
+/** As many as slots, or up to twice: a power of two. */
+function createBuckets(slots: number): Int32Array<ArrayBuffer> {
+  return new Int32Array(2 ** Math.ceil(Math.log2(slots))).fill(NONE);
 }
 
 function bucketOf(hash: number, buckets: Int32Array): number {

@@ -264,7 +264,7 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
     this.group = group;
     // Over connections that are kept there is one way for all questions, and replies are hard to forge.
     this.isOverTcp = query.isOverTcp && !group.isStreamed;
-    this.isPinned = group.hasStreamed;
+    this.isPinned = false;
     this.#starts = 0;
   }
 
@@ -410,11 +410,13 @@ export class UpstreamQuery implements ReplyHandler, TcpRoundHandler, SlotHolder 
 
   /**
    * Once it has answered: lets go of all, so that another question can have it. False if something may still refer to
-   * it, that is unless it was sent once, as a datagram; and the second time.
+   * it, that is unless it was sent once; and the second time.
    */
   release(): boolean {
     if (this.#state !== 'done' || this.isPinned || this.index >= 0) return false;
-    if (this.waiters.length > 0 || this.#starts !== 1 || this.#sends !== 1) return false;
+    if (this.waiters.length > 0 || this.#starts !== 1) return false;
+    // A query that is sent again over a connection has a copy on another one.
+    if (this.#sends !== 1 || this.#resends > 0) return false;
     this.question.clear();
     while (this.#attempts.length > 0) this.#freeAttempt = this.#attempts.pop();
     if (this.#freeAttempt !== undefined) this.#freeAttempt.sent = NOTHING_SENT;
