@@ -139,6 +139,14 @@ export class TcpListener implements TcpServerOwner {
     this.#counters.tcpRefused++;
   }
 
+  onTurn(): void {
+    this.#shares.beginTurn();
+  }
+
+  needsLoop(): boolean {
+    return this.#shares.needsLoop;
+  }
+
   #noteUse(connection: TcpConnection): void {
     if (connection === this.#newest || !this.#connections.delete(connection)) return;
     this.#connections.add(connection);
@@ -421,6 +429,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
   }
 
   defer(): ReplyPath {
+    this.#shares.needsLoop = true;
     this.#deferred++;
     const { query, retainedCookie } = this.#handler;
     const observed = this.#handler.retainObserved();
@@ -428,6 +437,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
   }
 
   stream(): ReplyStream {
+    this.#shares.needsLoop = true;
     this.#deferred++;
     const stream = new TcpReplyStream(this, this.#handler.retainObserved());
     (this.#streams ??= new Set()).add(stream);
@@ -490,7 +500,10 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
         break;
       }
       this.#frames.take(length, incoming);
-      if (this.#handler.handleSession(incoming, length, this)) continue;
+      if (this.#handler.handleSession(incoming, length, this)) {
+        this.#shares.needsLoop = true;
+        continue;
+      }
       const answerLength = this.#handler.handle(incoming, length, true, this, out);
       if (answerLength > 0) this.#send(out, answerLength);
     }
@@ -524,6 +537,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
 
   /** Not immediately: the answerer may be in the middle of sending replies, or inside `answer`. */
   #readOnSoon(): void {
+    this.#shares.needsLoop = true;
     process.nextTick((this.#readOn ??= () => this.readOn()));
   }
 
@@ -693,8 +707,13 @@ export class TcpShares {
   heldBytes = 0;
   /** In order of their turn. */
   readonly #waiting = new Set<Reading>();
+  /** See `TcpServerOwner`. */
+  needsLoop = false;
   readonly #now: () => number;
   #isCounting = false;
+  /** The engine says when a turn begins. */
+  #hasTurns = false;
+  #isTurnDue = false;
   #endMs = 0;
   readonly #next = (): void => this.#turn();
 
@@ -717,13 +736,19 @@ export class TcpShares {
     return this.heldBytes > ALL_HELD_BYTES && bytes > ALL_HELD_BYTES / this.connections;
   }
 
+  /** See `TcpServerOwner.onTurn`. */
+  beginTurn(): void {
+    this.#hasTurns = true;
+    this.#isCounting = this.needsLoop = false;
+  }
+
   /** Whether there is time for one more query in this turn of the loop. */
   hasTime(): boolean {
     const nowMs = this.#now();
     if (!this.#isCounting) {
       this.#isCounting = true;
       this.#endMs = nowMs + TURN_MS;
-      setImmediate(this.#next);
+      if (!this.#hasTurns) this.#turnLater();
     }
     return nowMs < this.#endMs;
   }
@@ -731,8 +756,7 @@ export class TcpShares {
   /** Lets a connection continue in a later turn, after all that already wait. */
   wait(reading: Reading): void {
     this.#waiting.add(reading);
-    // So that there is a later turn.
-    this.hasTime();
+    this.#turnLater();
   }
 
   /** The connection is closed and waits no longer. */
@@ -740,11 +764,21 @@ export class TcpShares {
     this.#waiting.delete(reading);
   }
 
+  #turnLater(): void {
+    this.needsLoop = true;
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    setImmediate(this.#next);
+  }
+
   #turn(): void {
-    this.#isCounting = false;
+    this.#isTurnDue = this.#isCounting = false;
     // One that is not finished waits at the end again.
     for (const reading of this.#waiting) {
-      if (!this.hasTime()) return;
+      if (!this.hasTime()) {
+        this.#turnLater();
+        return;
+      }
       this.#waiting.delete(reading);
       reading.readOn();
     }

@@ -17,6 +17,10 @@ export interface TcpServerOwner {
   accept(socket: TcpSocket): void;
   /** The system could not accept a connection, for want of descriptors or memory. */
   onAcceptFailure(): void;
+  /** A turn of the event loop begins for the connections, of an engine that says so: then of all turns in which something arrives. */
+  onTurn(): void;
+  /** Whether something was begun since the turn began that the event loop, and nothing that arrives, goes on with. */
+  needsLoop(): boolean;
 }
 
 /** The connection of a client. Nothing that is called of it calls its owner before it returns, except `end`. */

@@ -63,6 +63,8 @@ describe.each(ENGINES)('with the engine %s', (_name, engine) => {
       engine.createTcpServer({
         accept: (socket) => accepted.push(new TcpConnection(socket, handler, shares, events)),
         onAcceptFailure: () => undefined,
+        onTurn: () => undefined,
+        needsLoop: () => true,
       }),
     );
     const port = await freePort();

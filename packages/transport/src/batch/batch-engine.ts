@@ -25,7 +25,7 @@ import {
 } from './batch-peer.js';
 import * as linux from './constants.js';
 import { MSG_TRUNC } from './constants.js';
-import { type Libc, type ReadyEvents, systemError, type Watch } from './libc.js';
+import { type Libc, type ReadyEvents, systemError, WAIT_MS, type Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
 import { SourceFilter } from './source-filter.js';
@@ -312,11 +312,6 @@ const MERGED_BYTES = 65_536;
 /** So many datagrams are received from one socket in a row before the others' turn, for so long; the last batch is handled whole. */
 const MAX_DATAGRAMS = 8 * SLOTS;
 const DRAIN_MS = 4;
-/**
- * Sockets that are asked more often than this are waited for in place of the event loop, for so long: what else the loop may have
- * to do, other than timers and descriptors, waits for that.
- */
-const WAIT_MS = 20;
 
 /**
  * What the sockets of a batch engine share: the memory for received and for sent batches, and that of connections. One batch at a

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { EVERY_ADDRESS, MAX_MESSAGE_BYTES, writeUint16 } from '@kube-dns/wire';
-import { holdClock, releaseClock } from '../batch-clock.js';
+import { holdClock, noteWait, nowMs, releaseClock } from '../batch-clock.js';
 import { PREFIX_BYTES } from '../frame-reader.js';
 import type { TcpServer, TcpServerOwner, TcpSocket, TcpSocketOwner } from '../tcp-server.js';
 import { clientText, encodeSocketName, MAX_NAME_BYTES, portOf } from './batch-peer.js';
 import * as linux from './constants.js';
-import { EVENT_FD, EVENT_WORDS, type Libc, systemError, type Watch } from './libc.js';
+import { EVENT_FD, EVENT_WORDS, type Libc, systemError, WAIT_MS, type Watch } from './libc.js';
 import { NAME_WORDS } from './message-arena.js';
 
 /** Connections that the system completes before they are accepted. */
@@ -14,8 +14,6 @@ const BACKLOG = 511;
 const MAX_ACCEPTS = 64;
 /** This many connections are looked at in one turn. */
 const MAX_EVENTS = 64;
-/** What comes meanwhile is looked at so often before others' turn. */
-const MAX_ROUNDS = 4;
 /** One connection is read so often before others' turn. */
 const MAX_READS = 4;
 const INBOX_BYTES = 64 * 1024;
@@ -54,9 +52,11 @@ export class BatchTcpServer implements TcpServer {
   #toRead: BatchTcpSocket[] = [];
   readonly #closed: BatchTcpSocket[] = [];
   #isInTurn = false;
+  /** When the event loop called last. */
+  #servedMs = 0;
   readonly #takeEvents = (): void => this.#takeAll();
   readonly #takeToRead = (): void => this.#readAll();
-  readonly #readLater = (): void => this.#runTurn(this.#takeToRead);
+  readonly #readLater = (): void => void this.#runTurn(this.#takeToRead);
 
   constructor(hub: TcpHub, owner: TcpServerOwner) {
     this.hub = hub;
@@ -113,9 +113,27 @@ export class BatchTcpServer implements TcpServer {
       process.nextTick(() => this.#reportClosed());
   }
 
-  /** Called by the event loop, where an exception would be lost. */
+  /**
+   * Takes what has arrived, and what comes as long as the event loop has nothing else to do, as `BatchHub.serve` does. Called by
+   * the event loop.
+   */
   readonly #onReady = (): void => {
-    this.#runTurn(this.#takeEvents);
+    const { loop } = this.hub.libc;
+    let endMs = 0;
+    while (this.#runTurn(this.#takeEvents) && loop !== undefined) {
+      const sinceMs = nowMs();
+      if (endMs === 0) {
+        const isBusy = sinceMs - this.#servedMs < WAIT_MS;
+        this.#servedMs = sinceMs;
+        if (!isBusy) break;
+        endMs = sinceMs + Math.min(WAIT_MS, loop.untilDueMs());
+      }
+      const timeoutMs = Math.round(endMs - sinceMs);
+      if (timeoutMs <= 0) break;
+      const fd = loop.waitReadable(timeoutMs);
+      noteWait(sinceMs);
+      if (fd !== this.#epoll) break;
+    }
   };
 
   #readAll(): void {
@@ -124,34 +142,30 @@ export class BatchTcpServer implements TcpServer {
     for (const socket of sockets) socket.receive(true);
   }
 
-  #runTurn(work: () => void): void {
+  /** Returns whether nothing is left for the event loop. An exception would be lost there. */
+  #runTurn(work: () => void): boolean {
     this.#isInTurn = true;
+    this.#owner.onTurn();
     holdClock();
     try {
       this.hub.together(work);
       this.#reportClosed();
+      return this.#epoll >= 0 && this.#toRead.length === 0 && !this.#owner.needsLoop();
     } catch (error) {
       setImmediate(() => {
         throw error;
       });
+      return false;
     } finally {
       releaseClock();
       this.#isInTurn = false;
     }
   }
 
-  /** Clients send more while others are answered: that is looked at before the event loop turns, which costs more. */
   #takeAll(): void {
-    for (let rounds = 0; rounds < MAX_ROUNDS && this.#epoll >= 0; rounds++) {
-      const count = this.hub.libc.epoll_wait(this.#epoll, this.#events, MAX_EVENTS, 0);
-      if (count <= 0) return;
-      this.#takeEach(count);
-      this.hub.streams.flush();
-    }
-  }
-
-  #takeEach(count: number): void {
+    if (this.#epoll < 0) return;
     const events = this.#events;
+    const count = this.hub.libc.epoll_wait(this.#epoll, events, MAX_EVENTS, 0);
     let isAccepting = false;
     for (let i = 0, at = 0; i < count; i++, at += EVENT_WORDS) {
       const fd = events[at + EVENT_FD]!;
