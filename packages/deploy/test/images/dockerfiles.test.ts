@@ -48,6 +48,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
     flags.push('--no-maglev');
     if (name === 'sidecar') flags.push('--no-opt', '--no-sparkplug', '--gc-global');
     if (name === 'kubedns') flags.push('--initial-old-space-size=32');
+    if (name === 'dnsmasq') flags.push('--always-sparkplug');
     if (name !== 'sidecar') flags.push('--invocation-count-for-turbofan=10000');
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);
     const tools = name === 'node-cache' ? ['--from=network-tools /out/${TARGETARCH} /'] : [];
