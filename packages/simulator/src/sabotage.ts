@@ -40,8 +40,8 @@ export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'a publisher that is silent is not noticed',
     programs: CACHES,
-    text: /this\.#end\("lost","no heartbeat"\),silenceMs\)/u,
-    by: 'this.#end("lost","no heartbeat"),silenceMs*1e5)',
+    text: /this\.#target\.silenceMs-performance\.now\(\)/u,
+    by: 'this.#target.silenceMs*1e5-performance.now()',
   },
   {
     name: 'an answer stays pinned after its subscription has ended',

@@ -57,11 +57,11 @@ export class FleetNetwork {
   }
 
   /** `connect` of node:net, for the process that runs. */
-  readonly connect = ({ host }: { readonly host: string }): FleetSocket => {
+  readonly connect = ({ host, onread }: ConnectOptions): FleetSocket => {
     const from = runningProcess();
     const isLocal = host.startsWith('127.');
     const delayUs = isLocal ? LOOPBACK_US : this.#random.between(LEAST_DELAY_US, MOST_DELAY_US);
-    const socket = new FleetSocket();
+    const socket = new FleetSocket(onread);
     this.opened++;
     this.scheduler.at(from.nowUs + delayUs, () => {
       const server = this.#route(from, host);
@@ -178,7 +178,7 @@ class FleetConnection implements Session {
     this.#network.sent++;
     const sentUs = this.#server.process.use(this.#server.costs.sendUs);
     const receiveUs = this.#network.receiveUs(this.client, frames.length);
-    this.#toClient(sentUs, () => this.#socket.emit('data', frames), receiveUs);
+    this.#toClient(sentUs, () => this.#socket.receive(frames), receiveUs);
   }
 
   stay(): void {
@@ -249,11 +249,27 @@ class FleetConnection implements Session {
 
 type Listener = (value?: unknown) => void;
 
+/** What a subscription connects with: it receives in memory of its own. */
+interface ConnectOptions {
+  readonly host: string;
+  readonly onread: OnRead;
+}
+
+interface OnRead {
+  readonly buffer: Uint8Array;
+  readonly callback: (length: number) => boolean;
+}
+
 /** What a subscription uses of a socket. */
 export class FleetSocket {
   onWrite: ((bytes: Uint8Array) => void) | undefined;
   onDestroy: (() => void) | undefined;
   #listeners: Record<string, Listener> | undefined = {};
+  readonly #onRead: OnRead;
+
+  constructor(onRead: OnRead) {
+    this.#onRead = onRead;
+  }
 
   on(event: string, listener: Listener): this {
     if (this.#listeners !== undefined) this.#listeners[event] = listener;
@@ -262,6 +278,16 @@ export class FleetSocket {
 
   emit(event: string, value?: unknown): void {
     this.#listeners?.[event]?.(value);
+  }
+
+  receive(bytes: Uint8Array): void {
+    const { buffer, callback } = this.#onRead;
+    for (let at = 0; at < bytes.length; at += buffer.length) {
+      if (this.#listeners === undefined) return;
+      const part = bytes.subarray(at, at + buffer.length);
+      buffer.set(part);
+      callback(part.length);
+    }
   }
 
   fail(code: string): void {
