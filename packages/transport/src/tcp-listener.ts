@@ -19,8 +19,8 @@ import type { UdpEngine } from './udp-engine.js';
 
 export interface TcpLimits {
   /**
-   * Open connections at the same time, without those of sessions that stay; beyond, the longest idle one is closed. At
-   * most three eighths of the descriptors that the process may have.
+   * Open connections at the same time, without those of sessions that stay; beyond, the longest idle one is closed, of the client with
+   * most of them if it has more than a tenth. At most three eighths of the descriptors that the process may have.
    */
   readonly maxConnections: number;
   /**
@@ -117,12 +117,7 @@ export class TcpListener implements TcpServerOwner {
 
   accept(socket: TcpSocket): void {
     const isFull = this.#connections.size >= this.#maxConnections;
-    if (
-      isFull &&
-      !this.#hasPlaceForNew() &&
-      !this.#closeIdlest() &&
-      !this.#closeOfGreediest(socket.address)
-    ) {
+    if (isFull && !this.#hasPlaceForNew() && !this.#makePlace(socket.address)) {
       this.#counters.tcpRefused++;
       socket.destroy();
       return;
@@ -191,25 +186,36 @@ export class TcpListener implements TcpServerOwner {
   }
 
   /**
-   * Closes the oldest connection of the client that has most of them, all busy; false when it has no more than a
-   * tenth, or the new connection is its own.
+   * Closes the longest idle connection: of the client that has most of them, if that is more than a tenth, because others
+   * that have just connected are idle, too; of any client if not. Where all are busy such a client loses its oldest one to another
+   * client. False when there is none to close.
    */
-  #closeOfGreediest(newClient: string): boolean {
-    const counts = new Map<string, number>();
-    let greediest = '';
-    for (const { address } of this.#connections) {
-      const count = (counts.get(address) ?? 0) + 1;
-      counts.set(address, count);
-      if (count > (counts.get(greediest) ?? 0)) greediest = address;
-    }
-    const isFair = (counts.get(greediest) ?? 0) <= this.#maxConnections / 10;
-    if (isFair || greediest === newClient) return false;
+  #makePlace(newClient: string): boolean {
+    const greediest = this.#greediest();
+    let oldest: TcpConnection | undefined;
     for (const connection of this.#connections) {
-      if (connection.address !== greediest) continue;
+      if (greediest !== undefined && connection.address !== greediest) continue;
+      oldest ??= connection;
+      if (connection.isBusy()) continue;
       this.#refuse(connection);
       return true;
     }
-    return false;
+    if (greediest === undefined || greediest === newClient || oldest === undefined) return false;
+    this.#refuse(oldest);
+    return true;
+  }
+
+  /** The address of the client that has most connections; undefined when none has more than a tenth. */
+  #greediest(): string | undefined {
+    const counts = new Map<string, number>();
+    let most = this.#maxConnections / 10;
+    let greediest: string | undefined;
+    for (const { address } of this.#connections) {
+      const count = (counts.get(address) ?? 0) + 1;
+      counts.set(address, count);
+      if (count > most) [most, greediest] = [count, address];
+    }
+    return greediest;
   }
 
   #refuse(connection: TcpConnection): void {
@@ -223,16 +229,6 @@ export class TcpListener implements TcpServerOwner {
     const all = this.#connections.size + this.#sessions.size;
     if (all >= this.#maxConnections + this.#limits.maxSessions) return false;
     for (const connection of this.#connections) if (!connection.isBusy()) return connection.isNew();
-    return false;
-  }
-
-  /** Closes the longest idle connection; false when every one waits for an answer. */
-  #closeIdlest(): boolean {
-    for (const connection of this.#connections) {
-      if (connection.isBusy()) continue;
-      this.#refuse(connection);
-      return true;
-    }
     return false;
   }
 }

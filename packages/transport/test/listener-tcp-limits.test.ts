@@ -73,6 +73,26 @@ describe.each(ENGINES)('with the engine %s', (_name, engine) => {
       await own.closed;
     });
 
+    it('leave idle ones of others alone while one client has most places, all of them busy', async () => {
+      const { listener, client, connect, deferred } = await startDeferring({
+        maxConnections: 20,
+      });
+      client.send(question(1));
+      for (let id = 2; id <= 18; id++) (await connect()).send(question(id));
+      await until(() => deferred.length === 18);
+      const connectFrom = async (address: string) =>
+        opened(await TcpClient.connect(listener.port, '127.0.0.1', address));
+      const others = [await connectFrom('127.0.0.2'), await connectFrom('127.0.0.3')];
+      await until(() => listener.counters.tcpOpen === 20);
+      others.push(await connectFrom('127.0.0.4'));
+      await client.closed;
+      for (const [i, other] of others.entries()) {
+        other.send(question(30 + i));
+        await until(() => deferred.length === 19 + i);
+      }
+      expect(listener.counters).toMatchObject({ tcpRefused: 1, tcpOpen: 20 });
+    });
+
     it('count the connections that are open, refused ones never', async () => {
       const { listener, client, connect, deferred, send } = await startDeferring({
         maxConnections: 1,
