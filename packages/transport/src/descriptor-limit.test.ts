@@ -19,8 +19,8 @@ describe('the descriptors of a process', () => {
   });
 
   it('are shared where there are few', () => {
-    expect(descriptorShare(1_000, 1 / 2, 1_024)).toBe(512);
-    expect(descriptorShare(512, 1 / 4, 100)).toBe(25);
+    expect(descriptorShare(1_000, 1 / 2, 1_024)).toBe(492);
+    expect(descriptorShare(512, 1 / 4, 100)).toBe(15);
     expect(descriptorShare(512, 1 / 4, 1)).toBe(1);
   });
 

@@ -14,12 +14,15 @@ export function parseDescriptorLimit(text: string): number {
   return soft === undefined ? Infinity : Number(soft);
 }
 
+/** What a process has open without clients and upstream servers: files, pipes, event loops, listeners, pages of metrics. */
+const OWN_DESCRIPTORS = 40;
+
 /**
- * How many descriptors one kind of socket may use: `most`, but at most this `part` of the limit, so that
- * clients, upstream servers, files and metrics do not exhaust each other's.
+ * How many descriptors one kind of socket may use: `most`, but at most this `part` of the limit without those that the process has
+ * itself, so that clients, upstream servers, files and metrics do not exhaust each other's.
  */
 export function descriptorShare(most: number, part: number, limit = descriptorLimit()): number {
-  return Math.max(1, Math.min(most, Math.floor(limit * part)));
+  return Math.max(1, Math.min(most, Math.floor((limit - OWN_DESCRIPTORS) * part)));
 }
 
 function readLimits(): string {
