@@ -1,10 +1,8 @@
-import { readUint16 } from '@kube-dns/wire';
+import { copyBytes, readUint16 } from '@kube-dns/wire';
 
 /** Of the length in front of each message. */
 export const PREFIX_BYTES = 2;
 const NOTHING = Buffer.alloc(0);
-/** Up to this length a copy byte by byte costs less than a view. */
-const SHORT_BYTES = 256;
 
 /**
  * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). When
@@ -63,10 +61,7 @@ export class FrameReader {
 
   /** Copies the next message, which is whole and has this length, and passes over it. */
   take(length: number, to: Uint8Array): void {
-    const bytes = this.#bytes;
-    const begin = this.#begin + PREFIX_BYTES;
-    if (length > SHORT_BYTES) to.set(bytes.subarray(begin, begin + length));
-    else for (let i = 0; i < length; i++) to[i] = bytes[begin + i]!;
+    copyBytes(this.#bytes, this.#begin + PREFIX_BYTES, length, to, 0);
     this.#passOver(length);
   }
 

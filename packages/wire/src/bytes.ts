@@ -27,6 +27,17 @@ const SHORT_BYTES = 256;
 
 /** Copies the first `length` bytes. */
 export function copyStart(from: Uint8Array, length: number, to: Uint8Array): void {
-  if (length > SHORT_BYTES) to.set(from.subarray(0, length));
-  else for (let i = 0; i < length; i++) to[i] = from[i]!;
+  copyBytes(from, 0, length, to, 0);
+}
+
+/** Copies `length` bytes from an offset of one array to an offset of another one. */
+export function copyBytes(
+  from: Uint8Array,
+  fromAt: number,
+  length: number,
+  to: Uint8Array,
+  toAt: number,
+): void {
+  if (length > SHORT_BYTES) to.set(from.subarray(fromAt, fromAt + length), toAt);
+  else for (let i = 0; i < length; i++) to[toAt + i] = from[fromAt + i]!;
 }

@@ -12,7 +12,7 @@ export {
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
-export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
+export { copyBytes, copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export {
   ANSWER_VERSION_BYTES,
   changedOf,

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { copyStart, EVERY_ADDRESS, MAX_DATAGRAM_BYTES } from '@kube-dns/wire';
-import { holdClock, noteWait, nowMs, releaseClock } from '../batch-clock.js';
+import { holdClock, releaseClock } from '../batch-clock.js';
 import type { ListenerCounters } from '../counters.js';
 import { isLoopback, type ServerAddress } from '../server-address.js';
 import type { TcpServer, TcpServerOwner } from '../tcp-server.js';
@@ -16,6 +16,7 @@ import {
   type UpstreamPort,
   type UpstreamPortOptions,
 } from '../udp-engine.js';
+import { Awaited } from './awaited.js';
 import {
   BatchPeer,
   encodeSocketName,
@@ -25,7 +26,7 @@ import {
 } from './batch-peer.js';
 import * as linux from './constants.js';
 import { MSG_TRUNC } from './constants.js';
-import { type Libc, type ReadyEvents, systemError, WAIT_MS, type Watch } from './libc.js';
+import { type Libc, type ReadyEvents, systemError, type Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
 import { SourceFilter } from './source-filter.js';
@@ -355,28 +356,11 @@ class BatchHub implements TcpHub {
   }
 
   /**
-   * Receives and answers what waits in a socket, and what comes to it as long as the event loop has nothing else to do: the way
-   * through the loop costs a lone datagram two system calls and as much CPU as its answer. It ends with the first
-   * datagram that needs more than an answer, because what was begun for it can need the loop.
+   * Receives and answers what waits in a socket. Returns whether nothing is left for the event loop: a datagram that needs more than
+   * an answer can have begun something that needs it.
    */
-  serve(socket: BatchSocket): void {
-    const { loop } = this.libc;
-    let endMs = 0;
-    while (this.drain(socket) && loop !== undefined) {
-      if (this.#answered < this.#datagrams || !socket.mayBeWaitedFor) break;
-      const sinceMs = nowMs();
-      if (endMs === 0) {
-        const isBusy = sinceMs - socket.servedMs < WAIT_MS;
-        socket.servedMs = sinceMs;
-        if (!isBusy) break;
-        endMs = sinceMs + Math.min(WAIT_MS, loop.untilDueMs());
-      }
-      const timeoutMs = Math.round(endMs - sinceMs);
-      if (timeoutMs <= 0) break;
-      const fd = loop.waitReadable(timeoutMs);
-      noteWait(sinceMs);
-      if (fd !== socket.fd) break;
-    }
+  answerAll(socket: BatchSocket): boolean {
+    return this.drain(socket) && this.#answered >= this.#datagrams && socket.mayBeWaitedFor;
   }
 
   /**
@@ -578,11 +562,10 @@ class BatchSocket implements OutboxSocket {
   readonly joining: Joining | undefined;
   readonly handler: SocketHandler;
   isClosed = false;
-  /** When it was served last; see `BatchHub.serve`. */
-  servedMs = 0;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
   readonly #watch: Watch;
+  readonly #awaited: Awaited;
   readonly #held: HeldMessage[] = [];
   #hasRepeated = false;
   /** Of a listener whose port no other process may have. */
@@ -603,6 +586,7 @@ class BatchSocket implements OutboxSocket {
     try {
       this.#setUp(options);
       this.port = this.#boundPort();
+      this.#awaited = new Awaited(libc.loop, this.fd, () => hub.answerAll(this));
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
       const { overload } = options;
       if (overload !== undefined) {
@@ -796,7 +780,7 @@ class BatchSocket implements OutboxSocket {
   #receive(): void {
     const { limits } = this;
     const pair = this.#pair;
-    if (limits?.isCounting !== true) this.#hub.serve(this);
+    if (limits?.isCounting !== true) this.#awaited.serve();
     else if (pair === undefined) this.#hub.drain(this, 1);
     else this.#receiveInOrder(pair, limits.isLimiting);
   }

@@ -17,12 +17,6 @@ export interface Watch {
   close(): void;
 }
 
-/**
- * Sockets that are asked more often than this are waited for in place of the event loop, for so long: what else the loop may have
- * to do, other than timers and descriptors, waits for that.
- */
-export const WAIT_MS = 20;
-
 /** The event loop of this process (libuv), for a callback of it that waits in its place. */
 export interface EventLoop {
   /** Milliseconds until it has something to do that no descriptor says, such as a timer: 0 for now, Infinity for never. */

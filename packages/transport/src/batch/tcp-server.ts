@@ -1,11 +1,12 @@
 import { isIPv6 } from 'node:net';
-import { EVERY_ADDRESS, MAX_MESSAGE_BYTES, writeUint16 } from '@kube-dns/wire';
-import { holdClock, noteWait, nowMs, releaseClock } from '../batch-clock.js';
+import { copyBytes, EVERY_ADDRESS, MAX_MESSAGE_BYTES, writeUint16 } from '@kube-dns/wire';
+import { holdClock, releaseClock } from '../batch-clock.js';
 import { PREFIX_BYTES } from '../frame-reader.js';
 import type { TcpServer, TcpServerOwner, TcpSocket, TcpSocketOwner } from '../tcp-server.js';
+import { Awaited } from './awaited.js';
 import { clientText, encodeSocketName, MAX_NAME_BYTES, portOf } from './batch-peer.js';
 import * as linux from './constants.js';
-import { EVENT_FD, EVENT_WORDS, type Libc, systemError, WAIT_MS, type Watch } from './libc.js';
+import { EVENT_FD, EVENT_WORDS, type Libc, systemError, type Watch } from './libc.js';
 import { NAME_WORDS } from './message-arena.js';
 
 /** Connections that the system completes before they are accepted. */
@@ -42,7 +43,7 @@ export class BatchTcpServer implements TcpServer {
   #watch: Watch | undefined;
   /** By their descriptors. */
   readonly #sockets: (BatchTcpSocket | undefined)[] = [];
-  /** A descriptor is used again: events of the one before are told apart. */
+  /** A descriptor is used again: events of the one before have another number. */
   #generation = 0;
   readonly #events = new Int32Array(MAX_EVENTS * EVENT_WORDS);
   readonly #event = new Int32Array(4);
@@ -52,8 +53,6 @@ export class BatchTcpServer implements TcpServer {
   #toRead: BatchTcpSocket[] = [];
   readonly #closed: BatchTcpSocket[] = [];
   #isInTurn = false;
-  /** When the event loop called last. */
-  #servedMs = 0;
   readonly #takeEvents = (): void => this.#takeAll();
   readonly #takeToRead = (): void => this.#readAll();
   readonly #readLater = (): void => void this.#runTurn(this.#takeToRead);
@@ -73,7 +72,8 @@ export class BatchTcpServer implements TcpServer {
       this.#reserve = libc.socket(linux.AF_INET, linux.SOCK_STREAM | linux.SOCK_CLOEXEC, 0);
       if (!this.#control(linux.EPOLL_CTL_ADD, this.#fd, linux.EPOLLIN, 0))
         throw systemError('epoll_ctl', libc.errno());
-      this.#watch = libc.watch(this.#epoll, { readable: true }, this.#onReady);
+      const awaited = new Awaited(libc.loop, this.#epoll, () => this.#runTurn(this.#takeEvents));
+      this.#watch = libc.watch(this.#epoll, { readable: true }, () => awaited.serve());
     } catch (error) {
       this.#closeDescriptors();
       throw error;
@@ -112,29 +112,6 @@ export class BatchTcpServer implements TcpServer {
     if (this.#closed.push(socket) === 1 && !this.#isInTurn)
       process.nextTick(() => this.#reportClosed());
   }
-
-  /**
-   * Takes what has arrived, and what comes as long as the event loop has nothing else to do, as `BatchHub.serve` does. Called by
-   * the event loop.
-   */
-  readonly #onReady = (): void => {
-    const { loop } = this.hub.libc;
-    let endMs = 0;
-    while (this.#runTurn(this.#takeEvents) && loop !== undefined) {
-      const sinceMs = nowMs();
-      if (endMs === 0) {
-        const isBusy = sinceMs - this.#servedMs < WAIT_MS;
-        this.#servedMs = sinceMs;
-        if (!isBusy) break;
-        endMs = sinceMs + Math.min(WAIT_MS, loop.untilDueMs());
-      }
-      const timeoutMs = Math.round(endMs - sinceMs);
-      if (timeoutMs <= 0) break;
-      const fd = loop.waitReadable(timeoutMs);
-      noteWait(sinceMs);
-      if (fd !== this.#epoll) break;
-    }
-  };
 
   #readAll(): void {
     const sockets = this.#toRead;
@@ -509,10 +486,8 @@ export class StreamMemory {
     if (socket.isClosed) return;
     this.#socket = socket;
     const at = this.#bytes + PREFIX_BYTES;
-    const outbox = this.#outbox;
-    writeUint16(outbox, this.#bytes, length);
-    if (length > SHORT_BYTES) outbox.set(message.subarray(0, length), at);
-    else for (let i = 0; i < length; i++) outbox[at + i] = message[i]!;
+    writeUint16(this.#outbox, this.#bytes, length);
+    copyBytes(message, 0, length, this.#outbox, at);
     this.#bytes = at + length;
   }
 
@@ -550,6 +525,3 @@ export class StreamMemory {
     return { bytes: this.#outbox, length, count };
   }
 }
-
-/** Up to this length a copy byte by byte costs less than a view. */
-const SHORT_BYTES = 256;

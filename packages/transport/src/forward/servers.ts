@@ -228,8 +228,6 @@ export class ServerGroup {
   readonly load: GroupLoad;
   /** Each of its servers is asked over connections that are kept. */
   readonly isStreamed: boolean;
-  /** One of them is. */
-  readonly hasStreamed: boolean;
   readonly #domainHash: number | undefined;
   #notSent: Failure | undefined;
   #preferred = NONE;
@@ -250,7 +248,6 @@ export class ServerGroup {
     this.order = order;
     this.load = load;
     this.isStreamed = servers.every(isStreamed);
-    this.hasStreamed = servers.some(isStreamed);
     const { probeName, isUnqualified } = this;
     if (probeName.length > 1 || isUnqualified) {
       this.#domainHash = domainHash(probeName, probeName.length, true);
