@@ -9,6 +9,7 @@ import {
   SOURCE,
 } from './answerer.js';
 import type { ListenerCounters } from './counters.js';
+import { nowMs } from './batch-clock.js';
 import { descriptorShare } from './descriptor-limit.js';
 import { FrameReader, PREFIX_BYTES } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
@@ -291,7 +292,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
   #hasFinished = false;
   #isReading = false;
   #hasSent = false;
-  readonly acceptedMs = performance.now();
+  readonly acceptedMs = nowMs();
   /** Which part of the greatest age it reaches. */
   readonly ageShare = 1 - RANDOM_PART * Math.random();
   #usedMs = this.acceptedMs;
@@ -325,7 +326,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
   }
 
   onData(bytes: Buffer, length: number): void {
-    this.#usedMs = performance.now();
+    this.#usedMs = nowMs();
     this.#events.onUsed(this);
     this.#pause?.refresh();
     if (!this.#socket.isWritable || this.#isOver) return;
@@ -366,7 +367,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
 
   /** Whether it has sent nothing yet, and had little time to. */
   isNew(): boolean {
-    return !this.#hasSent && performance.now() - this.acceptedMs < NEW_MS;
+    return !this.#hasSent && nowMs() - this.acceptedMs < NEW_MS;
   }
 
   /** For how long nothing was received or sent, and the client has taken nothing of what is unsent; for regular looks. */
@@ -459,7 +460,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
     this.#deferred--;
     this.#readOnSoon();
     if (length === 0) return 0;
-    this.#usedMs = performance.now();
+    this.#usedMs = nowMs();
     const fitted = this.#handler.fit(answer, length, maxBytes, cookie);
     this.#send(answer, fitted);
     return fitted;
@@ -559,7 +560,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
 
   /** Sends outside of a turn of reading. */
   #sendNow(bytes: Uint8Array, length: number): void {
-    this.#usedMs = performance.now();
+    this.#usedMs = nowMs();
     this.#send(bytes, length);
     if (this.#isReading) return;
     this.#socket.flush();

@@ -1,17 +1,28 @@
+import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from '@jest/globals';
 import { ownedBy, TcpClient, UdpClient, unless, until } from '@kube-dns/testkit';
 import { BatchEngine } from '../src/batch/batch-engine.js';
-import { type EventLoop, loadLibc } from '../src/batch/libc.js';
+import { EPOLL_CTL_ADD, EPOLL_CTL_DEL } from '../src/batch/constants.js';
+import { type EventLoop, type Libc, loadLibc } from '../src/batch/libc.js';
 import { NO_BATCH } from './engines.js';
 import { askNow, idOf, oneAddress, question, starters } from './tcp-listening.js';
 
 const opened = ownedBy(afterEach);
+/** Asks one question after the other from a thread with an event loop of its own. */
+const ASKING = `
+  const { workerData: [port, question] } = require('node:worker_threads');
+  const frame = Buffer.concat([Buffer.from([0, question.length]), question]);
+  const socket = require('node:net').connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.on('data', () => socket.write(frame));
+  socket.write(frame);
+`;
 const ids = Array.from({ length: 100 }, (_, id) => id);
 
 /** A listener whose engine waits by a loop that is never ready; the waits are noted. */
 async function notingWaits() {
   const timeouts: number[] = [];
   const loop: EventLoop = {
+    fd: -1,
     untilDueMs: () => 7,
     waitReadable: (timeoutMs) => {
       timeouts.push(timeoutMs);
@@ -28,6 +39,28 @@ withBatch('connections that ask again and again are waited for, until the next t
   const { client } = await start(oneAddress);
   while (timeouts.length === 0) await client.ask(question());
   expect(timeouts[0]).toBe(7);
+});
+
+withBatch('connections that ask often have the loop wait with them, in one call', async () => {
+  const libc = await loadLibc();
+  const { fd } = libc.loop!;
+  const changes: number[] = [];
+  const epoll_ctl: Libc['epoll_ctl'] = (epoll, operation, of, event) => {
+    if (of === fd) changes.push(operation);
+    return libc.epoll_ctl(epoll, operation, of, event);
+  };
+  const { start } = starters(opened, new BatchEngine({ ...libc, epoll_ctl }));
+  const { listener, client } = await start(oneAddress);
+  const asking = new Worker(ASKING, { eval: true, workerData: [listener.port, question()] });
+  opened({ close: async () => void (await asking.terminate()) });
+  const udp = opened(await UdpClient.connect(listener.port));
+  await until(() => changes.length >= 4);
+  expect(changes.slice(0, 4)).toEqual([EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_ADD, EPOLL_CTL_DEL]);
+  expect(idOf(await udp.ask(question(3)))).toBe(3);
+  await asking.terminate();
+  // The loop watches the connections alone again.
+  expect(idOf(await client.ask(question(7)))).toBe(7);
+  expect(changes.at(-1)).toBe(EPOLL_CTL_DEL);
 });
 
 withBatch('connections are not waited for while an answer is due: it needs the loop', async () => {

@@ -23,6 +23,7 @@ async function listener(loop: Partial<EventLoop>, answerer = oneAddress) {
   let socket = -1;
   const timeouts: number[] = [];
   const watched: EventLoop = {
+    fd: -1,
     untilDueMs: loop.untilDueMs ?? (() => Infinity),
     waitReadable: (timeoutMs) => {
       timeouts.push(timeoutMs);

@@ -13,16 +13,23 @@ const WAIT_MS = 20;
  */
 export class Awaited {
   readonly #loop: EventLoop | undefined;
-  readonly #fd: number;
   readonly #turn: () => boolean;
+  readonly #wait: (loop: EventLoop, timeoutMs: number) => boolean;
   /** When the event loop called last. */
   #servedMs = 0;
 
-  /** `turn` takes what is there, and returns whether nothing is left for the event loop. */
-  constructor(loop: EventLoop | undefined, fd: number, turn: () => boolean) {
+  /**
+   * `turn` takes what is there, and returns whether nothing is left for the event loop; `wait` returns whether there is something to
+   * take, and false when the loop has to look first.
+   */
+  constructor(
+    loop: EventLoop | undefined,
+    turn: () => boolean,
+    wait: (loop: EventLoop, timeoutMs: number) => boolean,
+  ) {
     this.#loop = loop;
-    this.#fd = fd;
     this.#turn = turn;
+    this.#wait = wait;
   }
 
   /** Called by the event loop when the descriptor can be read. */
@@ -39,9 +46,9 @@ export class Awaited {
       }
       const timeoutMs = Math.round(endMs - sinceMs);
       if (timeoutMs <= 0) return;
-      const fd = loop.waitReadable(timeoutMs);
+      const isReady = this.#wait(loop, timeoutMs);
       noteWait(sinceMs);
-      if (fd !== this.#fd) return;
+      if (!isReady) return;
     }
   }
 }

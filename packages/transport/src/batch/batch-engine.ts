@@ -26,7 +26,7 @@ import {
 } from './batch-peer.js';
 import * as linux from './constants.js';
 import { MSG_TRUNC } from './constants.js';
-import { type Libc, type ReadyEvents, systemError, type Watch } from './libc.js';
+import { type EventLoop, type Libc, type ReadyEvents, systemError, type Watch } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Joining, Outbox, type OutboxSocket } from './outbox.js';
 import { SourceFilter } from './source-filter.js';
@@ -586,7 +586,8 @@ class BatchSocket implements OutboxSocket {
     try {
       this.#setUp(options);
       this.port = this.#boundPort();
-      this.#awaited = new Awaited(libc.loop, this.fd, () => hub.answerAll(this));
+      const wait = (loop: EventLoop, timeoutMs: number) => loop.waitReadable(timeoutMs) === this.fd;
+      this.#awaited = new Awaited(libc.loop, () => hub.answerAll(this), wait);
       this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
       const { overload } = options;
       if (overload !== undefined) {

@@ -42,6 +42,7 @@ export const MSG_NOSIGNAL = 0x4000;
 export const SHUT_WR = 1;
 export const EPOLL_CLOEXEC = SOCK_CLOEXEC;
 export const EPOLL_CTL_ADD = 1;
+export const EPOLL_CTL_DEL = 2;
 export const EPOLL_CTL_MOD = 3;
 export const EPOLLIN = 0x1;
 export const EPOLLOUT = 0x4;

@@ -19,6 +19,8 @@ export interface Watch {
 
 /** The event loop of this process (libuv), for a callback of it that waits in its place. */
 export interface EventLoop {
+  /** The epoll descriptor that has all descriptors of the loop. */
+  readonly fd: number;
   /** Milliseconds until it has something to do that no descriptor says, such as a timer: 0 for now, Infinity for never. */
   untilDueMs(): number;
   /**
@@ -214,6 +216,7 @@ function findLoop(library: Library): EventLoop | undefined {
     const wait = library.func(PROTOTYPES.epoll_wait) as Libc['epoll_wait'];
     const event = new Int32Array(EVENT_WORDS);
     return {
+      fd: backend,
       untilDueMs: () => {
         const ms = timeout(loop);
         return ms < 0 ? Infinity : ms;

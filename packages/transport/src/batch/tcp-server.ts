@@ -6,7 +6,14 @@ import type { TcpServer, TcpServerOwner, TcpSocket, TcpSocketOwner } from '../tc
 import { Awaited } from './awaited.js';
 import { clientText, encodeSocketName, MAX_NAME_BYTES, portOf } from './batch-peer.js';
 import * as linux from './constants.js';
-import { EVENT_FD, EVENT_WORDS, type Libc, systemError, type Watch } from './libc.js';
+import {
+  EVENT_FD,
+  EVENT_WORDS,
+  type EventLoop,
+  type Libc,
+  systemError,
+  type Watch,
+} from './libc.js';
 import { NAME_WORDS } from './message-arena.js';
 
 /** Connections that the system completes before they are accepted. */
@@ -17,6 +24,8 @@ const MAX_ACCEPTS = 64;
 const MAX_EVENTS = 64;
 /** One connection is read so often before others' turn. */
 const MAX_READS = 4;
+/** To change who watches whom, and back, takes as many calls as it saves in so many waits. */
+const WAITS_IN_LOOP = 4;
 const INBOX_BYTES = 64 * 1024;
 /** Room for a message of any length beside others. */
 const OUTBOX_BYTES = 2 * (PREFIX_BYTES + MAX_MESSAGE_BYTES);
@@ -53,6 +62,16 @@ export class BatchTcpServer implements TcpServer {
   #toRead: BatchTcpSocket[] = [];
   readonly #closed: BatchTcpSocket[] = [];
   #isInTurn = false;
+  /** Connections to accept in a turn. */
+  #accepts = 1;
+  /** Events that `#wait` has got. */
+  #count = 0;
+  /** Waits since the loop called. */
+  #waits = 0;
+  /** The loop whose descriptors this one watches meanwhile. */
+  #enclosed: EventLoop | undefined;
+  /** One of its descriptors is ready. */
+  #isLoopReady = false;
   readonly #takeEvents = (): void => this.#takeAll();
   readonly #takeToRead = (): void => this.#readAll();
   readonly #readLater = (): void => void this.#runTurn(this.#takeToRead);
@@ -72,8 +91,14 @@ export class BatchTcpServer implements TcpServer {
       this.#reserve = libc.socket(linux.AF_INET, linux.SOCK_STREAM | linux.SOCK_CLOEXEC, 0);
       if (!this.#control(linux.EPOLL_CTL_ADD, this.#fd, linux.EPOLLIN, 0))
         throw systemError('epoll_ctl', libc.errno());
-      const awaited = new Awaited(libc.loop, this.#epoll, () => this.#runTurn(this.#takeEvents));
-      this.#watch = libc.watch(this.#epoll, { readable: true }, () => awaited.serve());
+      const turn = () => this.#runTurn(this.#takeEvents);
+      const awaited = new Awaited(libc.loop, turn, (loop, timeoutMs) =>
+        this.#wait(loop, timeoutMs),
+      );
+      this.#watch = libc.watch(this.#epoll, { readable: true }, () => {
+        awaited.serve();
+        this.#leaveLoop();
+      });
     } catch (error) {
       this.#closeDescriptors();
       throw error;
@@ -83,7 +108,7 @@ export class BatchTcpServer implements TcpServer {
   stopAccepting(): void {
     if (this.#fd < 0) return;
     // Those that wait would be reset.
-    for (let left = BACKLOG; left > 0 && this.#acceptSome(); left -= MAX_ACCEPTS);
+    for (let left = BACKLOG; left > 0 && this.#accept(); left--);
     this.#closeListening();
   }
 
@@ -127,7 +152,8 @@ export class BatchTcpServer implements TcpServer {
     try {
       this.hub.together(work);
       this.#reportClosed();
-      return this.#epoll >= 0 && this.#toRead.length === 0 && !this.#owner.needsLoop();
+      const isDone = this.#toRead.length === 0 && !this.#isLoopReady && !this.#owner.needsLoop();
+      return isDone && this.#epoll >= 0;
     } catch (error) {
       setImmediate(() => {
         throw error;
@@ -139,15 +165,57 @@ export class BatchTcpServer implements TcpServer {
     }
   }
 
+  /**
+   * Waits as the loop would. When it has waited some times in a row, the loop's descriptors are watched by that of the connections in
+   * place of the other way round: one call then waits and says what there is.
+   */
+  #wait(loop: EventLoop, timeoutMs: number): boolean {
+    if (this.#enclosed === undefined && (++this.#waits < WAITS_IN_LOOP || !this.#enclose(loop)))
+      return loop.waitReadable(timeoutMs) === this.#epoll;
+    this.#count = this.hub.libc.epoll_wait(this.#epoll, this.#events, MAX_EVENTS, timeoutMs);
+    return this.#count > 0;
+  }
+
+  /** Returns whether the descriptors of the loop are watched by this one. */
+  #enclose(loop: EventLoop): boolean {
+    const { libc } = this.hub;
+    if (libc.epoll_ctl(loop.fd, linux.EPOLL_CTL_DEL, this.#epoll, this.#event) < 0) return false;
+    this.#enclosed = loop;
+    if (this.#control(linux.EPOLL_CTL_ADD, loop.fd, linux.EPOLLIN, 0)) return true;
+    this.#leaveLoop();
+    return false;
+  }
+
+  /** The loop watches the connections again. */
+  #leaveLoop(): void {
+    const loop = this.#enclosed;
+    this.#waits = this.#count = 0;
+    this.#isLoopReady = false;
+    this.#enclosed = undefined;
+    if (loop === undefined || this.#epoll < 0) return;
+    this.#control(linux.EPOLL_CTL_DEL, loop.fd, 0, 0);
+    const event = this.#event;
+    event[0] = linux.EPOLLIN;
+    event[EVENT_FD] = this.#epoll;
+    this.hub.libc.epoll_ctl(loop.fd, linux.EPOLL_CTL_ADD, this.#epoll, event);
+  }
+
   #takeAll(): void {
     if (this.#epoll < 0) return;
     const events = this.#events;
-    const count = this.hub.libc.epoll_wait(this.#epoll, events, MAX_EVENTS, 0);
+    if (this.#count <= 0)
+      this.#count = this.hub.libc.epoll_wait(this.#epoll, events, MAX_EVENTS, 0);
+    const count = this.#count;
+    this.#count = 0;
     let isAccepting = false;
     for (let i = 0, at = 0; i < count; i++, at += EVENT_WORDS) {
       const fd = events[at + EVENT_FD]!;
       if (fd === this.#fd) {
         isAccepting = true;
+        continue;
+      }
+      if (fd === this.#enclosed?.fd) {
+        this.#isLoopReady = true;
         continue;
       }
       const socket = this.#sockets[fd];
@@ -157,6 +225,7 @@ export class BatchTcpServer implements TcpServer {
     // Afterwards: places and descriptors of connections that have closed are free again.
     this.#reportClosed();
     if (isAccepting) this.#acceptSome();
+    else this.#accepts = 1;
   }
 
   #reportClosed(): void {
@@ -164,14 +233,15 @@ export class BatchTcpServer implements TcpServer {
     for (const socket of this.#closed.splice(0)) socket.reportClosed();
   }
 
-  /** Returns whether there can be more. */
-  #acceptSome(): boolean {
-    for (let i = 0; i < MAX_ACCEPTS; i++) if (this.#fd < 0 || !this.#accept()) return false;
-    return true;
+  /** One, and more in turns that follow: most come alone, and to see that there is no other one is a call. */
+  #acceptSome(): void {
+    for (let left = this.#accepts; left > 0 && this.#accept(); left--);
+    this.#accepts = Math.min(MAX_ACCEPTS, 2 * this.#accepts);
   }
 
   /** Returns whether there can be another connection. */
   #accept(): boolean {
+    if (this.#fd < 0) return false;
     const { libc } = this.hub;
     this.#nameLength[0] = MAX_NAME_BYTES;
     const flags = linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
