@@ -92,6 +92,9 @@ interface MeasureTools {
 
 const PRIME_SECONDS = 5;
 
+/** Of a warm-up without a number of passes. */
+const SINGLES_SECONDS = 2;
+
 /** Another load, which needs a connection for each question: dnsperf opens few a second. */
 async function startSingles(
   owned: Owned,
@@ -204,13 +207,10 @@ class ScenarioLoad {
 
   /** Returns the number of answers. */
   async warmUp(each: Contestant): Promise<number> {
-    const { seconds: ownSeconds, answers: wanted } = this.#plan.warmUp;
-    if (this.trial.isSingle === true && ownSeconds > 0) {
-      // As many answers as of other loads would take a quarter of a minute.
-      await this.#askSingly(each, ownSeconds);
-      return wanted;
-    }
+    const { isSingle = false } = this.trial;
     const ask = async (seconds: number, passes: number | undefined) => {
+      if (isSingle)
+        return (await this.#askSingly(each, Math.min(seconds, SINGLES_SECONDS))).answered;
       const limits = { seconds, ...(passes !== undefined && { passes }) };
       return parseDnsperf(await this.#dnsperf(each, limits)).completed;
     };
