@@ -18,14 +18,12 @@ describe('what connections share', () => {
     expect(shares.unsentBytes).toBeCloseTo(Math.max(bytes, 16 * 1024));
   });
 
-  it('is 16 MiB, beyond which those are cut off that hold more than an equal part', () => {
+  it('is 16 MiB, beyond which connections are cut off', () => {
     const shares = new TcpShares();
-    shares.connections = 512;
     shares.heldBytes = 16 * MIB;
-    expect(shares.isTooMuch(MIB)).toBe(false);
+    expect(shares.isTooMuch).toBe(false);
     shares.heldBytes++;
-    expect(shares.isTooMuch(MIB)).toBe(true);
-    expect(shares.isTooMuch(32 * 1024)).toBe(false);
+    expect(shares.isTooMuch).toBe(true);
   });
 
   it('is two milliseconds of each turn of the loop', async () => {
@@ -40,23 +38,57 @@ describe('what connections share', () => {
     expect(shares.hasTime()).toBe(true);
   });
 
-  it('goes to each in its turn, as far as the time goes', async () => {
-    let nowMs = 0;
-    const shares = new TcpShares(() => nowMs);
-    const order: string[] = [];
-    const reading = (name: string, takesMs: number): Reading => ({
-      readOn: () => {
-        order.push(name);
-        nowMs += takesMs;
-      },
+  describe('goes to each in its turn', () => {
+    const startTurns = () => {
+      let nowMs = 0;
+      const shares = new TcpShares(() => nowMs);
+      const order: string[] = [];
+      const reading = (name: string, takesMs: number, parts = 1): Reading => {
+        const it: Reading = {
+          readOn: () => {
+            order.push(name);
+            nowMs += takesMs;
+            if (--parts > 0) shares.wait(it, true);
+          },
+        };
+        return it;
+      };
+      return { shares, order, reading };
+    };
+
+    it('as far as the time goes', async () => {
+      const { shares, order, reading } = startTurns();
+      const gone = reading('gone', 0);
+      const all = [reading('a', 1), gone, reading('b', 3), reading('c', 1)];
+      for (const each of all) shares.wait(each, false);
+      shares.leave(gone);
+      expect(order).toEqual([]);
+      await turn();
+      expect(order).toEqual(['a', 'b']);
+      await turn();
+      expect(order).toEqual(['a', 'b', 'c']);
     });
-    const gone = reading('gone', 0);
-    for (const each of [reading('a', 1), gone, reading('b', 3), reading('c', 1)]) shares.wait(each);
-    shares.leave(gone);
-    expect(order).toEqual([]);
-    await turn();
-    expect(order).toEqual(['a', 'b']);
-    await turn();
-    expect(order).toEqual(['a', 'b', 'c']);
+
+    it.each([0, 3])(
+      'one that begins between those that continue, when each takes %d ms',
+      async (ms) => {
+        const { shares, order, reading } = startTurns();
+        for (const name of ['a', 'b', 'c']) shares.wait(reading(name, ms, 2), true);
+        for (const name of ['x', 'y']) shares.wait(reading(name, ms), false);
+        while (order.length < 8) await turn();
+        expect(order).toEqual(['x', 'a', 'y', 'b', 'c', 'a', 'b', 'c']);
+      },
+    );
+
+    it('also when more is there than it continues with', async () => {
+      const { shares, order, reading } = startTurns();
+      const [continuing, beginning] = [reading('a', 3), reading('x', 3)];
+      shares.wait(continuing, true);
+      shares.wait(beginning, false);
+      shares.wait(continuing, false);
+      while (order.length < 2) await turn();
+      await turn();
+      expect(order).toEqual(['x', 'a']);
+    });
   });
 });

@@ -67,7 +67,7 @@ export class TcpListener implements TcpServerOwner {
   /** Looks at times while there are connections. */
   #timer: NodeJS.Timeout | undefined;
   readonly #events: ConnectionEvents = {
-    onCut: () => this.#counters.tcpRefused++,
+    onTooMuch: () => this.#cutGreatest(),
     onUsed: (connection) => this.#noteUse(connection),
     onStay: (connection) => {
       this.#connections.delete(connection);
@@ -219,6 +219,22 @@ export class TcpListener implements TcpServerOwner {
     return greediest;
   }
 
+  /** Cuts off those that hold most memory until all together hold no more than they may. */
+  #cutGreatest(): void {
+    while (this.#shares.isTooMuch) {
+      let most = 0;
+      let greatest: TcpConnection | undefined;
+      for (const all of [this.#connections, this.#sessions])
+        for (const connection of all) {
+          const held = connection.countHeld();
+          if (held > most) [most, greatest] = [held, connection];
+        }
+      if (greatest === undefined || !this.#shares.isTooMuch) return;
+      this.#counters.tcpRefused++;
+      greatest.cut();
+    }
+  }
+
   #refuse(connection: TcpConnection): void {
     this.#counters.tcpRefused++;
     this.#connections.delete(connection);
@@ -237,17 +253,14 @@ export class TcpListener implements TcpServerOwner {
 const NO_MESSAGE = new Uint8Array(0);
 /** This many queries of one connection may wait for an answer; the next is read when one is answered. */
 const MAX_DEFERRED = 100;
-/** This many queries of one connection are answered before the others' turn. */
+/** This many queries of one connection are answered before the others' turn, */
 const MAX_PER_TURN = 8;
+/** or fewer with so many bytes of answers. */
+const MAX_BYTES_PER_TURN = 32 * 1024;
 /** One message at a time is read, and answered. */
 const incoming = new Uint8Array(MAX_MESSAGE_BYTES);
 /** The buffer that answers are written to; sending copies them. */
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
-/**
- * Deferred answers arrive whether the client reads or not. Reading from it stops at `unsentBytes`; beyond
- * this many times that number the connection is cut off; a session that stays beyond the most that `unsentBytes` can be.
- */
-const CUT_OFF_FACTOR = 4;
 /** Many connections that are accepted in one turn are read in the next ones. */
 const NEW_MS = 2_000;
 /** A connection that has to end is ended when its client has sent nothing for this long, */
@@ -259,8 +272,8 @@ const LAST_READ_MS = 3_000;
 
 /** What the connections of a listener report. */
 export interface ConnectionEvents {
-  /** It is cut off because all connections together use too much memory. */
-  onCut(): void;
+  /** With it all connections together hold too much memory. */
+  onTooMuch(): void;
   /** Its client has sent something. */
   onUsed(connection: TcpConnection): void;
   /** It is a session that stays. */
@@ -463,7 +476,21 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
     this.#usedMs = nowMs();
     const fitted = this.#handler.fit(answer, length, maxBytes, cookie);
     this.#send(answer, fitted);
+    this.#account();
     return fitted;
+  }
+
+  /** Counts the bytes that it holds now in the shares, and returns them. */
+  countHeld(): number {
+    const unread = Math.min(this.#ownBytes, this.#socket.unsentBytes);
+    this.#hold(this.isClosed ? 0 : this.#frames.heldBytes + unread);
+    return this.#heldBytes;
+  }
+
+  /** Ends it at once, with what it holds. */
+  cut(): void {
+    this.#socket.destroy();
+    this.countHeld();
   }
 
   /** `end` was called. */
@@ -486,16 +513,19 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
     if (this.#isReading || this.isClosed) return;
     this.#isReading = true;
     let isStarved = this.#isOver;
-    let remaining = MAX_PER_TURN;
+    let answers = 0;
+    let answerBytes = 0;
     while (!isStarved && this.#mayRead()) {
       const length = this.#frames.nextLength;
       this.#isOver = length === 0;
       isStarved = length <= 0;
       if (isStarved) break;
-      if (remaining-- === 0 || !this.#shares.hasTime()) {
-        this.#shares.wait(this);
+      const hadTurn = answers === MAX_PER_TURN || answerBytes >= MAX_BYTES_PER_TURN;
+      if (hadTurn || !this.#shares.hasTime()) {
+        this.#shares.wait(this, answers > 0);
         break;
       }
+      answers++;
       this.#frames.take(length, incoming);
       if (this.#handler.handleSession(incoming, length, this)) {
         this.#shares.needsLoop = true;
@@ -503,6 +533,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
       }
       const answerLength = this.#handler.handle(incoming, length, true, this, out);
       if (answerLength > 0) this.#send(out, answerLength);
+      answerBytes += answerLength;
     }
     this.#isReading = false;
     this.#frames.retain();
@@ -539,13 +570,8 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
   }
 
   #account(): void {
-    if (this.isClosed) return;
-    const held = this.#frames.heldBytes + Math.min(this.#ownBytes, this.#socket.unsentBytes);
-    this.#hold(held);
-    if (!this.#shares.isTooMuch(held)) return;
-    this.#hold(0);
-    this.#events.onCut();
-    this.#socket.destroy();
+    this.countHeld();
+    if (this.#shares.isTooMuch) this.#events.onTooMuch();
   }
 
   #hold(bytes: number): void {
@@ -575,12 +601,11 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
     this.#socket.send(bytes, length);
   }
 
-  /** Cuts the connection off when the client leaves too much unread. */
+  /** Cuts a session that stays off when its client leaves too much unread: nothing that it has to send waits for that. */
   #isSendable(): boolean {
     const socket = this.#socket;
     if (!socket.isWritable) return false;
-    const most = this.#stays ? MAX_UNSENT_BYTES : CUT_OFF_FACTOR * this.#shares.unsentBytes;
-    if (socket.unsentBytes <= most) return true;
+    if (!this.#stays || socket.unsentBytes <= MAX_UNSENT_BYTES) return true;
     socket.destroy();
     return false;
   }
@@ -702,8 +727,11 @@ export class TcpShares {
   connections = 0;
   /** Bytes held for all of them. */
   heldBytes = 0;
-  /** In order of their turn. */
-  readonly #waiting = new Set<Reading>();
+  /** In order of their turn: those of which nothing that came is answered yet, */
+  readonly #first = new Set<Reading>();
+  /** and those that continue. They take turns: one that asks little does not wait for all that ask much. */
+  readonly #again = new Set<Reading>();
+  #isForFirst = false;
   /** See `TcpServerOwner`. */
   needsLoop = false;
   readonly #now: () => number;
@@ -725,12 +753,9 @@ export class TcpShares {
     return Math.min(MAX_UNSENT_BYTES, Math.max(MIN_UNSENT_BYTES, share));
   }
 
-  /**
-   * Whether a connection that holds `bytes` must be cut off: all together hold too much, and it holds more
-   * than an equal part. So they never hold more than twice the limit.
-   */
-  isTooMuch(bytes: number): boolean {
-    return this.heldBytes > ALL_HELD_BYTES && bytes > ALL_HELD_BYTES / this.connections;
+  /** Whether all together hold so much that connections must be cut off. */
+  get isTooMuch(): boolean {
+    return this.heldBytes > ALL_HELD_BYTES;
   }
 
   /** See `TcpServerOwner.onTurn`. */
@@ -750,15 +775,17 @@ export class TcpShares {
     return nowMs < this.#endMs;
   }
 
-  /** Lets a connection continue in a later turn, after all that already wait. */
-  wait(reading: Reading): void {
-    this.#waiting.add(reading);
+  /** Lets a connection begin or continue in a later turn. */
+  wait(reading: Reading, continues: boolean): void {
+    if (continues || this.#again.has(reading)) this.#again.add(reading);
+    else this.#first.add(reading);
     this.#turnLater();
   }
 
   /** The connection is closed and waits no longer. */
   leave(reading: Reading): void {
-    this.#waiting.delete(reading);
+    this.#first.delete(reading);
+    this.#again.delete(reading);
   }
 
   #turnLater(): void {
@@ -770,14 +797,15 @@ export class TcpShares {
 
   #turn(): void {
     this.#isTurnDue = this.#isCounting = false;
-    // One that is not finished waits at the end again.
-    for (const reading of this.#waiting) {
+    while (this.#first.size + this.#again.size > 0) {
       if (!this.hasTime()) {
         this.#turnLater();
         return;
       }
-      this.#waiting.delete(reading);
-      reading.readOn();
+      this.#isForFirst = this.#again.size === 0 || (!this.#isForFirst && this.#first.size > 0);
+      const [reading] = this.#isForFirst ? this.#first : this.#again;
+      this.leave(reading!);
+      reading!.readOn();
     }
   }
 }

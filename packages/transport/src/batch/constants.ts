@@ -25,6 +25,8 @@ export const IP_MTU_DISCOVER = 10;
 export const IP_PMTUDISC_OMIT = 5;
 export const IPPROTO_TCP = 6;
 export const TCP_NODELAY = 1;
+/** How many bytes the system takes that are not on their way yet (Linux 3.12). */
+export const TCP_NOTSENT_LOWAT = 25;
 export const IPPROTO_IPV6 = 41;
 export const IPV6_MTU_DISCOVER = 23;
 /** As for IPv4 (Linux 4.0). */

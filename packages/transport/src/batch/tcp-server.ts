@@ -26,6 +26,8 @@ const MAX_EVENTS = 64;
 const MAX_READS = 4;
 /** To change who watches whom, and back, takes as many calls as it saves in so many waits. */
 const WAITS_IN_LOOP = 4;
+/** The system takes so much more than a client has room for, in place of megabytes for one that does not read. */
+const SYSTEM_BYTES = 64 * 1024;
 const INBOX_BYTES = 64 * 1024;
 /** Room for a message of any length beside others. */
 const OUTBOX_BYTES = 2 * (PREFIX_BYTES + MAX_MESSAGE_BYTES);
@@ -285,6 +287,8 @@ export class BatchTcpServer implements TcpServer {
     set(linux.SOL_SOCKET, linux.SO_REUSEADDR, true);
     // Connections that are accepted have it, too.
     set(linux.IPPROTO_TCP, linux.TCP_NODELAY, true);
+    const unsent = Int32Array.of(SYSTEM_BYTES);
+    libc.setsockopt(this.#fd, linux.IPPROTO_TCP, linux.TCP_NOTSENT_LOWAT, unsent, 4);
     if (isIpv6) set(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, isIpv6Only);
     if (reusesPort && !set(linux.SOL_SOCKET, linux.SO_REUSEPORT, true))
       throw systemError('setsockopt', libc.errno());
