@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorText } from '@kube-dns/base';
+import { descriptorShare } from '@kube-dns/transport';
 import { type ListenAddress, listenTcp } from './listen-tcp.js';
 import type { Log } from './log.js';
 
@@ -122,6 +123,8 @@ async function closeServer(server: Server): Promise<void> {
 
 /** Connections at a time; beyond, the longest unused of the client that has the most is closed. */
 const MAX_CONNECTIONS = 64;
+/** Of the descriptors of the process. */
+const SHARE_OF_DESCRIPTORS = 1 / 16;
 /** Of answers that their clients have not read, together; beyond, the oldest of their connections are closed. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** Node parses all requests of a chunk of 64 KiB, a thousand of them, in one go; so it gets small ones. */
@@ -141,6 +144,7 @@ interface Connection {
 class HttpConnections {
   /** In order of last use, the longest unused first. */
   readonly #open = new Map<Socket, Connection>();
+  readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
   readonly #handle: RequestListener;
 
   constructor(server: Server, handle: RequestListener) {
@@ -153,7 +157,7 @@ class HttpConnections {
     this.#open.set(socket, { client: socket.remoteAddress ?? '', isBusy: false });
     socket.once('close', () => this.#open.delete(socket));
     readInPieces(socket);
-    if (this.#open.size > MAX_CONNECTIONS) this.#end(this.#evicted());
+    if (this.#open.size > this.#max) this.#end(this.#evicted());
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {

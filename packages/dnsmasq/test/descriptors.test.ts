@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import {
   addressRecords,
@@ -51,4 +52,22 @@ it('answers TCP clients from the cache while 1,400 questions wait for TCP upstre
   }
   expect(answered).toBe(CLIENTS);
   expect(readdirSync(`/proc/${dnsmasq.server.pid}/fd`).length).toBeLessThan(MOST);
+});
+
+it('leaves descriptors to DNS where clients of its pages want all that it may have, with ulimit -n 100', async () => {
+  const PAGES = 62;
+  const dnsmasq = opened(await Dnsmasq.start({ args: [], shell: 'ulimit -n 100' }));
+  await dnsmasq.ready();
+  const openNow = () => readdirSync(`/proc/${dnsmasq.server.pid}/fd`).length;
+  const before = openNow();
+  let closed = 0;
+  for (let i = 0; i < PAGES; i++) {
+    const socket = connect({ host: '127.0.0.1', port: dnsmasq.ports.metrics });
+    socket.on('error', () => undefined).on('close', () => closed++);
+    opened({ close: () => void socket.destroy() });
+  }
+  await until('most are closed', () => closed >= PAGES - 3);
+  expect(openNow()).toBeLessThanOrEqual(before + 3);
+  const tcp = opened(await TcpClient.connect(dnsmasq.ports.dns));
+  expect((await tcp.ask(CACHED)).length).toBeGreaterThan(0);
 });
