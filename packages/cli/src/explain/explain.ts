@@ -19,8 +19,8 @@ import { forwardPorts, findPrograms, HANG_MS } from './programs.js';
 import { adviceOf, resultData, resultText, type Result } from './report.js';
 
 /**
- * The command `kube-dns explain`: why a name is answered as it is. Resolves with 0 when the name has records of the type
- * and with 1 when it has none; throws a CliError of status 2 when nothing can be asked.
+ * The command `kube-dns explain`: why a name is answered as it is. Resolves with 0 when the name has records of the type and
+ * no program hangs, else with 1; throws a CliError of status 2 when nothing can be asked.
  */
 export async function explain(args: readonly string[], context: CommandContext): Promise<number> {
   const options = parseExplainOptions(args);
@@ -34,7 +34,8 @@ export async function explain(args: readonly string[], context: CommandContext):
       ? `${JSON.stringify(resultData(result), null, 2).replace(NOT_PRINTABLE, escaped)}\n`
       : resultText(result);
   await print(context, text);
-  return result.lookup.deciding.outcome === 'answered' ? 0 : 1;
+  const isHang = result.missed.some(({ hangs }) => hangs);
+  return result.lookup.deciding.outcome === 'answered' && !isHang ? 0 : 1;
 }
 
 /** JSON escapes the others itself. */

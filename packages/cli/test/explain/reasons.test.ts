@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { Dnsmasq, endPrograms, Kubedns, ScriptedNameServer } from '@kube-dns/testkit';
 import { runHere } from '../support/run-command.js';
+import { SilentPort } from '../support/silent-port.js';
 
 /** Long enough to be cached while the tests run. */
 const TTL = 600;
@@ -73,9 +73,7 @@ describe('a program that hangs', () => {
   it('is named first, and no program is waited for longer than 2 s', async () => {
     const dns = createSocket('udp4').bind(0, '127.0.0.1');
     await once(dns, 'listening');
-    const page = createServer().listen(0, '127.0.0.1');
-    await once(page, 'listening');
-    const { port } = page.address() as AddressInfo;
+    const page = await SilentPort.open();
     const other = await Dnsmasq.start({ args: [`--server=127.0.0.1#${dns.address().port}`] });
     try {
       await other.ready();
@@ -83,7 +81,7 @@ describe('a program that hangs', () => {
       const { stdout, status } = await runHere([
         'explain',
         'web.shop',
-        `--kubedns=${port},${port}`,
+        `--kubedns=${page.port},${page.port}`,
         `--dnsmasq=${other.ports.metrics}`,
         '--node-cache=0',
       ]);
@@ -97,8 +95,23 @@ describe('a program that hangs', () => {
     } finally {
       await other.close();
       dns.close();
-      page.close();
+      await page.close();
     }
+  });
+
+  it('is named, and the status is 1, also when another one has an answer', async () => {
+    const page = await SilentPort.open();
+    const { stdout, status } = await runHere([
+      'explain',
+      'frontend.shop',
+      `--kubedns=${kubedns.ports.readiness}`,
+      `--dnsmasq=${page.port}`,
+      '--node-cache=0',
+    ]);
+    await page.close();
+    expect(stdout).toMatch(/^dnsmasq hangs \(/);
+    expect(stdout.replace(/\s+/g, ' ')).toContain('10.96.20.1');
+    expect(status).toBe(1);
   });
 });
 
