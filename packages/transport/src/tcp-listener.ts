@@ -221,7 +221,7 @@ export class TcpListener implements TcpServerOwner {
 
   /** Cuts off those that hold most memory until all together hold no more than they may. */
   #cutGreatest(): void {
-    while (this.#shares.isTooMuch) {
+    while (this.#shares.isTooMuch()) {
       let most = 0;
       let greatest: TcpConnection | undefined;
       for (const all of [this.#connections, this.#sessions])
@@ -229,7 +229,7 @@ export class TcpListener implements TcpServerOwner {
           const held = connection.countHeld();
           if (held > most) [most, greatest] = [held, connection];
         }
-      if (greatest === undefined || !this.#shares.isTooMuch) return;
+      if (greatest === undefined || !this.#shares.isTooMuch()) return;
       this.#counters.tcpRefused++;
       greatest.cut();
     }
@@ -571,7 +571,7 @@ export class TcpConnection implements AddressedClient, Reading, Session, TcpSock
 
   #account(): void {
     this.countHeld();
-    if (this.#shares.isTooMuch) this.#events.onTooMuch();
+    if (this.#shares.isTooMuch()) this.#events.onTooMuch();
   }
 
   #hold(bytes: number): void {
@@ -754,7 +754,7 @@ export class TcpShares {
   }
 
   /** Whether all together hold so much that connections must be cut off. */
-  get isTooMuch(): boolean {
+  isTooMuch(): boolean {
     return this.heldBytes > ALL_HELD_BYTES;
   }
 

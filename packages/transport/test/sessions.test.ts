@@ -53,7 +53,7 @@ describe.each(ENGINES)('with the engine %s', (_name, engine) => {
     const events = {
       stayed: 0,
       closed: 0,
-      onCut: () => undefined,
+      onTooMuch: () => undefined,
       onUsed: () => undefined,
       onStay: () => (events.stayed += 1),
       onClosed: () => (events.closed += 1),
