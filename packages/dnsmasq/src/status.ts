@@ -63,7 +63,7 @@ export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
   const groups = () => router.routes.routes.flatMap(({ group }) => group ?? []);
   return {
     problems: () => [
-      ...serverProblems(groups(), resolver.nowMs),
+      ...serverProblems(groups(), resolver.nowMs, statistics),
       ...routeProblems(router),
       ...zoneProblems(subscriptions.rows()),
       ...subscriberProblems(subscribers),

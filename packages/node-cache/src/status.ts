@@ -37,7 +37,7 @@ export function nodeCacheStatus(parts: NodeCacheStatusParts): StatusSource {
   return {
     notReady: () => notReadyReasons(server),
     problems: () => [
-      ...serverProblems(groups(), nowMs()),
+      ...serverProblems(groups(), nowMs(), upstreams.statistics),
       ...zoneProblems(subscriptions.rows()),
       ...(server.snapshot?.problems() ?? []),
       ...overloadProblems(listeners()),

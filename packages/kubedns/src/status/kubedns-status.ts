@@ -69,7 +69,7 @@ export function kubednsStatus(parts: KubednsParts): StatusSource {
       ...parts.beside.flatMap(({ problems }) => problems?.() ?? []),
       ...overloadProblems(parts.dnsPort.listeners),
       ...subscriberProblems(parts.subscribers),
-      ...serverProblems(parts.servers.groups, performance.now()),
+      ...serverProblems(parts.servers.groups, performance.now(), parts.upstreams),
     ],
     settings: () => environmentSettings(process.env),
     configuration: () => parts.configuration.status,

@@ -100,9 +100,20 @@ export function downFirst(rows: StatusFacts[]): StatusFacts[] {
   return rows.sort((one, other) => rank(one) - rank(other));
 }
 
-/** A sentence for each group without servers, or none of whose servers replies, and for each other server that is down. */
-export function serverProblems(groups: readonly ServerGroup[], nowMs: number): string[] {
-  const down = new Map<string, string>();
+/** Of few queries most failed: as of the finding KD0107 of `kube-dns check`. */
+const MIN_FAILED = 10;
+const MOST = 0.5;
+
+/**
+ * A sentence for each group without servers, or none of whose servers replies, for each other server that is down, and for each
+ * that replies, but fails most of its queries.
+ */
+export function serverProblems(
+  groups: readonly ServerGroup[],
+  nowMs: number,
+  statistics: ShownServers['statistics'],
+): string[] {
+  const faulty = new Map<string, string>();
   const without: string[] = [];
   for (const { domain, servers } of groups) {
     const about = domain === '.' ? 'names of no other domain' : `names of ${domain}`;
@@ -113,10 +124,22 @@ export function serverProblems(groups: readonly ServerGroup[], nowMs: number): s
       without.push(`no server for ${about} replies: ${names.join(', ')}`);
     } else {
       for (const server of silent)
-        down.set(server.text, `a server is down, others are asked: ${downText(server, nowMs)}`);
+        faulty.set(server.text, `a server is down, others are asked: ${downText(server, nowMs)}`);
+    }
+    for (const { text, health } of servers) {
+      const failed = health.isDown ? '' : failedText(statistics.of(text));
+      if (failed !== '') faulty.set(text, `${text} failed in ${failed}`);
     }
   }
-  return [...without, ...down.values()];
+  return [...without, ...faulty.values()];
+}
+
+/** `60 of 60 queries: servfail 50, refused 10`; empty where most do not fail. */
+function failedText({ queries, health }: CountedNameServer): string {
+  const failures = Object.entries(health.failures).filter(([, count]) => count > 0);
+  const failed = failures.reduce((sum, [, count]) => sum + count, 0);
+  if (failed < MIN_FAILED || failed < queries * MOST) return '';
+  return `${failed} of ${queries} queries: ${failures.map(([why, count]) => `${why} ${count}`).join(', ')}`;
 }
 
 function downText(server: UpstreamServer, nowMs: number): string {
