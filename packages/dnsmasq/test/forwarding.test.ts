@@ -9,9 +9,10 @@ import {
   freePort,
   type Script,
   ScriptedNameServer,
+  TcpClient,
   until,
 } from '@kube-dns/testkit';
-import { RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
+import { decodeMessage, encodeQuery, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import { serve, type Serving } from './processes.js';
 
 const answering =
@@ -207,6 +208,24 @@ describe('SIGTERM', () => {
     await process.waitForLine('SIGTERM, closing');
     release();
     expect((await waiting).texts).toEqual(['A 10.0.0.1']);
+    expect(await process.ended).toBe(0);
+  });
+
+  it('answers what was sent over TCP before and is not read yet', async () => {
+    const { port, process } = await serve(['--no-resolv', '--address=/web.test/10.0.0.1']);
+    const clients = await Promise.all(Array.from({ length: 10 }, () => TcpClient.connect(port)));
+    const ids = Array.from({ length: 30 }, (_, id) => id);
+    const first = encodeQuery({ id: 99, name: 'web.test', type: 'A' });
+    for (const client of clients) await client.ask(first);
+    process.signal('SIGSTOP');
+    for (const client of clients)
+      for (const id of ids) client.send(encodeQuery({ id, name: 'web.test', type: 'A' }));
+    process.signal('SIGTERM');
+    process.signal('SIGCONT');
+    for (const client of clients) {
+      for (const id of ids) expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+      await client.closed;
+    }
     expect(await process.ended).toBe(0);
   });
 

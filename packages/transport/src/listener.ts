@@ -49,9 +49,9 @@ export interface Listener {
   /** Where more arrives over UDP than can be answered, now. */
   readonly overloads: readonly Overload[];
   /**
-   * With `reusesPort`: leaves the port to the other processes and resolves when all received queries are
-   * answered, after 5 s at most. `close` alone loses queries that wait in the socket. Without the option it
-   * does nothing.
+   * Accepts no more TCP connections, and resolves when all queries that were received over TCP are answered and the connections are ended,
+   * after 5 s at most; UDP and sessions that stay are served until `close`. With `reusesPort` it leaves the port to the other
+   * processes: UDP and sessions as well. `close` alone loses queries that wait in a socket.
    */
   leave(): Promise<void>;
   close(): Promise<void>;
@@ -132,11 +132,12 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
       return udp.overloads;
     },
     leave: async () => {
-      if (!reusesPort) return;
       const limit = delay(LEAVE_LIMIT_MS, undefined, { ref: false });
       tcp.stopAccepting();
-      const left = udp.leave(performance.now() + LEAVE_LIMIT_MS).then(() => tcp.endConnections());
-      await Promise.race([left, limit]);
+      const leaveUdp = reusesPort
+        ? udp.leave(performance.now() + LEAVE_LIMIT_MS)
+        : Promise.resolve();
+      await Promise.race([leaveUdp.then(() => tcp.endConnections(reusesPort)), limit]);
     },
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);

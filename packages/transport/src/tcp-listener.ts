@@ -103,9 +103,9 @@ export class TcpListener implements TcpServerOwner {
     this.#server.stopAccepting();
   }
 
-  /** Resolves when the received queries of every connection are answered and it is ended. */
-  async endConnections(): Promise<void> {
-    const all = [...this.#connections, ...this.#sessions];
+  /** Resolves when the received queries of every connection, or also of every session that stays, are answered and it is ended. */
+  async endConnections(endsSessions: boolean): Promise<void> {
+    const all = [...this.#connections, ...(endsSessions ? this.#sessions : [])];
     await Promise.all(all.map((connection) => connection.end()));
   }
 

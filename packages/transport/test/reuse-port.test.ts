@@ -148,16 +148,40 @@ describe.each(ENGINES)('a listener with the engine %s that leaves its port', (_n
     await left;
   });
 
-  it('answers over TCP what it has not read yet', async () => {
-    const port = await freePort();
-    const leaving = await start(oneAddress, { engine, port });
-    const client = opened(await TcpClient.connect(port));
-    await client.ask(question('first.x', 0));
-    const ids = Array.from({ length: 40 }, (_, i) => i + 1);
-    for (const id of ids) client.send(question('web.x', id));
-    expect(leaving.counters.tcpQueries).toBe(1);
-    await leaving.leave();
-    for (const id of ids) expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+  it.each([true, false])(
+    'answers over TCP what it has not read yet (shared: %s)',
+    async (reusesPort) => {
+      const port = await freePort();
+      const leaving = await start(oneAddress, { engine, port, reusesPort });
+      const client = opened(await TcpClient.connect(port));
+      await client.ask(question('first.x', 0));
+      const ids = Array.from({ length: 40 }, (_, i) => i + 1);
+      for (const id of ids) client.send(question('web.x', id));
+      expect(leaving.counters.tcpQueries).toBe(1);
+      await leaving.leave();
+      for (const id of ids) expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+      await client.closed;
+    },
+  );
+
+  it('answers over TCP what is deferred, and UDP until it is closed where no other process has the port', async () => {
+    let reply: ReplyPath | undefined;
+    const answerer = answers((query, out, from) => {
+      if (query.isOverTcp) reply = from.defer();
+      return query.isOverTcp ? NO_ANSWER_YET : oneAddress.answer(query, out, from);
+    });
+    const leaving = await start(answerer, { engine, reusesPort: false });
+    const client = opened(await TcpClient.connect(leaving.port));
+    client.send(question('web.x', 9));
+    await until(() => reply !== undefined);
+    const left = leaving.leave();
+    const udp = opened(await UdpClient.connect(leaving.port));
+    expect(decodeMessage(await udp.ask(question())).answers).toHaveLength(1);
+    await expect(TcpClient.connect(leaving.port)).rejects.toThrow();
+    const message = replyTo(question('web.x', 9));
+    reply!.send(message, message.length);
+    expect(decodeMessage(await client.inbox.next()).id).toBe(9);
+    await left;
     await client.closed;
   });
 
