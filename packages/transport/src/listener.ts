@@ -132,12 +132,10 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
       return udp.overloads;
     },
     leave: async () => {
-      const limit = delay(LEAVE_LIMIT_MS, undefined, { ref: false });
+      const deadlineMs = performance.now() + LEAVE_LIMIT_MS;
       tcp.stopAccepting();
-      const leaveUdp = reusesPort
-        ? udp.leave(performance.now() + LEAVE_LIMIT_MS)
-        : Promise.resolve();
-      await Promise.race([leaveUdp.then(() => tcp.endConnections(reusesPort)), limit]);
+      if (reusesPort) await udp.leave(deadlineMs);
+      await tcp.endConnections(reusesPort, deadlineMs);
     },
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);
