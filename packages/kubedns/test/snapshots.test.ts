@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -576,6 +576,13 @@ describe('another replica', () => {
     expect(await get({ Authorization: 'Bearer ' })).toBe(401);
     expect(await get({ Authorization: 'Bearer' })).toBe(401);
     expect(other.said(/^E --snapshot-token .*\/token: it is empty; /)).toHaveLength(1);
+    // As where nobody has made the Secret.
+    rmSync(tokenPath);
+    for (let i = 0; i < 2; i++)
+      expect(await get({ Authorization: 'Bearer another one' })).toBe(401);
+    expect(other.said(/^I --snapshot-token .*\/token: no such file or directory; /)).toHaveLength(
+      1,
+    );
     expect(other.log.lines.join('\n')).not.toContain(TOKEN);
   });
 

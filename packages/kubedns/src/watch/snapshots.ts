@@ -332,11 +332,12 @@ export class Snapshots {
     );
   }
 
-  /** Undefined where there is no token; a file that cannot be read is logged once. */
+  /** Undefined where there is no token; that is logged once. */
   #readToken(): string | undefined {
     const { tokenPath, log } = this.#options;
     if (tokenPath === '') return undefined;
     let failure = 'it is empty';
+    let isThere = true;
     try {
       const token = readTextFile(tokenPath).trim();
       if (token !== '') {
@@ -345,10 +346,15 @@ export class Snapshots {
       }
     } catch (error) {
       failure = systemReason(error);
+      isThere = (error as NodeJS.ErrnoException).code !== 'ENOENT';
     }
-    if (failure !== this.#tokenFailure)
+    if (failure !== this.#tokenFailure) {
       // With a `=` the log would hide the path.
-      log.error(`--snapshot-token ${tokenPath}: ${failure}; replicas give each other no snapshots`);
+      const text = `--snapshot-token ${tokenPath}: ${failure}; replicas give each other no snapshots`;
+      // The manifests have the option, and the Secret where somebody has made it.
+      if (isThere) log.error(text);
+      else log.info(text);
+    }
     this.#tokenFailure = failure;
     return undefined;
   }
