@@ -58,6 +58,7 @@ export {
 export { hideUrlSecrets, isWithin, MAX_QUOTED, quote, shownText, shownUrl } from './text.js';
 export { threadCpuMs, TLS_CLIENT, watchTickets } from './tls-client.js';
 export { TokenBucket } from './token-bucket.js';
+export { within } from './within.js';
 export { Trace, TraceKind } from './trace.js';
 export { layOut, usageText, wrap } from './usage.js';
 export { linkVolume, swapVolume, writeVolume } from './volume-files.js';

@@ -576,7 +576,7 @@ describe('another replica', () => {
     expect(await get({ Authorization: 'Bearer ' })).toBe(401);
     expect(await get({ Authorization: 'Bearer' })).toBe(401);
     expect(other.said(/^E --snapshot-token .*\/token: it is empty; /)).toHaveLength(1);
-    // As where nobody has made the Secret.
+    // As without the Secret, which is optional.
     rmSync(tokenPath);
     for (let i = 0; i < 2; i++)
       expect(await get({ Authorization: 'Bearer another one' })).toBe(401);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '@kube-dns/base';
 import { EVERY_ADDRESS, SAFE_UDP_BYTES, unmappedAddress } from '@kube-dns/wire';
 import {
   type AddressedClient,
@@ -131,11 +132,13 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
     get overloads() {
       return udp.overloads;
     },
-    leave: async () => {
-      const deadlineMs = performance.now() + LEAVE_LIMIT_MS;
-      tcp.stopAccepting();
-      if (reusesPort) await udp.leave(deadlineMs);
-      await tcp.endConnections(reusesPort, deadlineMs);
+    leave: () => {
+      const leave = async () => {
+        tcp.stopAccepting();
+        if (reusesPort) await udp.leave(performance.now() + LEAVE_LIMIT_MS);
+        await tcp.endConnections(reusesPort);
+      };
+      return within(LEAVE_LIMIT_MS, leave());
     },
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import {
   type AddressedClient,
@@ -104,17 +103,10 @@ export class TcpListener implements TcpServerOwner {
     this.#server.stopAccepting();
   }
 
-  /**
-   * Resolves when the received queries of every connection, or also of every session that stays, are answered and it is ended, or at
-   * the deadline.
-   */
-  async endConnections(endsSessions: boolean, deadlineMs: number): Promise<void> {
+  /** Resolves when the received queries of every connection, or also of every session that stays, are answered and it is ended. */
+  async endConnections(endsSessions: boolean): Promise<void> {
     const all = [...this.#connections, ...(endsSessions ? this.#sessions : [])];
-    const limit = new AbortController();
-    const options = { ref: false, signal: limit.signal };
-    const late = delay(deadlineMs - performance.now(), undefined, options).catch(() => undefined);
-    await Promise.race([Promise.all(all.map((connection) => connection.end())), late]);
-    limit.abort();
+    await Promise.all(all.map((connection) => connection.end()));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { errorText } from '@kube-dns/base';
+import { errorText, within } from '@kube-dns/base';
 import {
   byKey,
   type Log,
@@ -354,12 +353,4 @@ function identityOf(version: Uint8Array | undefined): string {
 function countsText(counts: Readonly<Record<string, number>>): string {
   const counted = Object.entries(counts).filter(([, count]) => count > 0);
   return counted.map(([what, count]) => `${what} ${count}`).join(', ');
-}
-
-/** Resolves when the work is done, or after so many ms. */
-async function within(limitMs: number, work: Promise<void>): Promise<void> {
-  const limit = new AbortController();
-  const late = delay(limitMs, undefined, { ref: false, signal: limit.signal });
-  await Promise.race([work, late.catch(() => undefined)]);
-  limit.abort();
 }

@@ -180,8 +180,7 @@ export class BatchTcpServer implements TcpServer {
 
   /** Returns whether the descriptors of the loop are watched by this one. */
   #enclose(loop: EventLoop): boolean {
-    const { libc } = this.hub;
-    if (libc.epoll_ctl(loop.fd, linux.EPOLL_CTL_DEL, this.#epoll, this.#event) < 0) return false;
+    if (!this.#control(linux.EPOLL_CTL_DEL, this.#epoll, 0, 0, loop.fd)) return false;
     this.#enclosed = loop;
     if (this.#control(linux.EPOLL_CTL_ADD, loop.fd, linux.EPOLLIN, 0)) return true;
     this.#leaveLoop();
@@ -196,10 +195,7 @@ export class BatchTcpServer implements TcpServer {
     this.#enclosed = undefined;
     if (loop === undefined || this.#epoll < 0) return;
     this.#control(linux.EPOLL_CTL_DEL, loop.fd, 0, 0);
-    const event = this.#event;
-    event[0] = linux.EPOLLIN;
-    event[EVENT_FD] = this.#epoll;
-    this.hub.libc.epoll_ctl(loop.fd, linux.EPOLL_CTL_ADD, this.#epoll, event);
+    this.#control(linux.EPOLL_CTL_ADD, this.#epoll, linux.EPOLLIN, 0, loop.fd);
   }
 
   #takeAll(): void {
@@ -297,12 +293,18 @@ export class BatchTcpServer implements TcpServer {
     if (libc.listen(this.#fd, BACKLOG) < 0) throw systemError('listen', libc.errno());
   }
 
-  #control(operation: number, fd: number, events: number, generation: number): boolean {
+  #control(
+    operation: number,
+    fd: number,
+    events: number,
+    generation: number,
+    epoll = this.#epoll,
+  ): boolean {
     const event = this.#event;
     event[0] = events;
     event[EVENT_FD] = fd;
     event[EVENT_FD + 1] = generation;
-    return this.hub.libc.epoll_ctl(this.#epoll, operation, fd, event) === 0;
+    return this.hub.libc.epoll_ctl(epoll, operation, fd, event) === 0;
   }
 
   #closeListening(): void {
