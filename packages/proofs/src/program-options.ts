@@ -1,15 +1,4 @@
-import {
-  type Bar,
-  PROGRAM_OPTIONS as BENCH_OPTIONS,
-  switchOption,
-  wordsOption,
-} from '@kube-dns/testkit';
-
-/** The options of every proof that starts containers: each has the flags of its own image. */
-export const PROGRAM_OPTIONS = {
-  ...BENCH_OPTIONS,
-  'node-flags': wordsOption([], 'flags of this Node, after those of the images'),
-};
+import { type Bar, switchOption } from '@kube-dns/testkit';
 
 /** The option of every proof that judges figures of a quiet machine. */
 export const BUSY_OPTION = {

@@ -49,8 +49,8 @@ const NOTICED_US = 20_000_000;
 const MAX_RESOURCES = 60;
 const MAX_TIMERS = 100;
 const MAX_OF_NODE = 8;
-/** What an exit leaves for the system: the time that its last lines have. */
-const TIMERS_AT_EXIT = 2;
+/** What an exit leaves for the system: its watch for idle time, the pause after a page, and the time that its last lines have. */
+const TIMERS_AT_EXIT = 3;
 const ANYTHING = /^/u;
 /** Of a subscription that does not live. */
 const NO_CHANGES = /announces no changes/u;

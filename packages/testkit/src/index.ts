@@ -135,6 +135,7 @@ export {
   type ImageName,
   IMAGES,
   imageStart,
+  nodeFlagsOf,
   type ImageStart,
 } from './process/dockerfile.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';

@@ -5,6 +5,7 @@ import {
   type Methods,
   Remote,
   type CommandContext,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import type { ClusterPlan } from '../cluster/cluster-plan.js';
@@ -59,7 +60,8 @@ export class ClusterTestbed {
 
   async startKubedns(): Promise<Kubedns> {
     const { owned, progress } = this.#context;
-    const { node, 'node-flags': nodeFlags, kubedns, 'kubedns-flags': flags } = this.#values;
+    const { node, kubedns, 'kubedns-flags': flags } = this.#values;
+    const nodeFlags = nodeFlagsOf('kubedns', this.#values['node-flags']);
     const program = kubedns === '' ? builtProgram('kubedns') : kubedns;
     progress(`starting kubedns: node ${[...nodeFlags, program, ...flags].join(' ')}`);
     const start = { ...followingKubedns(this.#url, flags), node, nodeFlags, program };

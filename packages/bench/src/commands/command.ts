@@ -5,7 +5,6 @@ import {
   dnsperfVersion,
   findCores,
   findRealDnsmasq,
-  imageStart,
   MeasureError,
   numberOption,
   type Option,
@@ -34,10 +33,6 @@ export function bundleOption(): Option<string> {
 /** The options that every measurement has. */
 export const COMMON_OPTIONS = {
   ...PROGRAM_OPTIONS,
-  'node-flags': wordsOption(
-    imageStart('kubedns').nodeFlags,
-    'flags of this Node; default: those of the image',
-  ),
   kubedns: bundleOption(),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
   'ready-limit': numberOption(120, 'seconds to wait until kubedns is ready', { min: 1 }),

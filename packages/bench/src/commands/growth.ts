@@ -17,6 +17,7 @@ import {
   rssBytes,
   type RunningProgram,
   usageSince,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { markerObjects } from '../cluster/changes.js';
 import type { ClusterSize } from '../cluster/cluster-plan.js';
@@ -222,13 +223,13 @@ async function measure(
 }
 
 function startOurs(options: GrowthOptions): Start {
-  const { node, nodeFlags, kubednsFlags } = options;
+  const { node, kubednsFlags } = options;
   const program = options.kubedns === '' ? builtProgram('kubedns') : options.kubedns;
   return async (owned, apiUrl, dns, core) => {
     const kubedns = await Kubedns.start({
       ...followingKubedns(apiUrl, [...LARGE_FLAGS, ...kubednsFlags]),
       node,
-      nodeFlags,
+      nodeFlags: nodeFlagsOf('kubedns', options.nodeFlags),
       program,
       ports: { dns },
       through: core === undefined ? [] : ['taskset', '-c', String(core)],

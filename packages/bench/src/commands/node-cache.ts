@@ -20,6 +20,7 @@ import {
   type RunningProgram,
   switchOption,
   TemporaryFolder,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { ControlGroup } from '../control-group.js';
 import { runContest } from '../load/run-contest.js';
@@ -122,7 +123,8 @@ class NodeCacheTestbed {
 
   /** Ours, then the original if it is there. */
   async subjects(): Promise<readonly NodeCacheSubject[]> {
-    const { node, nodeFlags, nodeCache: program, original } = this.#programs;
+    const { node, nodeCache: program, original } = this.#programs;
+    const nodeFlags = nodeFlagsOf('node-cache', this.#programs.nodeFlags);
     const ours = await this.#start(OUR_NODE_CACHE, { node, nodeFlags, program });
     if (original === undefined) return [ours];
     return [ours, await this.#start(ORIGINAL, { original })];

@@ -20,6 +20,7 @@ import {
   textOption,
   until,
   usageSince,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
@@ -138,10 +139,10 @@ class LogTestbed {
     const reader = owned.add(new LineReader());
     await pinProcess(reader.pid, cores?.load);
     const start = async (flags: readonly string[], redirection: string) => {
-      const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = programs;
+      const { node, dnsmasq: program, dnsmasqFlags } = programs;
       const dnsmasq = await Dnsmasq.start({
         node,
-        nodeFlags,
+        nodeFlags: nodeFlagsOf('dnsmasq', programs.nodeFlags),
         program,
         redirection,
         nannyFlags: [...dnsmasqFlags, ...flags],

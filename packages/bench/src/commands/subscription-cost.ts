@@ -126,7 +126,7 @@ function addFigures(
 function collecting(programs: Programs): Programs {
   return {
     ...programs,
-    nodeFlags: [...programs.nodeFlags, '--expose-gc', `--import=${COLLECTOR}`],
+    nodeFlags: [...programs.nodeFlags, `--import=${COLLECTOR}`],
   };
 }
 

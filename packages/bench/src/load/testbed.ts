@@ -19,6 +19,7 @@ import {
   type DnsperfResult,
   type Methods,
   runDnsperf,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
@@ -28,6 +29,7 @@ import {
   type OutsideServer,
   type PeerName,
   type PeerOptions,
+  READY_STEP_MS,
   PeerProgram,
   startEcho,
   startOutside,
@@ -39,6 +41,7 @@ import type { Subject, Series } from './scores.js';
 /** The programs that are measured. */
 export interface Programs {
   readonly node: string;
+  /** After those of the image of each. */
   readonly nodeFlags: readonly string[];
   /** Bundles, and flags for each measured start of them. */
   readonly dnsmasq: string;
@@ -118,23 +121,24 @@ export class ServerTestbed {
   }
 
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
-    const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
+    const { node, kubedns: program, kubednsFlags } = this.programs;
+    const nodeFlags = nodeFlagsOf('kubedns', this.programs.nodeFlags);
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
     const { address = '127.0.0.1', through = [], port } = part;
     const ports = port === undefined ? {} : { dns: port };
     const how = { node, nodeFlags, program, address, through, ports };
     const start = { ...followingKubedns(apiUrl, flags), ...how };
     const started = this.owned.add(await Kubedns.start(start));
-    await started.ready(READY_LIMIT_MS);
+    await started.ready(READY_LIMIT_MS, 200, READY_STEP_MS);
     return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
   }
 
   async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
-    const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
+    const { node, dnsmasq: program, dnsmasqFlags } = this.programs;
     const started = this.owned.add(
       await Dnsmasq.start({
         node,
-        nodeFlags,
+        nodeFlags: nodeFlagsOf('dnsmasq', this.programs.nodeFlags),
         program,
         nannyFlags: dnsmasqFlags,
         args: [...args, ...(part.flags ?? [])],
@@ -243,7 +247,7 @@ export class ServerTestbed {
   /** What passes every query on to that server, on the core of the measured ones. */
   async relay({ address, port: upstreamPort }: OutsideServer): Promise<Subject> {
     const entry = new URL('../servers/relay.js#Relay', import.meta.url);
-    const { nodeFlags } = this.programs;
+    const nodeFlags = nodeFlagsOf('dnsmasq', this.programs.nodeFlags);
     const remote = this.owned.add(new Remote<RelayMethods>('the relay', entry, { nodeFlags }));
     const { port, engine } = await remote.call('start', address, upstreamPort);
     await pinProcess(remote.pid, this.#cores?.server);

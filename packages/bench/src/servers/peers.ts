@@ -16,12 +16,16 @@ import {
   Remote,
   RunningProgram,
   TemporaryFolder,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { encodeQuery } from '@kube-dns/wire';
 import { ZONE } from '../cluster/cluster-plan.js';
 import { echoName, type Subject } from '../load/scores.js';
 import type { EchoMethods } from './echo.js';
 import type { OneAddressMethods } from './one-address.js';
+
+/** How often a measured kubedns is asked whether it is ready: each answer costs it a millisecond of its start. */
+export const READY_STEP_MS = 100;
 
 /** What a measured kubedns is started with: it serves only what its API server has, and no metrics. */
 export function followingKubedns(apiUrl: string, flags: readonly string[]) {
@@ -171,14 +175,16 @@ export class PeerProgram implements Closable {
   }
 }
 
-/** The echo as one more contestant, on the core of the measured servers and with the flags of their Node. */
+/** The echo as one more contestant, on the core of the measured servers and with the flags of the image of dnsmasq, and further ones. */
 export async function startEcho(
   owned: Owned,
-  nodeFlags: readonly string[],
+  more: readonly string[],
   cores: CorePlan | undefined,
 ): Promise<Subject> {
   const entry = new URL('./echo.js#Echo', import.meta.url);
-  const remote = owned.add(new Remote<EchoMethods>('the echo', entry, { nodeFlags }));
+  const remote = owned.add(
+    new Remote<EchoMethods>('the echo', entry, { nodeFlags: nodeFlagsOf('dnsmasq', more) }),
+  );
   const { port, engine } = await remote.call('start');
   await pinProcess(remote.pid, cores?.server);
   return {

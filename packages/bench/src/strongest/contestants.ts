@@ -10,6 +10,7 @@ import {
   RunningProgram,
   runProgram,
   TemporaryFolder,
+  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { encodeQuery } from '@kube-dns/wire';
 import type { Subject } from '../load/scores.js';
@@ -78,7 +79,7 @@ export async function startOurNodeCache(
   const { dns: port } = cache.ports;
   const lines = ['bind 127.0.0.1', ...directives].map((line) => `  ${line}\n`);
   await cache.putTemplate(`.:${port} {\n${lines.join('')}}\n`);
-  const server = await cache.start({ node, nodeFlags });
+  const server = await cache.start({ node, nodeFlags: nodeFlagsOf('node-cache', nodeFlags) });
   const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
   await awaitRecord(server, port, query, START_LIMIT_MS);
   const { pid } = server;

@@ -21,10 +21,11 @@ import {
   rssBytes,
   type Spread,
   spreadOf,
+  PROGRAM_OPTIONS,
   TemporaryFolder,
 } from '@kube-dns/testkit';
 import { openDescriptors, ProcessWatch } from '../fixtures/process-watch.js';
-import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
+import { BUSY_OPTION, quietBar } from '../program-options.js';
 import {
   type Attack,
   type Attackers,

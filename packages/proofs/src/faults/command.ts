@@ -6,9 +6,10 @@ import {
   numberOption,
   switchOption,
   textOption,
+  PROGRAM_OPTIONS,
 } from '@kube-dns/testkit';
 import { FaultSigns } from '../fixtures/witness.js';
-import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION } from '../program-options.js';
 import { API_ROWS } from './api-faults.js';
 import { CONFIG_ROWS } from './config-faults.js';
 import type { Fault, FaultContext } from './fault.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ConfigVolume,
   findProgram,
-  imageStart,
+  nodeFlagsOf,
   isOk,
   median,
   MetricPage,
@@ -146,7 +146,7 @@ ${more}`;
     const { ports, config } = this.#cache;
     return this.#cache.start({
       node,
-      nodeFlags: [...imageStart('node-cache').nodeFlags, ...nodeFlags],
+      nodeFlags: nodeFlagsOf('node-cache', nodeFlags),
       flags: [
         `-kubednscm=${config.path}`,
         `-dns.port=${ports.dns}`,

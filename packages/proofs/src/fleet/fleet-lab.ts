@@ -4,7 +4,7 @@ import { renderFolder } from '@kube-dns/cli';
 import {
   becomesTrue,
   ConfigVolume,
-  imageStart,
+  nodeFlagsOf,
   MeasureError,
   monotonicMs,
   NodeCache,
@@ -306,7 +306,7 @@ export class FleetLab {
     const snapshot = snapshots === undefined ? '' : join(snapshots, name);
     const start = {
       node: this.#options.node,
-      nodeFlags: [...imageStart('node-cache').nodeFlags, ...this.#options.nodeFlags],
+      nodeFlags: nodeFlagsOf('node-cache', this.#options.nodeFlags),
       through: this.network.entrance(host),
       flags: [
         `-localip=${address},${LOCAL_ADDRESS}`,

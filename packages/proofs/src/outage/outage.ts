@@ -7,9 +7,10 @@ import {
   TemporaryFolder,
   textOption,
   partsOption,
+  PROGRAM_OPTIONS,
 } from '@kube-dns/testkit';
 import { networkSkipReason } from '../fixtures/host-network.js';
-import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
+import { BUSY_OPTION, quietBar } from '../program-options.js';
 import { findOutage, type OutageFindings, type OutagePeers } from './outage-lab.js';
 import { fileTrials, killTrials } from './snapshot-trials.js';
 

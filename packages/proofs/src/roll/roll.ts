@@ -17,6 +17,7 @@ import {
   type Report,
   type RunningProgram,
   TemporaryFolder,
+  PROGRAM_OPTIONS,
 } from '@kube-dns/testkit';
 import {
   manifestTiming,
@@ -24,7 +25,7 @@ import {
   ManifestPod,
   type PodOptions,
 } from '../fixtures/pod-containers.js';
-import { BUSY_OPTION, PROGRAM_OPTIONS, quietBar } from '../program-options.js';
+import { BUSY_OPTION, quietBar } from '../program-options.js';
 import type { AnswerFigures, CheckingClientMethods } from '../soak/checking-client.js';
 import type { WorldServer } from '../soak/cluster-state.js';
 import { startCheckingClient, startEnvironment } from '../soak/pod-environment.js';

@@ -11,8 +11,9 @@ import {
   type CommandContext,
   TemporaryFolder,
   textOption,
+  PROGRAM_OPTIONS,
 } from '@kube-dns/testkit';
-import { BUSY_OPTION, PROGRAM_OPTIONS } from '../program-options.js';
+import { BUSY_OPTION } from '../program-options.js';
 import { ManifestPod } from '../fixtures/pod-containers.js';
 import type { CheckingClientMethods } from './checking-client.js';
 import { addFindings, type Sample, Sampler } from './findings.js';

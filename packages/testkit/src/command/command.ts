@@ -12,7 +12,6 @@ import {
 } from '@kube-dns/base';
 import { CommandError } from '../errors.js';
 import { Owned } from '../owned.js';
-import { imageStart } from '../process/dockerfile.js';
 import { Report, describeMachine } from '../report/report.js';
 
 /** What a command gets in addition to its options. */
@@ -37,13 +36,10 @@ export interface Command<T extends Options> {
   readonly run: (values: OptionValues<T>, context: CommandContext) => Promise<void>;
 }
 
-/** The options of every program that starts the containers and reports on them. */
+/** The options of every program that starts the containers and reports on them: each has the flags of its own image. */
 export const PROGRAM_OPTIONS = {
   node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
-  'node-flags': wordsOption(
-    imageStart('dnsmasq').nodeFlags,
-    'flags of this Node; default: those of the images',
-  ),
+  'node-flags': wordsOption([], 'flags of this Node, after those of the images'),
   json: textOption('', 'FILE', 'also write the figures to this file'),
 } satisfies Options;
 

@@ -197,15 +197,15 @@ export class Kubedns implements Closable {
   }
 
   /**
-   * Waits for a status of `/readiness` (default: 200) and returns its moment on the monotonic clock. Throws
+   * Looks every `stepMs` for a status of `/readiness` (default: 200) and returns its moment on the monotonic clock. Throws
    * a MeasureError after `limitMs`.
    */
-  async ready(limitMs = START_LIMIT_MS, status = 200): Promise<number> {
+  async ready(limitMs = START_LIMIT_MS, status = 200, stepMs = STEP_MS): Promise<number> {
     const isReady = async () => {
       this.server.check();
       return (await this.readiness()) === status;
     };
-    if (await becomesTrue(isReady, { limitMs, stepMs: STEP_MS })) return monotonicMs();
+    if (await becomesTrue(isReady, { limitMs, stepMs })) return monotonicMs();
     throw new MeasureError(`/readiness of kubedns was not ${status} within ${limitMs / 1_000} s`);
   }
 

@@ -92,6 +92,11 @@ export function imageStart(container: ImageName): ImageStart {
   return { nodeFlags, malloc: Object.fromEntries(malloc) };
 }
 
+/** The flags of the Node of an image, and further ones; Node takes the last where two say the same. */
+export function nodeFlagsOf(container: ImageName, more: readonly string[] = []): readonly string[] {
+  return [...imageStart(container).nodeFlags, ...more];
+}
+
 /** A bundle that this checkout has built. */
 export function builtProgram(name: BundleName): string {
   return fileURLToPath(new URL(`../../../${name}/dist/${name}.cjs`, import.meta.url));
