@@ -14,6 +14,7 @@ const opened = ownedBy(afterEach);
 const SECRETS = { first: 0x1357_9bdf, second: 0x2468_ace1 } as const;
 const HEAVY = [0x7f00_0002, 0] as const;
 const MANY = 200;
+const AGAIN_MS = 500;
 
 /** A socket whose filter lets next to nothing of a source pass. */
 async function limitedPort(address: string, source: readonly [number, number]) {
@@ -148,6 +149,14 @@ function startFlood(libc: Libc, port: number, from: string): Closable {
   };
 }
 
+/** Asks until there is an answer, as a resolver does: before the limit of a flood, and when it ends, the kernel drops what it has no room for. */
+async function answerTo(client: UdpClient): Promise<Buffer> {
+  for (;;) {
+    const answer = await client.ask(question(), AGAIN_MS).catch(() => undefined);
+    if (answer !== undefined) return answer;
+  }
+}
+
 describe('a listener that gets more than it has room for', () => {
   unless(NO_BATCH, it)('limits who asks too much until that ends, and says so', async () => {
     const libc = await smallBuffers();
@@ -209,10 +218,10 @@ describe('a listener that gets more than it has room for', () => {
       const flood = opened(startFlood(await loadLibc(), port, '127.0.0.2'));
       await until(() => listener.overloads.some(({ limited }) => limited === 1));
       if (overload === 0) await bindOther();
-      for (let i = 0; i < MANY; i++) expect(await modest.ask(question())).toHaveLength(39);
+      for (let i = 0; i < MANY; i++) expect(await answerTo(modest)).toHaveLength(39);
       flood.close();
       await until(() => listener.overloads.length === 0);
-      for (let i = 0; i < MANY; i++) expect(await modest.ask(question())).toHaveLength(39);
+      for (let i = 0; i < MANY; i++) expect(await answerTo(modest)).toHaveLength(39);
     }
     expect(taken).toBe(0);
   });
