@@ -149,12 +149,18 @@ function startFlood(libc: Libc, port: number, from: string): Closable {
   };
 }
 
-/** Asks until there is an answer, as a resolver does: before the limit of a flood, and when it ends, the kernel drops what it has no room for. */
-async function answerTo(client: UdpClient): Promise<Buffer> {
-  for (;;) {
-    const answer = await client.ask(question(), AGAIN_MS).catch(() => undefined);
-    if (answer !== undefined) return answer;
-  }
+/**
+ * Asks MANY questions, each until it is answered, as a resolver does; returns how often one was asked again: on a busy machine the
+ * kernel drops a few during a flood.
+ */
+async function askMany(client: UdpClient): Promise<number> {
+  let asked = 0;
+  const ask = () => {
+    asked++;
+    return client.ask(question(), AGAIN_MS).catch(() => undefined);
+  };
+  for (let i = 0; i < MANY; i++) expect(await until('an answer', ask)).toHaveLength(39);
+  return asked - MANY;
 }
 
 describe('a listener that gets more than it has room for', () => {
@@ -171,7 +177,7 @@ describe('a listener that gets more than it has room for', () => {
     ]);
     await until(() => listener.counters.droppedLimited > 0 && lines.length > 0);
     const modest = opened(await UdpClient.connect(listener.port, '127.0.0.1', '127.0.0.3'));
-    for (let i = 0; i < MANY; i++) expect(await answerTo(modest)).toHaveLength(39);
+    expect(await askMany(modest)).toBeLessThan(MANY / 20);
     flood.close();
     await until(() => listener.overloads.length === 0);
     expect(listener.counters.overloads).toBeGreaterThan(0);
@@ -218,10 +224,10 @@ describe('a listener that gets more than it has room for', () => {
       const flood = opened(startFlood(await loadLibc(), port, '127.0.0.2'));
       await until(() => listener.overloads.some(({ limited }) => limited === 1));
       if (overload === 0) await bindOther();
-      for (let i = 0; i < MANY; i++) expect(await answerTo(modest)).toHaveLength(39);
+      expect(await askMany(modest)).toBeLessThan(MANY / 20);
       flood.close();
       await until(() => listener.overloads.length === 0);
-      for (let i = 0; i < MANY; i++) expect(await answerTo(modest)).toHaveLength(39);
+      for (let i = 0; i < MANY; i++) expect(await modest.ask(question())).toHaveLength(39);
     }
     expect(taken).toBe(0);
   });

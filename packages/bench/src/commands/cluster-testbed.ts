@@ -5,7 +5,6 @@ import {
   type Methods,
   Remote,
   type CommandContext,
-  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import type { ClusterPlan } from '../cluster/cluster-plan.js';
@@ -13,7 +12,7 @@ import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { StallProbeMethods } from '../dns/stall-probe.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
 import { startCluster, type TestbedCluster } from '../load/testbed.js';
-import { followingKubedns } from '../servers/peers.js';
+import { followingKubedns, READY_STEP_MS } from '../servers/peers.js';
 import { type CommonValues, sizeOf, type SizeValues } from './command.js';
 
 const MIB = 2 ** 20;
@@ -61,15 +60,15 @@ export class ClusterTestbed {
   async startKubedns(): Promise<Kubedns> {
     const { owned, progress } = this.#context;
     const { node, kubedns, 'kubedns-flags': flags } = this.#values;
-    const nodeFlags = nodeFlagsOf('kubedns', this.#values['node-flags']);
     const program = kubedns === '' ? builtProgram('kubedns') : kubedns;
-    progress(`starting kubedns: node ${[...nodeFlags, program, ...flags].join(' ')}`);
-    const start = { ...followingKubedns(this.#url, flags), node, nodeFlags, program };
+    const following = followingKubedns(this.#url, flags, this.#values['node-flags']);
+    progress(`starting kubedns: node ${[...following.nodeFlags, program, ...flags].join(' ')}`);
+    const start = { ...following, node, program };
     return owned.add(await Kubedns.start({ ...start, ports: { dns: this.dnsPort } }));
   }
 
   async ready(kubedns: Kubedns): Promise<number> {
-    return kubedns.ready(this.#values['ready-limit'] * 1_000);
+    return kubedns.ready(this.#values['ready-limit'] * 1_000, { stepMs: READY_STEP_MS });
   }
 
   async startProbe(): Promise<Remote<StallProbeMethods>> {

@@ -17,7 +17,6 @@ import {
   rssBytes,
   type RunningProgram,
   usageSince,
-  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { markerObjects } from '../cluster/changes.js';
 import type { ClusterSize } from '../cluster/cluster-plan.js';
@@ -223,13 +222,12 @@ async function measure(
 }
 
 function startOurs(options: GrowthOptions): Start {
-  const { node, kubednsFlags } = options;
+  const { node, nodeFlags, kubednsFlags } = options;
   const program = options.kubedns === '' ? builtProgram('kubedns') : options.kubedns;
   return async (owned, apiUrl, dns, core) => {
     const kubedns = await Kubedns.start({
-      ...followingKubedns(apiUrl, [...LARGE_FLAGS, ...kubednsFlags]),
+      ...followingKubedns(apiUrl, [...LARGE_FLAGS, ...kubednsFlags], nodeFlags),
       node,
-      nodeFlags: nodeFlagsOf('kubedns', options.nodeFlags),
       program,
       ports: { dns },
       through: core === undefined ? [] : ['taskset', '-c', String(core)],

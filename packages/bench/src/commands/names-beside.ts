@@ -10,7 +10,6 @@ import {
   numberOption,
   type OptionValues,
   type Remote,
-  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import type { OpenLoopMethods } from '../dns/open-loop.js';
@@ -99,14 +98,13 @@ function coreNs(pid: number): number {
 
 async function start(
   api: ApiServer,
-  { node, ...values }: Values,
+  { node, 'node-flags': nodeFlags, ...values }: Values,
   { owned }: CommandContext,
   program: string,
   flags: readonly string[],
 ): Promise<Kubedns> {
-  const following = followingKubedns(api.url, [...values['kubedns-flags'], ...flags]);
-  const nodeFlags = nodeFlagsOf('kubedns', values['node-flags']);
-  const kubedns = owned.add(await Kubedns.start({ ...following, node, nodeFlags, program }));
+  const following = followingKubedns(api.url, [...values['kubedns-flags'], ...flags], nodeFlags);
+  const kubedns = owned.add(await Kubedns.start({ ...following, node, program }));
   await kubedns.ready(values['ready-limit'] * 1_000);
   return kubedns;
 }

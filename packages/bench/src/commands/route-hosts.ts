@@ -11,7 +11,6 @@ import {
   Remote,
   rssBytes,
   spreadOf,
-  nodeFlagsOf,
 } from '@kube-dns/testkit';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import { followingKubedns } from '../servers/peers.js';
@@ -54,14 +53,13 @@ function ingress(i: number, ip: string) {
 
 async function startKubedns(
   api: ApiServer,
-  { node, ...values }: Values,
+  { node, 'node-flags': nodeFlags, ...values }: Values,
   { owned }: CommandContext,
   flags: readonly string[],
 ): Promise<Kubedns> {
   const program = values.kubedns === '' ? builtProgram('kubedns') : values.kubedns;
-  const following = followingKubedns(api.url, [...values['kubedns-flags'], ...flags]);
-  const nodeFlags = nodeFlagsOf('kubedns', values['node-flags']);
-  const kubedns = owned.add(await Kubedns.start({ ...following, node, nodeFlags, program }));
+  const following = followingKubedns(api.url, [...values['kubedns-flags'], ...flags], nodeFlags);
+  const kubedns = owned.add(await Kubedns.start({ ...following, node, program }));
   await kubedns.ready(values['ready-limit'] * 1_000);
   return kubedns;
 }

@@ -121,15 +121,14 @@ export class ServerTestbed {
   }
 
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
-    const { node, kubedns: program, kubednsFlags } = this.programs;
-    const nodeFlags = nodeFlagsOf('kubedns', this.programs.nodeFlags);
+    const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
     const { address = '127.0.0.1', through = [], port } = part;
     const ports = port === undefined ? {} : { dns: port };
-    const how = { node, nodeFlags, program, address, through, ports };
-    const start = { ...followingKubedns(apiUrl, flags), ...how };
+    const how = { node, program, address, through, ports };
+    const start = { ...followingKubedns(apiUrl, flags, nodeFlags), ...how };
     const started = this.owned.add(await Kubedns.start(start));
-    await started.ready(READY_LIMIT_MS, 200, READY_STEP_MS);
+    await started.ready(READY_LIMIT_MS, { stepMs: READY_STEP_MS });
     return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
   }
 

@@ -28,8 +28,13 @@ import type { OneAddressMethods } from './one-address.js';
 export const READY_STEP_MS = 100;
 
 /** What a measured kubedns is started with: it serves only what its API server has, and no metrics. */
-export function followingKubedns(apiUrl: string, flags: readonly string[]) {
+export function followingKubedns(
+  apiUrl: string,
+  flags: readonly string[],
+  moreNodeFlags: readonly string[] = [],
+) {
   return {
+    nodeFlags: nodeFlagsOf('kubedns', moreNodeFlags),
     flags: [`--kube-master-url=${apiUrl}`, '--initial-sync-timeout=0', ...flags],
     hasNoMetrics: true,
   } as const;

@@ -37,7 +37,7 @@ async function startWithoutServer(context: FaultContext): Promise<number> {
   await front.close();
   const kubedns = await startFollower(context, front);
   const hasty = await startFollower(context, front, '--initial-sync-timeout=1s');
-  await kubedns.ready(WAIT_LIMIT_MS, 503);
+  await kubedns.ready(WAIT_LIMIT_MS, { status: 503 });
   const client = await startClient(context, kubedns);
   await delay(OUTAGE_MS);
   const page = await kubedns.metrics();

@@ -102,6 +102,12 @@ export async function awaitRecord(
   }
 }
 
+/** What is waited for at `/readiness`, and how often that is asked. */
+interface ReadyOptions {
+  readonly status?: number;
+  readonly stepMs?: number;
+}
+
 /** What runs a bundle of ours. */
 export interface BundleStart {
   /** The Node that runs it, and its flags; default: the Node of this process, and none. */
@@ -200,7 +206,10 @@ export class Kubedns implements Closable {
    * Looks every `stepMs` for a status of `/readiness` (default: 200) and returns its moment on the monotonic clock. Throws
    * a MeasureError after `limitMs`.
    */
-  async ready(limitMs = START_LIMIT_MS, status = 200, stepMs = STEP_MS): Promise<number> {
+  async ready(
+    limitMs = START_LIMIT_MS,
+    { status = 200, stepMs = STEP_MS }: ReadyOptions = {},
+  ): Promise<number> {
     const isReady = async () => {
       this.server.check();
       return (await this.readiness()) === status;
